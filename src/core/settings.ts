@@ -1,0 +1,35 @@
+// How settings are declared: one table with type, text and fallback, from which reading, help text, the reference page
+// and event messages all come. It declares only; reading is in `read-settings.ts`.
+
+/** What may happen to a live cloud object when the value changes after it was created. */
+export type WhenChanged = "update" | "reject" | "recreate";
+
+/** One setting. `parse` is pure: what the user wrote in, the value or a complaint out. */
+export interface Field<T> {
+  /** One sentence for help and reference. */
+  readonly text: string;
+  /** Completes "must be …". */
+  readonly expects: string;
+  readonly choices?: readonly string[];
+  readonly fallback?: T;
+  readonly required?: boolean;
+  /** Former names: still read, reported as renamed. */
+  readonly renamedFrom?: readonly string[];
+  /** For configuration: the environment variable that the Go manager of that cloud reads. */
+  readonly env?: string;
+  readonly whenChanged?: WhenChanged;
+  parse(raw: string): { readonly value: T } | { readonly wrong: string };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a table holds fields of any type; Values<> brings the exact types back.
+export type Fields = Readonly<Record<string, Field<any>>>;
+
+type ValueOf<F> =
+  F extends Field<infer T>
+    ? F extends { readonly fallback: T } | { readonly required: true }
+      ? T
+      : T | undefined
+    : never;
+
+/** The values of a table, each with its exact type; undefined only where there is neither a fallback nor a demand. */
+export type Values<F extends Fields> = { readonly [K in keyof F]: ValueOf<F[K]> };

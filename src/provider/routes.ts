@@ -1,0 +1,59 @@
+// Routes to pod networks. The framework plans (only ours, only inside the cluster's ranges); the cloud lists and changes.
+
+import type { Cidr, IpAddress, NodeName, ProviderID } from "../core/brand.ts";
+import type { Problem } from "../core/problem.ts";
+import type { Call } from "./call.ts";
+import type { StepOutcome } from "./plan.ts";
+
+export interface RouteTarget {
+  readonly node: NodeName;
+  readonly id?: ProviderID;
+  readonly addresses: readonly IpAddress[];
+}
+
+export interface WantedRoute {
+  readonly destination: Cidr;
+  readonly target: RouteTarget;
+}
+
+export interface ObservedRoute {
+  /** The cloud's handle of it; whatever `remove` needs. */
+  readonly handle: string;
+  readonly destination: Cidr;
+  /** Whichever of these the cloud knows; a route that leads nowhere has none. */
+  readonly targetID?: ProviderID;
+  readonly targetAddress?: IpAddress;
+  readonly targetName?: string;
+  readonly leadsNowhere?: boolean;
+  /** `marked`: carries our mark. `unmarked`: the cloud has no place for marks, so the cluster's ranges decide. */
+  readonly ownership: "marked" | "unmarked" | "foreign";
+  readonly problems?: readonly Problem[];
+}
+
+interface RoutesOfAnyStyle {
+  /** Highest number of routes the table takes, where known; headroom is exported and warned about. */
+  readonly limit?: number;
+  readonly families: readonly ("IPv4" | "IPv6")[];
+}
+
+/** One call per route. */
+export interface RoutesOneByOne extends RoutesOfAnyStyle {
+  readonly style: "one-by-one";
+  list(call: Call): AsyncIterable<readonly ObservedRoute[]>;
+  create(route: WantedRoute, call: Call): Promise<StepOutcome>;
+  remove(route: ObservedRoute, call: Call): Promise<StepOutcome>;
+}
+
+/** The whole table is one document that is read and replaced; foreign entries in it are carried over by the provider. */
+export interface RoutesAsDocument extends RoutesOfAnyStyle {
+  readonly style: "document";
+  read(call: Call): Promise<{ readonly routes: readonly ObservedRoute[]; readonly revision: string }>;
+  /** Throws `conflict` when the document is no longer at that revision. */
+  change(
+    changes: { readonly create: readonly WantedRoute[]; readonly remove: readonly ObservedRoute[] },
+    revision: string,
+    call: Call,
+  ): Promise<StepOutcome>;
+}
+
+export type Routes = RoutesOneByOne | RoutesAsDocument;

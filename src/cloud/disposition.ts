@@ -1,0 +1,46 @@
+// What each kind of cloud error leads to: one table, so that a new kind does not compile until somebody decided.
+
+import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
+import { type BackoffLimits, backoff } from "../runtime/backoff.ts";
+import type { Random } from "../seams/random.ts";
+
+export interface Disposition {
+  /** When to try again, growing with failures in a row. */
+  readonly retry: BackoffLimits;
+  /** Whether the person who wrote the object, or the one who runs the manager, can mend it. */
+  readonly tell: "user" | "operator" | "nobody";
+  /** Code on events and conditions. */
+  readonly reason: string;
+}
+
+const soon = { first: seconds(1), cap: minutes(5) };
+const slow = { first: minutes(1), cap: minutes(15) };
+
+export const dispositions = {
+  "not-found": { retry: soon, tell: "nobody", reason: "CloudObjectNotFound" },
+  conflict: { retry: { first: seconds(0.2), cap: seconds(30) }, tell: "nobody", reason: "CloudConflict" },
+  busy: { retry: { first: seconds(2), cap: seconds(30) }, tell: "nobody", reason: "CloudObjectBusy" },
+  invalid: { retry: slow, tell: "user", reason: "RefusedByCloud" },
+  quota: { retry: slow, tell: "user", reason: "QuotaExceeded" },
+  unauthorized: {
+    retry: { first: seconds(10), cap: minutes(5) },
+    tell: "operator",
+    reason: "CloudAuthFailed",
+  },
+  forbidden: { retry: slow, tell: "operator", reason: "CloudPermissionMissing" },
+  "rate-limited": {
+    retry: { first: seconds(5), cap: minutes(5) },
+    tell: "operator",
+    reason: "CloudThrottled",
+  },
+  unavailable: { retry: soon, tell: "operator", reason: "CloudUnavailable" },
+} as const satisfies Record<CloudErrorKind, Disposition>;
+
+/** How long a key rests after this error. What the cloud itself asked for counts if it is longer. */
+export const restAfter = (error: unknown, failures: number, random: Random): Milliseconds => {
+  if (!CloudError.is(error)) return backoff(failures, soon, random);
+  const rest = backoff(failures, dispositions[error.kind].retry, random);
+  const asked = error.detail.retryAfter;
+  return asked !== undefined && asked > rest ? asked : rest;
+};

@@ -1,0 +1,49 @@
+// A deadline on anything that takes a signal. The work's own signal is aborted, so nothing goes on behind our back.
+
+import type { Milliseconds } from "../core/brand.ts";
+import type { Clock } from "../seams/clock.ts";
+
+export class DeadlineError extends Error {
+  constructor(what: string, limit: Milliseconds) {
+    super(`${what} did not answer within ${limit / 1000} s.`);
+    this.name = "DeadlineError";
+  }
+}
+
+/** Rejects at the deadline even when the work ignores its signal. */
+export const withDeadline = <T>(
+  clock: Clock,
+  limit: Milliseconds,
+  what: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> =>
+  new Promise<T>((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const controller = new AbortController();
+    const end = (reason: unknown) => {
+      controller.abort(reason);
+      finish();
+      reject(reason);
+    };
+    const onAbort = () => end(signal.reason);
+    const cancel = clock.after(limit, () => end(new DeadlineError(what, limit)));
+    const finish = () => {
+      cancel();
+      signal.removeEventListener("abort", onAbort);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    work(controller.signal).then(
+      (value) => {
+        finish();
+        resolve(value);
+      },
+      (error) => {
+        finish();
+        reject(error);
+      },
+    );
+  });

@@ -1,0 +1,43 @@
+// The last mutations, in a ring: who changed what, why, with what result. Answers "who changed my node?" without audit logs.
+
+export interface JournalEntry {
+  /** Wall time. */
+  readonly at: number;
+  readonly target: "cloud" | "cluster";
+  /** What was done, in the words of the plan: `create load balancer`, `PATCH nodes/status`. */
+  readonly action: string;
+  /** The object it was about: `node/worker-1`, `service/default/web`. */
+  readonly object: string;
+  readonly why: string;
+  readonly outcome: "done" | "refused" | "failed" | "observed";
+  readonly detail?: string;
+  readonly requestID?: string;
+  readonly durationMs?: number;
+}
+
+export class Journal {
+  readonly #entries: JournalEntry[] = [];
+  readonly #capacity: number;
+  readonly #listeners = new Set<(entry: JournalEntry) => void>();
+  #next = 0;
+
+  constructor(capacity = 1000) {
+    this.#capacity = capacity;
+  }
+
+  record(entry: JournalEntry): void {
+    this.#entries[this.#next] = entry;
+    this.#next = (this.#next + 1) % this.#capacity;
+    for (const listener of this.#listeners) listener(entry);
+  }
+
+  /** Oldest first. */
+  entries(): readonly JournalEntry[] {
+    return [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
+  }
+
+  subscribe(listener: (entry: JournalEntry) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

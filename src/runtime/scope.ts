@@ -1,0 +1,35 @@
+// Long-lived tasks with one end: a scope starts them, aborts them together and waits until the last one is gone.
+
+export interface Task {
+  readonly name: string;
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Runs the tasks until all have ended. The first one that fails, or a given signal, aborts the others; its error is
+ * thrown once all have come to rest. A task that ends without an error leaves the others alone.
+ */
+export const runTogether = async (tasks: readonly Task[], signal: AbortSignal): Promise<void> => {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  let failure: { readonly error: unknown } | undefined;
+  const runOne = async (task: Task): Promise<void> => {
+    try {
+      await task.run(controller.signal);
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      failure = { error: new Error(`${task.name} ended: ${messageOf(error)}`, { cause: error }) };
+      controller.abort(failure.error);
+    }
+  };
+  try {
+    await Promise.all(tasks.map(runOne));
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+  if (failure !== undefined) throw failure.error;
+};
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,78 @@
+// One listing at a time, shared by everyone who asks while it runs; complete or discarded. It knows how old it is and
+// when it began, because only a listing that began after a question can say that something is gone.
+
+import type { Clock } from "../seams/clock.ts";
+
+export interface Complete<T> {
+  readonly items: readonly T[];
+  readonly pages: number;
+  /** Monotonic times. */
+  readonly beganAt: number;
+  readonly endedAt: number;
+  readonly version: number;
+}
+
+export interface SnapshotOptions<T> {
+  readonly clock: Clock;
+  /** Throws when a page is missing. */
+  readonly list: (signal: AbortSignal) => AsyncIterable<readonly T[]>;
+  readonly signal: AbortSignal;
+}
+
+export class Snapshot<T> {
+  readonly #options: SnapshotOptions<T>;
+  #latest: Complete<T> | undefined;
+  #running: { readonly beganAt: number; readonly result: Promise<Complete<T>> } | undefined;
+  #version = 0;
+
+  constructor(options: SnapshotOptions<T>) {
+    this.#options = options;
+  }
+
+  /** The last complete listing; one that failed replaces nothing. */
+  get latest(): Complete<T> | undefined {
+    return this.#latest;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** A complete listing that began at or after this moment: the latest, the one under way, or a new one after it. */
+  async beganAfter(moment: number): Promise<Complete<T>> {
+    for (;;) {
+      if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
+      const running = this.#running ?? this.#start();
+      if (running.beganAt >= moment) return running.result;
+      // Too early to answer this question. Its failure is not ours; its success changes nothing.
+      await running.result.catch(() => undefined);
+    }
+  }
+
+  #start(): { readonly beganAt: number; readonly result: Promise<Complete<T>> } {
+    const beganAt = this.#options.clock.monotonic();
+    const result = this.#read(beganAt).finally(() => {
+      this.#running = undefined;
+    });
+    this.#running = { beganAt, result };
+    return this.#running;
+  }
+
+  async #read(beganAt: number): Promise<Complete<T>> {
+    const items: T[] = [];
+    let pages = 0;
+    for await (const page of this.#options.list(this.#options.signal)) {
+      pages += 1;
+      for (const item of page) items.push(item);
+    }
+    this.#options.signal.throwIfAborted();
+    this.#latest = {
+      items,
+      pages: Math.max(1, pages),
+      beganAt,
+      endedAt: this.#options.clock.monotonic(),
+      version: ++this.#version,
+    };
+    return this.#latest;
+  }
+}

@@ -1,0 +1,72 @@
+// Workers over a queue: each takes a key, reconciles it, and puts it back when the outcome or the error says so.
+
+import type { Milliseconds } from "../core/brand.ts";
+import type { Priority, WorkQueue } from "./work-queue.ts";
+
+/** What happens next to a key. There is no silent default: a reconcile says it. */
+export type Outcome =
+  | { readonly kind: "settled" }
+  /** The world moves on its own; look again then. Not a failure. */
+  | {
+      readonly kind: "again";
+      readonly after: Milliseconds;
+      readonly why: string;
+      readonly priority?: Priority;
+    };
+
+export const settled: Outcome = { kind: "settled" };
+export const again = (after: Milliseconds, why: string, priority?: Priority): Outcome => ({
+  kind: "again",
+  after,
+  why,
+  ...(priority !== undefined && { priority }),
+});
+
+export interface WorkerOptions {
+  readonly queue: WorkQueue;
+  readonly count: number;
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
+  /** Decides what an error leads to; `failures` counts those of this key in a row, this one included. */
+  readonly onError: (key: string, error: unknown, failures: number) => Outcome;
+  readonly onDone?: (key: string, outcome: Outcome, durationMs: number) => void;
+  readonly monotonic: () => number;
+}
+
+/** Resolves when the signal is aborted and every key in hand has been put down. */
+export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): Promise<void> => {
+  const failures = new Map<string, number>();
+  const work = async (): Promise<void> => {
+    for (;;) {
+      let key: string;
+      try {
+        key = await options.queue.take(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        throw error;
+      }
+      const started = options.monotonic();
+      const outcome = await attempt(key);
+      if (outcome.kind === "again") {
+        options.queue.add(key, {
+          delay: outcome.after,
+          ...(outcome.priority !== undefined && { priority: outcome.priority }),
+        });
+      }
+      options.queue.done(key);
+      options.onDone?.(key, outcome, options.monotonic() - started);
+    }
+  };
+  const attempt = async (key: string): Promise<Outcome> => {
+    try {
+      const outcome = await options.reconcile(key, signal);
+      failures.delete(key);
+      return outcome;
+    } catch (error) {
+      if (signal.aborted) return settled;
+      const count = (failures.get(key) ?? 0) + 1;
+      failures.set(key, count);
+      return options.onError(key, error, count);
+    }
+  };
+  await Promise.all(Array.from({ length: options.count }, work));
+};

@@ -71,8 +71,8 @@ export const governedTransport = (governance: Governance): CloudTransport => {
       });
     }
     try {
-      const response = await withDeadline(clock, deadline, request.operation, call.signal, (signal) =>
-        transport(request, signal),
+      const response = await withDeadline(clock, deadline, request.operation, call.signal, async (signal) =>
+        whole(await transport(request, signal)),
       );
       if (response.status >= 500) breaker.failed();
       else breaker.succeeded();
@@ -110,6 +110,13 @@ export const governedTransport = (governance: Governance): CloudTransport => {
       budget.leave();
     }
   };
+};
+
+/** The body is read within the deadline too: a cloud that stops in the middle of an answer is as bad as a silent one. */
+const whole = async (response: Response): Promise<Response> => {
+  const body = await response.arrayBuffer();
+  const { status, statusText, headers } = response;
+  return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });
 };
 
 const failureOf = (error: unknown, call: Call): NonNullable<CloudCallReport["failure"]> => {

@@ -1,0 +1,29 @@
+// What a Node tells about which machine it is: the question that an inventory answers.
+
+import type { NodeName, ProviderID } from "../core/brand.ts";
+import type { MatchKey } from "../provider/instances.ts";
+
+export interface NodeIdentity {
+  readonly name: NodeName;
+  readonly providerID?: ProviderID;
+  readonly uuid?: string;
+  readonly addresses: readonly string[];
+}
+
+/** One key of an instance, in the form in which it is compared. */
+export const comparable = (by: MatchKey, value: string): string =>
+  by === "uuid" ? value.toLowerCase() : value;
+
+/** The values to look for, under one kind of key; several only for addresses. */
+export const valuesOf = (identity: NodeIdentity, by: MatchKey): readonly string[] => {
+  switch (by) {
+    case "id":
+      return identity.providerID === undefined ? [] : [identity.providerID];
+    case "name":
+      return [identity.name];
+    case "uuid":
+      return identity.uuid === undefined || identity.uuid === "" ? [] : [comparable("uuid", identity.uuid)];
+    case "address":
+      return identity.addresses;
+  }
+};

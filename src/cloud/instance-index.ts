@@ -1,0 +1,40 @@
+// One complete listing, found by id, name, UUID or address. Two instances under one key are both kept: an ambiguity is
+// an answer that names its candidates.
+
+import type { Instance, MatchKey } from "../provider/instances.ts";
+import { comparable } from "./identity.ts";
+
+export type InstanceIndex = Readonly<Record<MatchKey, ReadonlyMap<string, readonly Instance[]>>>;
+
+export const keysOf = (instance: Instance, by: MatchKey): readonly string[] => {
+  switch (by) {
+    case "id":
+      return [instance.id, ...(instance.formerIDs ?? [])];
+    case "name":
+      return instance.names;
+    case "uuid":
+      return (instance.uuids ?? []).map((uuid) => comparable("uuid", uuid));
+    case "address":
+      return instance.addresses.filter(({ kind }) => kind.endsWith("IP")).map(({ value }) => value);
+  }
+};
+
+const indexBy = (instances: readonly Instance[], by: MatchKey): Map<string, readonly Instance[]> => {
+  const index = new Map<string, readonly Instance[]>();
+  for (const instance of instances) {
+    for (const key of new Set(keysOf(instance, by))) {
+      const known = index.get(key);
+      index.set(key, known === undefined ? [instance] : [...known, instance]);
+    }
+  }
+  return index;
+};
+
+const empty: ReadonlyMap<string, readonly Instance[]> = new Map();
+
+/** Only the keys that are asked for are indexed: addresses of 15,000 machines are not kept for nothing. */
+export const indexInstances = (instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex => {
+  const wanted = new Set<MatchKey>(["id", ...by]);
+  const of = (key: MatchKey) => (wanted.has(key) ? indexBy(instances, key) : empty);
+  return { id: of("id"), name: of("name"), uuid: of("uuid"), address: of("address") };
+};

@@ -1,0 +1,130 @@
+// Which machine a Node is, across all sources of a cloud: exists, gone or unknown, never a guess. It answers from what
+// is known and never waits; who needs something newer says so and is told when it has come.
+
+import type { Urgency } from "../provider/call.ts";
+import type { Instance, Instances, MatchKey } from "../provider/instances.ts";
+import type { Clock } from "../seams/clock.ts";
+import { type NodeIdentity, valuesOf } from "./identity.ts";
+import { type KeyAnswer, type SourceFailure, SourceInventory } from "./source-inventory.ts";
+
+/** `asOf` is when the oldest request began that the answer rests on; a "gone" older than the question proves nothing. */
+export type Answer =
+  | { readonly kind: "exists"; readonly instance: Instance; readonly source: string; readonly asOf: number }
+  | {
+      readonly kind: "ambiguous";
+      readonly candidates: readonly Instance[];
+      readonly by: MatchKey;
+      readonly asOf: number;
+    }
+  | { readonly kind: "gone"; readonly proof: "listing" | "lookup"; readonly asOf: number }
+  /** Its provider id is of no source of ours: hands off. */
+  | { readonly kind: "foreign" }
+  | { readonly kind: "unknown"; readonly failure: SourceFailure | undefined };
+
+export type News = "listing" | "lookup" | "failure";
+
+export interface InventoryOptions {
+  readonly instances: Instances;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export class Inventory {
+  readonly #matchBy: readonly MatchKey[];
+  readonly #sources: readonly SourceInventory[];
+  readonly #listeners = new Set<(news: News) => void>();
+
+  constructor({ instances, clock, signal }: InventoryOptions) {
+    this.#matchBy = instances.matchBy;
+    const onNews = (news: News) => {
+      for (const listener of this.#listeners) listener(news);
+    };
+    this.#sources = instances.sources.map(
+      (source) => new SourceInventory({ source, matchBy: instances.matchBy, clock, signal, onNews }),
+    );
+  }
+
+  get sources(): readonly SourceInventory[] {
+    return this.#sources;
+  }
+
+  subscribe(listener: (news: News) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Whether a Node is one of ours by its id; a Node without one may be. */
+  claims({ providerID }: NodeIdentity): boolean {
+    return providerID === undefined || this.#claimants(providerID).length > 0;
+  }
+
+  look(identity: NodeIdentity): Answer {
+    const { providerID } = identity;
+    const sources = this.#relevant(identity);
+    if (sources.length === 0) return { kind: "foreign" };
+    const kinds: readonly MatchKey[] = providerID === undefined ? this.#matchBy : ["id"];
+    const given: (KeyAnswer | undefined)[] = [];
+    for (const by of kinds) {
+      const answers = sources.map((source) => ({ source, answers: answersOf(source, identity, by) }));
+      const candidates = new Map<string, { instance: Instance; source: string; asOf: number }>();
+      for (const { source, answers: known } of answers) {
+        given.push(...known);
+        for (const answer of known) {
+          for (const instance of answer?.instances ?? []) {
+            candidates.set(instance.id, { instance, source: source.source.name, asOf: answer?.asOf ?? 0 });
+          }
+        }
+      }
+      const [first, second] = candidates.values();
+      if (first === undefined) continue;
+      if (second === undefined) return { kind: "exists", ...first };
+      const all = [...candidates.values()];
+      return { kind: "ambiguous", by, candidates: all.map(({ instance }) => instance), asOf: oldest(all) };
+    }
+    const complete = given.filter((answer) => answer !== undefined);
+    if (complete.length < given.length || complete.length === 0) {
+      return { kind: "unknown", failure: newestFailure(sources) };
+    }
+    const proof = complete.every((answer) => answer.proof === "lookup") ? "lookup" : "listing";
+    return { kind: "gone", proof, asOf: oldest(complete) };
+  }
+
+  /** What went wrong last where this Node's answer would come from. */
+  failureFor(identity: NodeIdentity): SourceFailure | undefined {
+    return newestFailure(this.#relevant(identity));
+  }
+
+  want(identity: NodeIdentity, since: number, urgency: Urgency): void {
+    for (const source of this.#relevant(identity)) source.want(identity, since, urgency);
+  }
+
+  /** A listing of everything, for refreshes and as the first thing at start. */
+  wantListing(since: number, urgency: Urgency): void {
+    for (const source of this.#sources) source.want(undefined, since, urgency);
+  }
+
+  #relevant({ providerID }: NodeIdentity): readonly SourceInventory[] {
+    return providerID === undefined ? this.#sources : this.#claimants(providerID);
+  }
+
+  #claimants(providerID: NonNullable<NodeIdentity["providerID"]>): readonly SourceInventory[] {
+    return this.#sources.filter(({ source }) => source.claims(providerID));
+  }
+}
+
+const answersOf = (
+  source: SourceInventory,
+  identity: NodeIdentity,
+  by: MatchKey,
+): readonly (KeyAnswer | undefined)[] => valuesOf(identity, by).map((value) => source.answer(by, value));
+
+const oldest = (answers: readonly { readonly asOf: number }[]): number =>
+  Math.min(...answers.map(({ asOf }) => asOf));
+
+const newestFailure = (sources: readonly SourceInventory[]): SourceFailure | undefined =>
+  sources
+    .flatMap(({ failure }) => failure ?? [])
+    .reduce<SourceFailure | undefined>(
+      (newest, failure) => (newest !== undefined && newest.at > failure.at ? newest : failure),
+      undefined,
+    );

@@ -1,0 +1,162 @@
+// What one source has, as far as we know it: the last complete listing, answers to lookups since then, and what went
+// wrong last. Questions are gathered for a moment and answered together, by the cheaper of listing and looking up.
+
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import type { Call, Urgency } from "../provider/call.ts";
+import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
+import { type Complete, Snapshot } from "../runtime/snapshot.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { NodeIdentity } from "./identity.ts";
+import { type InstanceIndex, indexInstances, keysOf } from "./instance-index.ts";
+import { chooseWay } from "./lookup-or-list.ts";
+
+export interface KeyAnswer {
+  readonly instances: readonly Instance[];
+  /** When the request that says so began, monotonic. */
+  readonly asOf: number;
+  readonly proof: "listing" | "lookup";
+}
+
+export interface SourceFailure {
+  readonly error: unknown;
+  readonly at: number;
+}
+
+interface Question {
+  readonly identity: NodeIdentity | undefined;
+  readonly since: number;
+  readonly urgency: Urgency;
+}
+
+export interface SourceInventoryOptions {
+  readonly source: InstanceSource;
+  readonly matchBy: readonly MatchKey[];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Something is known now that was not before; `listing` when everything may have changed. */
+  readonly onNews: (kind: "listing" | "lookup" | "failure") => void;
+}
+
+const gathering: Milliseconds = milliseconds(10);
+const urgencies: readonly Urgency[] = ["user-change", "new-node", "deletion-proof", "refresh"];
+
+export class SourceInventory {
+  readonly #options: SourceInventoryOptions;
+  readonly #snapshot: Snapshot<Instance>;
+  readonly #lookedUp = new Map<string, KeyAnswer>();
+  #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
+  #questions: Question[] = [];
+  #isAsking = false;
+  #urgency: Urgency = "refresh";
+  #failure: SourceFailure | undefined;
+
+  constructor(options: SourceInventoryOptions) {
+    this.#options = options;
+    this.#snapshot = new Snapshot({
+      clock: options.clock,
+      signal: options.signal,
+      list: (signal) => options.source.list({ signal, urgency: this.#urgency }),
+    });
+  }
+
+  get source(): InstanceSource {
+    return this.#options.source;
+  }
+
+  get latest(): Complete<Instance> | undefined {
+    return this.#snapshot.latest;
+  }
+
+  /** Of the last attempt; undefined once one has succeeded since. */
+  get failure(): SourceFailure | undefined {
+    return this.#failure;
+  }
+
+  /** The newest that is known under this key; undefined when nobody asked yet. */
+  answer(by: MatchKey, value: string): KeyAnswer | undefined {
+    const lookedUp = this.#lookedUp.get(`${by}:${value}`);
+    if (lookedUp !== undefined) return lookedUp;
+    const latest = this.#currentIndex();
+    if (latest === undefined) return undefined;
+    return { instances: latest.index[by].get(value) ?? [], asOf: latest.of.beganAt, proof: "listing" };
+  }
+
+  /** Asks for an answer that began at or after `since`; without an identity, for a listing. News comes by `onNews`. */
+  want(identity: NodeIdentity | undefined, since: number, urgency: Urgency): void {
+    this.#questions.push({ identity, since, urgency });
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    this.#options.clock.after(gathering, () => void this.#ask());
+  }
+
+  async #ask(): Promise<void> {
+    while (this.#questions.length > 0 && !this.#options.signal.aborted) {
+      const questions = this.#questions;
+      this.#questions = [];
+      try {
+        await this.#answerAll(questions);
+        this.#failure = undefined;
+      } catch (error) {
+        if (this.#options.signal.aborted) break;
+        this.#failure = { error, at: this.#options.clock.monotonic() };
+        this.#options.onNews("failure");
+      }
+    }
+    this.#isAsking = false;
+  }
+
+  async #answerAll(questions: readonly Question[]): Promise<void> {
+    const { source, matchBy, clock, signal, onNews } = this.#options;
+    const since = Math.max(...questions.map((question) => question.since));
+    // Asked while a listing was under way that answers them as well.
+    const latest = this.#snapshot.latest;
+    if (latest !== undefined && latest.beganAt >= since) return onNews("lookup");
+    this.#urgency =
+      urgencies.find((urgency) => questions.some((question) => question.urgency === urgency)) ?? "refresh";
+    const waiting = questions.flatMap(({ identity }) => identity ?? []);
+    const way = chooseWay({
+      waiting,
+      lookups: waiting.length < questions.length ? undefined : source.lookups,
+      matchBy,
+      pagesOfListing: latest?.pages,
+    });
+    if (way.kind === "list") {
+      await this.#snapshot.beganAfter(since);
+      this.#forgetOlderThan(this.#snapshot.latest?.beganAt ?? 0);
+      return onNews("listing");
+    }
+    const call: Call = { signal, urgency: this.#urgency };
+    const asOf = clock.monotonic();
+    for (const { by, keys } of way.batches) {
+      const found = await source.lookups?.[by]?.find(keys, call);
+      for (const key of keys) {
+        const instances = found?.get(key);
+        if (instances !== undefined) this.#remember(by, key, instances, asOf);
+      }
+    }
+    onNews("lookup");
+  }
+
+  #remember(by: MatchKey, key: string, instances: readonly Instance[], asOf: number): void {
+    this.#lookedUp.set(`${by}:${key}`, { instances, asOf, proof: "lookup" });
+    // What was found under a name is asked for by its id next, once the Node has it.
+    for (const instance of instances) {
+      for (const id of keysOf(instance, "id")) {
+        this.#lookedUp.set(`id:${id}`, { instances: [instance], asOf, proof: "lookup" });
+      }
+    }
+  }
+
+  #forgetOlderThan(moment: number): void {
+    for (const [key, { asOf }] of this.#lookedUp) if (asOf <= moment) this.#lookedUp.delete(key);
+  }
+
+  #currentIndex(): { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined {
+    const latest = this.#snapshot.latest;
+    if (latest === undefined) return undefined;
+    if (this.#index?.of !== latest) {
+      this.#index = { of: latest, index: indexInstances(latest.items, this.#options.matchBy) };
+    }
+    return this.#index;
+  }
+}

@@ -1,0 +1,63 @@
+// Which proxy a request goes through, from the kubeconfig and from the usual variables given as values. Pure.
+// Loopback never goes through one, as in Go and unlike in Bun.
+
+import { BlockList, isIP } from "node:net";
+
+/** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read by whoever may read the environment. */
+export interface ProxySettings {
+  readonly https?: string;
+  readonly http?: string;
+  readonly no?: string;
+}
+
+const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
+
+export const isLoopback = (host: string): boolean => {
+  const name = withoutBrackets(host).toLowerCase();
+  return (
+    name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)
+  );
+};
+
+const isInSubnet = (host: string, cidr: string): boolean => {
+  const [network = "", bits = ""] = cidr.split("/");
+  const family = isIP(network);
+  if (family === 0 || isIP(host) !== family || !/^\d+$/.test(bits)) return false;
+  if (Number(bits) > (family === 4 ? 32 : 128)) return false;
+  const name = family === 4 ? "ipv4" : "ipv6";
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), name);
+  return list.check(host, name);
+};
+
+const isExcepted = (entry: string, host: string, port: string): boolean => {
+  if (entry === "*") return true;
+  if (entry.includes("/")) return isInSubnet(host, entry);
+  const withPort = /^(.*[^:]):(\d+)$/.exec(entry);
+  if (withPort?.[2] !== undefined && isIP(entry) === 0) {
+    return withPort[2] === port && isExcepted(withoutBrackets(withPort[1] ?? ""), host, port);
+  }
+  const name = withoutBrackets(entry);
+  if (isIP(name) !== 0) return name === host;
+  if (name.startsWith(".")) return host.endsWith(name);
+  if (name.startsWith("*.")) return host.endsWith(name.slice(1));
+  return host === name || host.endsWith(`.${name}`);
+};
+
+export const chooseProxy = (
+  server: string,
+  kubeconfigProxy: string | undefined,
+  settings: ProxySettings = {},
+): string | undefined => {
+  const { protocol, hostname, port } = new URL(server);
+  if (isLoopback(hostname)) return undefined;
+  if (kubeconfigProxy !== undefined && kubeconfigProxy !== "") return kubeconfigProxy;
+  const isSecure = protocol === "https:";
+  const proxy = isSecure ? settings.https : settings.http;
+  if (proxy === undefined || proxy === "") return undefined;
+  const host = withoutBrackets(hostname).toLowerCase();
+  const effectivePort = port === "" ? (isSecure ? "443" : "80") : port;
+  const exceptions = (settings.no ?? "").split(",").map((entry) => entry.trim().toLowerCase());
+  if (exceptions.some((entry) => entry !== "" && isExcepted(entry, host, effectivePort))) return undefined;
+  return proxy.includes("://") ? proxy : `http://${proxy}`;
+};

@@ -1,0 +1,86 @@
+// The table of resources we talk about: where they live in the API and what is kept of them.
+// It makes no request; custom resources of a provider are declared with the same interface.
+
+import type {
+  ConfigMap,
+  EndpointSlice,
+  Event,
+  KubeObject,
+  Lease,
+  Node,
+  Secret,
+  Service,
+  ServiceAccount,
+} from "./objects.ts";
+import { slimEndpointSlice, slimMeta, slimNode, slimService } from "./slim.ts";
+
+export interface Resource<T extends KubeObject> {
+  /** Empty for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** What came, which has more fields than T says, to what is kept. */
+  slim(raw: T): T;
+}
+
+/** The last-applied configuration and managed fields go, the rest stays: for objects that are few or written back. */
+const slimMetaOnly = <T extends KubeObject>(raw: T): T => ({ ...raw, metadata: slimMeta(raw.metadata) });
+
+const core = { group: "", version: "v1", namespaced: true } as const;
+
+export const nodes: Resource<Node> = {
+  ...core,
+  plural: "nodes",
+  kind: "Node",
+  namespaced: false,
+  slim: slimNode,
+};
+
+export const services: Resource<Service> = {
+  ...core,
+  plural: "services",
+  kind: "Service",
+  slim: slimService,
+};
+
+export const events: Resource<Event> = { ...core, plural: "events", kind: "Event", slim: slimMetaOnly };
+
+export const secrets: Resource<Secret> = { ...core, plural: "secrets", kind: "Secret", slim: slimMetaOnly };
+
+export const configMaps: Resource<ConfigMap> = {
+  ...core,
+  plural: "configmaps",
+  kind: "ConfigMap",
+  slim: slimMetaOnly,
+};
+
+export const serviceAccounts: Resource<ServiceAccount> = {
+  ...core,
+  plural: "serviceaccounts",
+  kind: "ServiceAccount",
+  slim: slimMetaOnly,
+};
+
+export const leases: Resource<Lease> = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+  // Written back as a whole, so annotations stay too.
+  slim: (raw) => raw,
+};
+
+export const endpointSlices: Resource<EndpointSlice> = {
+  group: "discovery.k8s.io",
+  version: "v1",
+  plural: "endpointslices",
+  kind: "EndpointSlice",
+  namespaced: true,
+  slim: slimEndpointSlice,
+};
+
+export const apiVersionOf = ({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string =>
+  group === "" ? version : `${group}/${version}`;

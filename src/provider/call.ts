@@ -1,12 +1,13 @@
 // What accompanies every call to a cloud. The provider hands it on to its HTTP kit and looks at nothing but the signal.
 
+import type { Milliseconds } from "../core/brand.ts";
 import type { TransportRequest } from "../seams/transport.ts";
 
 /** Who waits: places in the budget are given in this order. */
 export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";
 
 export interface Call {
-  /** Aborted at the call's deadline, when leadership is lost and when the process ends. */
+  /** One call may cover many requests (the pages of a listing); the deadline belongs to each request. */
   readonly signal: AbortSignal;
   readonly urgency: Urgency;
 }
@@ -18,5 +19,15 @@ export interface CloudRequest extends TransportRequest {
   readonly mutates: boolean;
 }
 
-/** The governed way to the cloud: deadline, budget, breaker, metrics and journal are behind it. */
-export type CloudTransport = (request: CloudRequest, call: Call) => Promise<Response>;
+/**
+ * The governed way to the cloud: deadline, budget, breaker, metrics and journal are behind it. What `read` makes of the
+ * answer, also the kind of error it throws, is what they learn from: only the provider knows that a 400 was throttling.
+ */
+export type CloudTransport = <T>(
+  request: CloudRequest,
+  call: Call,
+  read: (response: Response) => Promise<T>,
+) => Promise<T>;
+
+/** As the cloud states it, from now or as a time (milliseconds since 1970); the framework has the clock and the provider none. */
+export type Moment = { readonly in: Milliseconds } | { readonly at: number };

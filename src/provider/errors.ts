@@ -1,7 +1,7 @@
 // The one error a provider throws, and the closed list of what can be wrong. What each kind leads to is decided in one
-// table of the framework (`runtime/disposition.ts`); a provider never decides about retries.
+// table of the framework (`cloud/disposition.ts`); a provider never decides about retries.
 
-import type { Milliseconds } from "../core/brand.ts";
+import type { Moment } from "./call.ts";
 
 /**
  * - `not-found`     the object asked for by id is not there (a definite answer, never a guess from a broken one)
@@ -31,7 +31,7 @@ export interface CloudErrorDetail {
   readonly status?: number;
   /** The cloud's id of the request, for its support. */
   readonly requestID?: string;
-  readonly retryAfter?: Milliseconds;
+  readonly retryAfter?: Moment;
   readonly cause?: unknown;
 }
 

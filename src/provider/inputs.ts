@@ -1,19 +1,15 @@
-// What a provider needs from Kubernetes, declared by it and handed to it as values: it never talks to Kubernetes.
+// What a provider needs from Kubernetes and from files, declared by it and handed to it as values: it never talks to
+// Kubernetes and never opens a file. A change of what `ProviderDefinition.inputs` names connects the cloud anew.
 
-export type InputKind = "Secret" | "ConfigMap" | "EndpointSlice";
+import type { Secret } from "../core/secret.ts";
 
-export interface InputDeclaration {
-  readonly kind: InputKind;
-  /** Absent: all of that kind that belong to the Service (EndpointSlices) or are named by its settings. */
-  readonly namespace?: string;
-  readonly name?: string;
+export type InputDeclaration =
+  | { readonly kind: "Secret" | "ConfigMap"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "File"; readonly path: string };
+
+/** Undefined is what does not exist, or was not declared. */
+export interface Inputs {
+  secret(namespace: string, name: string): Readonly<Record<string, Secret>> | undefined;
+  configMap(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
+  file(path: string): Secret | undefined;
 }
-
-export interface InputObject {
-  readonly namespace: string;
-  readonly name: string;
-  readonly data: Readonly<Record<string, string>>;
-}
-
-/** By kind; a declared object that does not exist is missing from its list. */
-export type Inputs = Readonly<Partial<Record<InputKind, readonly InputObject[]>>>;

@@ -4,6 +4,7 @@
 import type { ProviderID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
+import type { Facts } from "./plan.ts";
 
 export type AddressKind = "Hostname" | "InternalIP" | "ExternalIP" | "InternalDNS" | "ExternalDNS";
 
@@ -22,14 +23,20 @@ export interface InstanceAddress {
 export type InstanceState = "running" | "stopped" | "terminating";
 
 export interface Instance {
+  /** The cloud's own id of it, unique within the source: what `keyOf` makes of every spelling of its provider id. */
+  readonly key: string;
+  /** The spelling that is written to Nodes. May never change for a machine. */
   readonly id: ProviderID;
-  /** Other spellings of the same id that may stand on Nodes (older managers, missing region). */
-  readonly formerIDs?: readonly ProviderID[];
-  /** Every name under which the kubelet of this machine may register; the first is shown to people. */
-  readonly names: readonly [string, ...string[]];
+  /** Every name under which the kubelet of this machine may register; none where the machine does not tell yet. */
+  readonly names: readonly string[];
+  /** Shown to people. */
+  readonly title: string;
   /** Every form in which the machine may report its system UUID or serial number; compared without regard to case. */
   readonly uuids?: readonly string[];
-  readonly state: InstanceState;
+  /** Absent where a listing does not tell: then `lookups.id` is asked, for Nodes that are not Ready. */
+  readonly state?: InstanceState;
+  /** Ids of its parts (network port, security group), for balancers and routes: asked once here, not once per node there. */
+  readonly handles?: Facts;
   /** In the order in which the Go manager of this cloud writes them. */
   readonly addresses: readonly InstanceAddress[];
   /** Empty when the cloud has no such thing. */
@@ -38,8 +45,15 @@ export interface Instance {
   readonly zone?: string;
   /** Labels under the provider's own prefix (kept in sync) and others (set if absent). */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What is wrong with this machine as seen by the cloud (renamed, misconfigured range); shown on its Node. */
+  /** What is wrong with it as seen by the cloud (renamed, wrong range); an error keeps a Node that joins waiting. */
   readonly problems?: readonly Problem[];
+}
+
+/** A machine as balancers and routes are told of it. */
+export interface Machine {
+  readonly source: string;
+  readonly key: string;
+  readonly handles?: Facts;
 }
 
 /** What can be known of a Node before it has a provider id. */
@@ -64,8 +78,11 @@ export interface InstanceLookup {
 export interface InstanceSource {
   /** Unique within the cloud; shown to people: `cloud`, `robot`, `region-1`. */
   readonly name: string;
-  /** Pure: could this provider id be a machine of this source? An id that no source claims is foreign: hands off. */
-  claims(id: ProviderID): boolean;
+  /**
+   * Pure: the key in any spelling of a provider id that was ever written for a machine of this source, or undefined. An
+   * id that no source knows is foreign: hands off. Where several know one id, it is gone only if all of them say so.
+   */
+  keyOf(providerID: string): string | undefined;
   /** One page per request. Throws when a page is missing; never ends early. */
   list(call: Call): AsyncIterable<readonly Instance[]>;
   /** By presence: what the cloud can look up without listing. The framework takes the cheaper way. */
@@ -76,6 +93,6 @@ export interface Instances {
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
   /** How a Node without provider id finds its machine: the first key with an answer decides. Usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];
-  /** Label keys under these prefixes are the provider's: kept in sync with the instance, removed when it has them no more. */
+  /** Label keys under these prefixes are the provider's: kept in sync with the instance. None is ever removed. */
   readonly labelPrefixes?: readonly `${string}/`[];
 }

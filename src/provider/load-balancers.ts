@@ -1,11 +1,12 @@
 // Load balancers by observe → plan (pure) → apply. A balancer group is what must not be worked on twice at once: one
 // Service on most clouds, several where they share a balancer. The framework owns finalizers, events, retries and status.
 
-import type { Cidr, IpAddress, Milliseconds, NodeName, ProviderID, ServiceUID } from "../core/brand.ts";
+import type { Cidr, IpAddress, Milliseconds, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
-import type { Inputs } from "./inputs.ts";
+import type { InputDeclaration, Inputs } from "./inputs.ts";
+import type { Machine } from "./instances.ts";
 import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 
 export type IpFamily = "IPv4" | "IPv6";
@@ -21,7 +22,8 @@ export interface BalancerPort {
 
 export interface BalancerTarget {
   readonly node: NodeName;
-  readonly id?: ProviderID;
+  readonly machine?: Machine;
+  readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly IpAddress[];
   /** On its way out: no new connections, removed when drained. */
   readonly draining: boolean;
@@ -53,12 +55,16 @@ export interface BalancerAddress {
   readonly ipMode?: "VIP" | "Proxy";
 }
 
-/** Everything in the cloud that carries our mark for one group, also half-made and left-over parts. */
+/** Everything in the cloud that belongs to one group, also half-made and left-over parts. */
 export interface ObservedLoadBalancer {
   readonly group: string;
   /** Who is served by it according to its marks; none known is an orphan. */
   readonly owners: readonly ServiceUID[];
+  /** `ours` carries our mark; only that is ever changed, and `unmarked` only once a member adopts it. */
+  readonly ownership: "ours" | "unmarked" | "foreign";
   readonly state: "ready" | "changing" | "failed";
+  /** Came from a listing that does not tell everything: `observe` is asked before a plan. */
+  readonly shallow?: true;
 }
 
 /** What to write into a Service's status. */
@@ -69,25 +75,48 @@ export type Publication =
   /** Somebody else announces this address (kube-vip, an agent): we never write this status. */
   | { readonly kind: "not-ours" };
 
-export interface LoadBalancers<A extends Fields, O extends ObservedLoadBalancer, S extends Step> {
-  /** Pure. The group a Service belongs to; without this member every Service is a group of its own, named by its uid. */
+/** What a plan may look at besides wishes and what is there. */
+export interface Given<V> {
+  readonly survey: V;
+  readonly inputs: Inputs;
+  /** Owners named by marks whose Services are known to be gone; owners that are neither members nor here stay. */
+  readonly orphans: readonly ServiceUID[];
+}
+
+export interface LoadBalancers<
+  A extends Fields,
+  O extends ObservedLoadBalancer,
+  S extends Step,
+  V = undefined,
+> {
+  readonly inputs?: readonly InputDeclaration[];
+  /** What all plans need to know of the cloud (networks, certificates by name, features); shared and aged like a listing. */
+  survey?(wishes: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
+  /** Pure. Does this member ask for this unmarked balancer? Two answers of "yes" are a problem, not a choice. */
+  adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
+  /** Pure. The settings as they are in the cloud: a field whose annotation is wrong keeps this value, never its fallback. */
+  settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
+  /**
+   * Pure. The group a Service belongs to; without this member every Service is a group of its own, named by its uid. Two
+   * groups that share a member or an observed owner are never worked on at once.
+   */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
-  /** Everything with our mark, page by page; also what makes orphans and drift visible. */
+  /** Everything that is ours or could be adopted, page by page; also what makes orphans and drift visible. */
   list(call: Call): AsyncIterable<readonly O[]>;
-  /** Where one group can be read more cheaply than by listing: by facts remembered, by name, by an id to adopt. */
-  observe?(group: string, members: readonly DesiredLoadBalancer<A>[], call: Call): Promise<O | undefined>;
+  /** Where one group can be read better or more cheaply than by listing: in depth, by facts remembered. */
+  observe?(
+    members: readonly DesiredLoadBalancer<A>[],
+    listed: O | undefined,
+    call: Call,
+  ): Promise<O | undefined>;
   /**
    * Pure. No steps means converged. Members that end carry `ending`; no members and something observed means that
    * everything of the group goes. A provider without sharing gets exactly one member or none.
    */
-  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, inputs: Inputs): Plan<S>;
+  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, given: Given<V>): Plan<S>;
   apply(step: S, call: Call): Promise<StepOutcome>;
   /** Pure. The status of one member, given what is there. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
-  readonly limits?: {
-    readonly targets?: number;
-    readonly ports?: number;
-  };
   /** How long connections are left to finish before a target is removed; absent where the cloud drains by itself. */
   readonly drain?: Milliseconds;
   /** Pure. Problems of a wish that a settings table cannot express (port clashes, families), for admission and events. */

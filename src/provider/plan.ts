@@ -2,6 +2,7 @@
 
 import type { Milliseconds, ServiceUID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
+import type { Call } from "./call.ts";
 
 /** Small strings remembered on the Service for the provider: balancer id, allocation. Written before they are relied on. */
 export type Facts = Readonly<Record<string, string>>;
@@ -13,17 +14,36 @@ export interface Step {
   readonly on?: string;
 }
 
+/** Where a fact stands on the Service: in the place the Go manager of that cloud uses. */
+export type FactPlace =
+  | { readonly annotation: string }
+  | { readonly label: string }
+  | { readonly spec: "loadBalancerIP" };
+
+/** The cloud is still at it: the worker is given back, and after this time it is observed and planned again. */
+export interface Wait {
+  readonly checkAfter: Milliseconds;
+  readonly waitingFor: string;
+}
+
+/** Work of the cloud that can be asked about only by the id it was given; many in one request. Tickets may be lost. */
+export interface Pending {
+  readonly limit: number;
+  check(tickets: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome>>;
+}
+
 export interface Plan<S extends Step> {
   /** In order. A step may rely on all before it; after the last one the framework observes and plans again. */
   readonly steps: readonly S[];
+  /** Not converged yet although there is nothing to do. */
+  readonly wait?: Wait;
   readonly problems?: readonly Problem[];
 }
 
 export type StepOutcome =
   | {
       readonly done: true;
-      /** To be written on the Services before the next step, for example the id of what was just made. */
-      readonly remember?: ReadonlyMap<ServiceUID, Facts>;
+      /** To be written on the Services before the next step; undefined takes a fact away. */
+      readonly remember?: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
     }
-  /** The cloud is still at it. The worker is given back; after this time the group is observed and planned again. */
-  | { readonly done: false; readonly checkAfter: Milliseconds; readonly waitingFor: string };
+  | ({ readonly done: false; readonly ticket?: string } & Wait);

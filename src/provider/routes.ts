@@ -1,13 +1,15 @@
 // Routes to pod networks. The framework plans (only ours, only inside the cluster's ranges); the cloud lists and changes.
 
-import type { Cidr, IpAddress, NodeName, ProviderID } from "../core/brand.ts";
+import type { Cidr, IpAddress, NodeName } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
+import type { Machine } from "./instances.ts";
 import type { StepOutcome } from "./plan.ts";
 
 export interface RouteTarget {
   readonly node: NodeName;
-  readonly id?: ProviderID;
+  readonly uid: string;
+  readonly machine?: Machine;
   readonly addresses: readonly IpAddress[];
 }
 
@@ -21,13 +23,23 @@ export interface ObservedRoute {
   readonly handle: string;
   readonly destination: Cidr;
   /** Whichever of these the cloud knows; a route that leads nowhere has none. */
-  readonly targetID?: ProviderID;
+  readonly targetKey?: string;
   readonly targetAddress?: IpAddress;
   readonly targetName?: string;
   readonly leadsNowhere?: boolean;
   /** `marked`: carries our mark. `unmarked`: the cloud has no place for marks, so the cluster's ranges decide. */
   readonly ownership: "marked" | "unmarked" | "foreign";
   readonly problems?: readonly Problem[];
+}
+
+export interface RoutePage {
+  readonly routes: readonly ObservedRoute[];
+  /** About the table as a whole. */
+  readonly problems?: readonly Problem[];
+}
+
+export interface RouteDocument extends RoutePage {
+  readonly revision: string;
 }
 
 interface RoutesOfAnyStyle {
@@ -39,7 +51,7 @@ interface RoutesOfAnyStyle {
 /** One call per route. */
 export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
-  list(call: Call): AsyncIterable<readonly ObservedRoute[]>;
+  list(call: Call): AsyncIterable<RoutePage>;
   create(route: WantedRoute, call: Call): Promise<StepOutcome>;
   remove(route: ObservedRoute, call: Call): Promise<StepOutcome>;
 }
@@ -47,11 +59,11 @@ export interface RoutesOneByOne extends RoutesOfAnyStyle {
 /** The whole table is one document that is read and replaced; foreign entries in it are carried over by the provider. */
 export interface RoutesAsDocument extends RoutesOfAnyStyle {
   readonly style: "document";
-  read(call: Call): Promise<{ readonly routes: readonly ObservedRoute[]; readonly revision: string }>;
+  read(call: Call): Promise<RouteDocument>;
   /** Throws `conflict` when the document is no longer at that revision. */
   change(
     changes: { readonly create: readonly WantedRoute[]; readonly remove: readonly ObservedRoute[] },
-    revision: string,
+    before: RouteDocument,
     call: Call,
   ): Promise<StepOutcome>;
 }

@@ -24,7 +24,7 @@ export interface WriteWindow {
 
 /** More in flight that makes each this much slower than the best epoch only adds latency. */
 const tolerated = 1.25;
-const slow = 3;
+const tooSlow = 1.6;
 
 export const createWriteWindow = (clock: Clock, { start = 16, least = 1, most = 64 } = {}): WriteWindow => {
   const lines: Record<WritePriority, WaitingLine> = { state: new WaitingLine(), event: new WaitingLine() };
@@ -57,9 +57,9 @@ export const createWriteWindow = (clock: Clock, { start = 16, least = 1, most = 
     answered = 0;
     latencySum = 0;
     // The best is forgotten slowly: a server that became slower for good must not keep us small for ever.
-    best = Math.min(best * 1.01, mean);
-    if (mean <= best * tolerated) size = Math.min(most, size + Math.max(1, size / 8));
-    else if (mean > best * slow && size > start) size = Math.max(start, size - 1);
+    best = Math.min(best * 1.002, mean);
+    if (size < start || mean <= best * tolerated) size = Math.min(most, size + Math.max(1, size / 8));
+    else if (mean > best * tooSlow && size > start) size = Math.max(start, size * 0.9);
   };
 
   const shrink = (startedAt: number, retryAfter: Milliseconds | undefined): void => {

@@ -1,0 +1,201 @@
+// Publishes events: queued, correlated, written behind all state writes, tried again while the server cannot be reached.
+// Nothing waits for an event, and none is lost without being counted.
+
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+import type { KubeApi } from "./api.ts";
+import { type Correlated, createEventCorrelator, type Occurrence } from "./event-correlator.ts";
+import { isKubeError, KubeError } from "./kube-error.ts";
+import { Recent } from "./recent.ts";
+import { events } from "./resources.ts";
+import { toTime } from "./timestamps.ts";
+
+export type EventLoss = "spam" | "queue-full" | "refused" | "undeliverable";
+
+export interface EventRecorderOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly capacity?: number;
+  readonly atOnce?: number;
+  readonly onLost?: (why: EventLoss, occurrence: Occurrence, error?: unknown) => void;
+}
+
+interface Pending {
+  readonly event: Correlated;
+  readonly tries: number;
+}
+
+const mostTries = 12;
+const retryEvery = seconds(10);
+const longestMessage = 1024;
+const temporary = [
+  "throttled",
+  "timeout",
+  "unreachable",
+  "tls",
+  "server",
+  "unauthorized",
+  "conflict",
+] as const;
+
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #api: KubeApi;
+  readonly #correlator;
+  /** Waiting, by key: what happens again before it is written is one write. */
+  readonly #queue = new Map<string, Pending>();
+  readonly #busy = new Set<string>();
+  readonly #names = new Recent<{ readonly name: string; readonly namespace: string }>(4096);
+  #delayed = 0;
+  #serial = 0;
+  #signal: AbortSignal | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#api = options.api.as({ priority: "event" });
+    this.#correlator = createEventCorrelator(options.clock);
+  }
+
+  /** Queued, waiting for another try, or being written. */
+  get pending(): number {
+    return this.#queue.size + this.#busy.size + this.#delayed;
+  }
+
+  record(occurrence: Occurrence): void {
+    const event = this.#correlator.correlate(occurrence);
+    if (event === undefined) {
+      this.#lose("spam", occurrence);
+      return;
+    }
+    this.#enqueue({ event, tries: 0 });
+    this.#pump();
+  }
+
+  /** Resolves when nothing is pending; the caller brings the deadline. */
+  whenIdle(): Promise<void> {
+    if (this.pending === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Writes until aborted. What is pending then stays queued, and a later run goes on with it. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#signal = signal;
+    this.#pump();
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    this.#signal = undefined;
+  }
+
+  #enqueue(pending: Pending): void {
+    const { key } = pending.event;
+    const queued = this.#queue.get(key);
+    if (queued !== undefined && queued.event.count >= pending.event.count) return;
+    if (queued === undefined && this.#queue.size >= (this.#options.capacity ?? 50_000)) {
+      this.#lose("queue-full", pending.event.occurrence);
+      return;
+    }
+    this.#queue.set(key, pending);
+  }
+
+  #pump(): void {
+    const signal = this.#signal;
+    if (signal === undefined || signal.aborted) return;
+    for (const [key, pending] of this.#queue) {
+      if (this.#busy.size >= (this.#options.atOnce ?? 32)) return;
+      // The name that a second write needs is known only after the first.
+      if (this.#busy.has(key)) continue;
+      this.#queue.delete(key);
+      this.#busy.add(key);
+      this.#deliver(pending, signal).finally(() => {
+        this.#busy.delete(key);
+        this.#pump();
+        this.#tellIdle();
+      });
+    }
+  }
+
+  #tellIdle(): void {
+    if (this.pending > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  async #deliver(pending: Pending, signal: AbortSignal): Promise<void> {
+    const { event, tries } = pending;
+    try {
+      await this.#write(event, signal);
+    } catch (error) {
+      if (signal.aborted) return this.#enqueue(pending);
+      if (error instanceof KubeError && !isKubeError(error, ...temporary)) {
+        return this.#lose("refused", event.occurrence, error);
+      }
+      if (tries + 1 >= mostTries) return this.#lose("undeliverable", event.occurrence, error);
+      const { clock, random } = this.#options;
+      const delay: Milliseconds = tries === 0 ? milliseconds(random.fraction() * retryEvery) : retryEvery;
+      this.#delayed++;
+      clock.after(delay, () => {
+        this.#delayed--;
+        this.#enqueue({ event, tries: tries + 1 });
+        this.#pump();
+      });
+    }
+  }
+
+  async #write({ key, occurrence, count, first, last }: Correlated, signal: AbortSignal): Promise<void> {
+    const known = this.#names.get(key);
+    const message = occurrence.message.slice(0, longestMessage);
+    if (known !== undefined) {
+      try {
+        await this.#api.patch(
+          events,
+          known,
+          {
+            contentType: "application/strategic-merge-patch+json",
+            body: { count, lastTimestamp: toTime(last), message },
+          },
+          signal,
+        );
+        return;
+      } catch (error) {
+        // Events live an hour; after that the next one is a new one.
+        if (!isKubeError(error, "not-found")) throw error;
+      }
+    }
+    const { component, object, type, reason } = occurrence;
+    const namespace =
+      object.namespace === undefined || object.namespace === "" ? "default" : object.namespace;
+    const metadata = { name: `${object.name}.${this.#uniqueHex()}`, namespace };
+    await this.#api.create(
+      events,
+      {
+        metadata,
+        involvedObject: object,
+        type,
+        reason,
+        message,
+        count,
+        firstTimestamp: toTime(first),
+        lastTimestamp: toTime(last),
+        source: { component },
+        reportingComponent: component,
+      },
+      signal,
+    );
+    this.#names.set(key, metadata);
+  }
+
+  /** Nanoseconds in hexadecimal, as in Go; what our clock cannot tell apart, a serial number does. */
+  #uniqueHex(): string {
+    this.#serial = (this.#serial + 1) % 1000;
+    const within = this.#serial * 1000 + Math.floor(this.#options.random.fraction() * 1000);
+    return (BigInt(Math.trunc(this.#options.clock.now())) * 1_000_000n + BigInt(within)).toString(16);
+  }
+
+  #lose(why: EventLoss, occurrence: Occurrence, error?: unknown): void {
+    this.#options.onLost?.(why, occurrence, error);
+  }
+}

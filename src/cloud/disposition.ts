@@ -3,7 +3,9 @@
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { type BackoffLimits, backoff } from "../runtime/backoff.ts";
+import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
+import { fromNow } from "./from-now.ts";
 
 export interface Disposition {
   /** When to try again, growing with failures in a row. */
@@ -38,9 +40,9 @@ export const dispositions = {
 } as const satisfies Record<CloudErrorKind, Disposition>;
 
 /** How long a key rests after this error. What the cloud itself asked for counts if it is longer. */
-export const restAfter = (error: unknown, failures: number, random: Random): Milliseconds => {
+export const restAfter = (error: unknown, failures: number, clock: Clock, random: Random): Milliseconds => {
   if (!CloudError.is(error)) return backoff(failures, soon, random);
   const rest = backoff(failures, dispositions[error.kind].retry, random);
-  const asked = error.detail.retryAfter;
+  const asked = error.detail.retryAfter && fromNow(error.detail.retryAfter, clock);
   return asked !== undefined && asked > rest ? asked : rest;
 };

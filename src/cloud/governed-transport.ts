@@ -1,7 +1,7 @@
-// The one way to a cloud: fence, budget, breaker, deadline, journal and measurements around a plain transport. A
+// The one way to a cloud: budget, breaker, signature, fence, deadline and measurements around a plain transport. A
 // provider sees none of it; what goes wrong on the way comes out as a CloudError.
 
-import { type Milliseconds, seconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Call, CloudRequest, CloudTransport, Urgency } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { Breaker } from "../runtime/breaker.ts";
@@ -10,6 +10,7 @@ import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
+import { fromNow } from "./from-now.ts";
 import { budgetNewsOf } from "./rate-headers.ts";
 
 /** Rank in the budget, and the share of the limit that is kept for those before it. */
@@ -22,22 +23,29 @@ const ranks = {
 export const reserveByRank = [0, 0.05, 0.1, 0.25] as const;
 
 export interface CloudCallReport {
+  readonly account: string;
   readonly operation: string;
   readonly mutates: boolean;
   /** Status of the answer; absent when there was none. */
   readonly status?: number;
-  readonly failure?: "deadline" | "network" | "breaker" | "fenced" | "aborted";
+  /** Kind of the error it ended in; absent when it went well. */
+  readonly failure?: string;
   readonly durationMs: number;
 }
 
+/** Whether a change may be sent now: leadership, mode. */
+export type MutationGate = () => { readonly may: true } | { readonly may: false; readonly why: string };
+
 export interface Governance {
+  readonly account: string;
   readonly transport: Transport;
   readonly budget: Budget;
   readonly clock: Clock;
   readonly random: Random;
   readonly deadline: Milliseconds;
-  /** Checked directly before a mutating request is handed over: leadership, mode. */
-  readonly mayMutate: () => { readonly may: true } | { readonly may: false; readonly why: string };
+  /** Asked directly before a mutating request is handed over. */
+  readonly mayMutate: MutationGate;
+  readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   readonly report: (call: CloudCallReport) => void;
 }
 
@@ -47,64 +55,87 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   const { clock, random, budget, transport, deadline } = governance;
   const breakers = new Map<string, Breaker>();
   const breakerOf = (url: string): Breaker => {
-    const origin = new URL(url).origin;
+    const { origin } = new URL(url);
     const known = breakers.get(origin) ?? new Breaker({ clock, random, failures: 5, rest: restLimits });
     breakers.set(origin, known);
     return known;
   };
 
-  const send = async (request: CloudRequest, call: Call, breaker: Breaker): Promise<Response> => {
+  /** The answer, whole, within the deadline: a cloud that stops in the middle of one is as bad as a silent one. */
+  const exchange = async (request: CloudRequest, call: Call): Promise<Response> => {
+    const signed = await governance.sign(request, call);
+    const fence = request.mutates ? governance.mayMutate() : { may: true as const };
+    if (!fence.may) throw refusal(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
+    const response = await withDeadline(clock, deadline, request.operation, call.signal, async (signal) =>
+      whole(await transport(signed, signal)),
+    );
+    budget.learn(budgetNewsOf(response, clock.now()));
+    return response;
+  };
+
+  const learnFrom = (error: CloudError): void => {
+    if (error.kind !== "rate-limited" || error.detail.retryAfter === undefined) return;
+    budget.learn({ closedFor: fromNow(error.detail.retryAfter, clock) });
+  };
+
+  const guarded = async <T>(
+    request: CloudRequest,
+    call: Call,
+    read: (response: Response) => Promise<T>,
+    seen: (status: number) => void,
+  ): Promise<T> => {
+    const breaker = breakerOf(request.url);
     const leave = breaker.ask();
     if (!leave.may) {
-      throw new CloudError(
-        "unavailable",
-        `${request.operation}: ${new URL(request.url).host} did not answer several times in a row; asked again in ${Math.ceil(leave.retryAfter / 1000)} s.`,
-        { operation: request.operation, retryAfter: leave.retryAfter, cause: "breaker" },
-      );
-    }
-    const fence = request.mutates ? governance.mayMutate() : { may: true as const };
-    if (!fence.may) {
-      breaker.abandoned();
-      throw new CloudError("unavailable", `${request.operation} was not sent: ${fence.why}.`, {
-        operation: request.operation,
-        cause: "fenced",
-      });
+      const wait = milliseconds(leave.retryAfter);
+      const { host } = new URL(request.url);
+      const text = `was not sent: ${host} did not answer several times in a row; it is asked again in ${Math.ceil(wait / 1000)} s.`;
+      throw refusal(request, text, { cause: "breaker", retryAfter: { in: wait } });
     }
     try {
-      const response = await withDeadline(clock, deadline, request.operation, call.signal, async (signal) =>
-        whole(await transport(request, signal)),
-      );
-      if (response.status >= 500) breaker.failed();
-      else breaker.succeeded();
-      budget.learn(budgetNewsOf(response, clock.now()));
-      return response;
+      const response = await exchange(request, call);
+      seen(response.status);
+      const result = await read(response);
+      breaker.succeeded();
+      return result;
     } catch (error) {
       if (call.signal.aborted) {
         breaker.abandoned();
         throw error;
       }
-      breaker.failed();
-      throw new CloudError("unavailable", `${request.operation}: ${messageOf(error)}`, {
-        operation: request.operation,
-        cause: error,
-      });
+      const told = CloudError.is(error)
+        ? error
+        : refusal(request, `failed: ${messageOf(error)}`, { cause: error });
+      learnFrom(told);
+      // Any answer that could be understood shows that the endpoint lives.
+      if (told.detail.cause === "fenced") breaker.abandoned();
+      else if (told.kind === "unavailable") breaker.failed();
+      else breaker.succeeded();
+      throw told;
     }
   };
 
-  return async (request, call) => {
+  return async (request, call, read) => {
     await budget.enter(ranks[call.urgency], call.signal);
     const started = clock.monotonic();
-    const told = { operation: request.operation, mutates: request.mutates };
-    try {
-      const response = await send(request, call, breakerOf(request.url));
-      governance.report({ ...told, status: response.status, durationMs: clock.monotonic() - started });
-      return response;
-    } catch (error) {
+    let status: number | undefined;
+    const report = (failure?: string): void =>
       governance.report({
-        ...told,
-        failure: failureOf(error, call),
+        account: governance.account,
+        operation: request.operation,
+        mutates: request.mutates,
         durationMs: clock.monotonic() - started,
+        ...(status !== undefined && { status }),
+        ...(failure !== undefined && { failure }),
       });
+    try {
+      const result = await guarded(request, call, read, (code) => {
+        status = code;
+      });
+      report();
+      return result;
+    } catch (error) {
+      report(failureOf(error, call));
       throw error;
     } finally {
       budget.leave();
@@ -112,19 +143,24 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   };
 };
 
-/** The body is read within the deadline too: a cloud that stops in the middle of an answer is as bad as a silent one. */
+const refusal = (
+  { operation }: CloudRequest,
+  text: string,
+  detail: Pick<CloudError["detail"], "cause" | "retryAfter">,
+): CloudError => new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
+
 const whole = async (response: Response): Promise<Response> => {
   const body = await response.arrayBuffer();
   const { status, statusText, headers } = response;
   return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });
 };
 
-const failureOf = (error: unknown, call: Call): NonNullable<CloudCallReport["failure"]> => {
+const failureOf = (error: unknown, call: Call): string => {
   if (call.signal.aborted) return "aborted";
-  if (!CloudError.is(error)) return "network";
+  if (!CloudError.is(error)) return "unexpected";
   const { cause } = error.detail;
   if (cause === "breaker" || cause === "fenced") return cause;
-  return cause instanceof DeadlineError ? "deadline" : "network";
+  return cause instanceof DeadlineError ? "deadline" : error.kind;
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

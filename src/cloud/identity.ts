@@ -3,6 +3,9 @@
 import type { NodeName, ProviderID } from "../core/brand.ts";
 import type { MatchKey } from "../provider/instances.ts";
 
+/** A source's reading of a provider id, in whatever spelling, as its key of the machine. */
+export type KeyOf = (providerID: string) => string | undefined;
+
 export interface NodeIdentity {
   readonly name: NodeName;
   readonly providerID?: ProviderID;
@@ -14,11 +17,13 @@ export interface NodeIdentity {
 export const comparable = (by: MatchKey, value: string): string =>
   by === "uuid" ? value.toLowerCase() : value;
 
-/** The values to look for, under one kind of key; several only for addresses. */
-export const valuesOf = (identity: NodeIdentity, by: MatchKey): readonly string[] => {
+/** The values to look for in one source, under one kind of key; several only for addresses. */
+export const valuesOf = (identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): readonly string[] => {
   switch (by) {
-    case "id":
-      return identity.providerID === undefined ? [] : [identity.providerID];
+    case "id": {
+      const key = identity.providerID === undefined ? undefined : keyOf(identity.providerID);
+      return key === undefined ? [] : [key];
+    }
     case "name":
       return [identity.name];
     case "uuid":

@@ -9,7 +9,7 @@ export type InstanceIndex = Readonly<Record<MatchKey, ReadonlyMap<string, readon
 export const keysOf = (instance: Instance, by: MatchKey): readonly string[] => {
   switch (by) {
     case "id":
-      return [instance.id, ...(instance.formerIDs ?? [])];
+      return [instance.key];
     case "name":
       return instance.names;
     case "uuid":

@@ -71,11 +71,17 @@ export class Inventory {
         given.push(...known);
         for (const answer of known) {
           for (const instance of answer?.instances ?? []) {
-            candidates.set(instance.id, { instance, source: source.source.name, asOf: answer?.asOf ?? 0 });
+            candidates.set(`${source.source.name} ${instance.key}`, {
+              instance,
+              source: source.source.name,
+              asOf: answer?.asOf ?? 0,
+            });
           }
         }
       }
       const [first, second] = candidates.values();
+      // A weaker key may not decide while a stronger one is unanswered: a provider id is written once and for ever.
+      if (first === undefined && answers.some(({ answers: known }) => known.includes(undefined))) break;
       if (first === undefined) continue;
       if (second === undefined) return { kind: "exists", ...first };
       const all = [...candidates.values()];
@@ -94,8 +100,27 @@ export class Inventory {
     return newestFailure(this.#relevant(identity));
   }
 
-  want(identity: NodeIdentity, since: number, urgency: Urgency): void {
-    for (const source of this.#relevant(identity)) source.want(identity, since, urgency);
+  /** Without a way, the cheaper one is taken. */
+  want(identity: NodeIdentity, since: number, urgency: Urgency, way?: "listing" | "lookup"): void {
+    for (const source of this.#relevant(identity)) source.want(identity, since, urgency, way);
+  }
+
+  /** The independent ways in which the absence of this Node's machine can be proved. */
+  waysFor(identity: NodeIdentity): readonly ("listing" | "lookup")[] {
+    const canLookUp =
+      identity.providerID !== undefined &&
+      this.#relevant(identity).every(({ source }) => source.lookups?.id !== undefined);
+    return canLookUp ? ["listing", "lookup"] : ["listing"];
+  }
+
+  /** What one question about one Node costs, in requests. */
+  costOf(identity: NodeIdentity): number {
+    return this.#relevant(identity).reduce(
+      (sum, { source, latest }) =>
+        sum +
+        (source.lookups?.id !== undefined && identity.providerID !== undefined ? 1 : (latest?.pages ?? 1)),
+      0,
+    );
   }
 
   /** A listing of everything, for refreshes and as the first thing at start. */
@@ -108,7 +133,7 @@ export class Inventory {
   }
 
   #claimants(providerID: NonNullable<NodeIdentity["providerID"]>): readonly SourceInventory[] {
-    return this.#sources.filter(({ source }) => source.claims(providerID));
+    return this.#sources.filter(({ source }) => source.keyOf(providerID) !== undefined);
   }
 }
 
@@ -116,7 +141,8 @@ const answersOf = (
   source: SourceInventory,
   identity: NodeIdentity,
   by: MatchKey,
-): readonly (KeyAnswer | undefined)[] => valuesOf(identity, by).map((value) => source.answer(by, value));
+): readonly (KeyAnswer | undefined)[] =>
+  valuesOf(identity, by, (id) => source.source.keyOf(id)).map((value) => source.answer(by, value));
 
 const oldest = (answers: readonly { readonly asOf: number }[]): number =>
   Math.min(...answers.map(({ asOf }) => asOf));

@@ -1,50 +1,65 @@
 // The cheaper way to answer what is waiting: one listing of everything, or lookups by key in batches. Pure.
 
 import type { InstanceSource, MatchKey } from "../provider/instances.ts";
-import { type NodeIdentity, valuesOf } from "./identity.ts";
+import { type KeyOf, type NodeIdentity, valuesOf } from "./identity.ts";
+
+export interface Batch {
+  readonly by: MatchKey;
+  readonly keys: readonly string[];
+}
 
 export type Way =
-  | { readonly kind: "list" }
-  | {
-      readonly kind: "lookup";
-      readonly batches: readonly { readonly by: MatchKey; readonly keys: readonly string[] }[];
-    };
+  | { readonly kind: "listing" }
+  | { readonly kind: "lookup"; readonly batches: readonly Batch[] };
 
-const list: Way = { kind: "list" };
+type Lookups = InstanceSource["lookups"];
+
+/** How a source names its machines. */
+export interface SourceKeys {
+  readonly keyOf: KeyOf;
+  readonly matchBy: readonly MatchKey[];
+}
 
 /** Every key that must be asked so that "none of them" means something; undefined where one of them cannot be. */
 const keysFor = (
   identity: NodeIdentity,
-  lookups: NonNullable<InstanceSource["lookups"]>,
-  matchBy: readonly MatchKey[],
+  lookups: NonNullable<Lookups>,
+  { keyOf, matchBy }: SourceKeys,
 ): readonly (readonly [MatchKey, string])[] | undefined => {
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
-  if (kinds.some((by) => valuesOf(identity, by).length > 0 && lookups[by] === undefined)) return undefined;
-  return kinds.flatMap((by) => valuesOf(identity, by).map((value) => [by, value] as const));
+  const keys = kinds.flatMap((by) => valuesOf(identity, by, keyOf).map((value) => [by, value] as const));
+  return keys.some(([by]) => lookups[by] === undefined) ? undefined : keys;
+};
+
+/** The requests that answer for all of these by lookups; undefined where one of them can only be found by listing. */
+export const batchesFor = (
+  waiting: readonly NodeIdentity[],
+  lookups: Lookups,
+  source: SourceKeys,
+): readonly Batch[] | undefined => {
+  if (lookups === undefined) return undefined;
+  const keys = new Map<MatchKey, Set<string>>();
+  for (const identity of waiting) {
+    const wanted = keysFor(identity, lookups, source);
+    if (wanted === undefined) return undefined;
+    for (const [by, value] of wanted) keys.set(by, (keys.get(by) ?? new Set()).add(value));
+  }
+  return [...keys].flatMap(([by, values]) =>
+    cut([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
+  );
 };
 
 export const chooseWay = (question: {
   readonly waiting: readonly NodeIdentity[];
-  readonly lookups: InstanceSource["lookups"];
-  readonly matchBy: readonly MatchKey[];
+  readonly lookups: Lookups;
+  readonly source: SourceKeys;
   /** Requests that the last listing took; undefined before the first one, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
 }): Way => {
-  const { waiting, lookups, matchBy, pagesOfListing } = question;
-  if (lookups === undefined || pagesOfListing === undefined) return list;
-  const keys = new Map<MatchKey, Set<string>>();
-  for (const identity of waiting) {
-    const wanted = keysFor(identity, lookups, matchBy);
-    if (wanted === undefined) return list;
-    for (const [by, value] of wanted) {
-      const known = keys.get(by) ?? new Set();
-      keys.set(by, known.add(value));
-    }
-  }
-  const batches = [...keys].flatMap(([by, values]) =>
-    cut([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
-  );
-  return batches.length < pagesOfListing ? { kind: "lookup", batches } : list;
+  const { waiting, lookups, source, pagesOfListing } = question;
+  const batches = batchesFor(waiting, lookups, source);
+  const isCheaper = batches !== undefined && pagesOfListing !== undefined && batches.length < pagesOfListing;
+  return isCheaper ? { kind: "lookup", batches } : { kind: "listing" };
 };
 
 const cut = (keys: readonly string[], size: number): readonly (readonly string[])[] =>

@@ -1,47 +1,55 @@
 // A credential that renews itself: one fetch at a time, shared by all who wait, made again before it ends or when it
 // was refused. The provider only says how one is fetched.
 
-import { milliseconds, seconds } from "../core/brand.ts";
-import type { Secret } from "../core/secret.ts";
-import type { Call } from "../provider/call.ts";
-import type { FetchedCredential } from "../provider/provider.ts";
+import { seconds } from "../core/brand.ts";
+import type { Fetched } from "../provider/provider.ts";
 import type { Clock } from "../seams/clock.ts";
+import { fromNow } from "./from-now.ts";
 
-export interface RenewingCredential {
-  current(call: Call): Promise<Secret>;
-  /** It was refused, or what it is made from has changed: the next caller fetches. */
-  forget(): void;
+export interface RenewingCredential<T> {
+  current(): Promise<T>;
+  /** It was refused, or what it is made from has changed: the next caller fetches. Returns the one that was held. */
+  forget(): T | undefined;
 }
 
 /** Renewed this long before it ends, or at four fifths of its life, whichever is later in life. */
 const margin = seconds(30);
 
-export const renewingCredential = (
+/** `fetchOne` brings its own signal: one caller who gives up must not fail the others who wait for the same fetch. */
+export const renewingCredential = <T>(
   clock: Clock,
-  fetchOne: (call: Call) => Promise<FetchedCredential>,
-): RenewingCredential => {
-  let held: { readonly value: Secret; readonly renewAt: number } | undefined;
-  let fetching: Promise<Secret> | undefined;
+  fetchOne: () => Promise<Fetched<T>>,
+): RenewingCredential<T> => {
+  let held: { readonly value: T; readonly renewAt: number } | undefined;
+  let fetching: Promise<T> | undefined;
   let generation = 0;
 
-  const renew = async (call: Call, started: number): Promise<Secret> => {
-    const { value, goodFor } = await fetchOne(call);
-    const life = goodFor === undefined ? Number.POSITIVE_INFINITY : Math.max(goodFor * 0.8, goodFor - margin);
-    if (generation === started) held = { value, renewAt: clock.monotonic() + milliseconds(life) };
-    return value;
+  const renew = async (mine: number): Promise<T> => {
+    try {
+      const { value, goodUntil } = await fetchOne();
+      const life = goodUntil === undefined ? Number.POSITIVE_INFINITY : fromNow(goodUntil, clock);
+      // What was forgotten while it was under way is not kept.
+      if (mine === generation) {
+        held = { value, renewAt: clock.monotonic() + Math.max(life * 0.8, life - margin) };
+      }
+      return value;
+    } finally {
+      if (mine === generation) fetching = undefined;
+    }
   };
 
   return {
-    current: (call) => {
+    current: () => {
       if (held !== undefined && clock.monotonic() < held.renewAt) return Promise.resolve(held.value);
-      fetching ??= renew(call, generation).finally(() => {
-        fetching = undefined;
-      });
+      fetching ??= renew(generation);
       return fetching;
     },
     forget: () => {
+      const value = held?.value;
       generation += 1;
       held = undefined;
+      fetching = undefined;
+      return value;
     },
   };
 };

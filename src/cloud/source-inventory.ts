@@ -8,7 +8,7 @@ import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { type InstanceIndex, indexInstances, keysOf } from "./instance-index.ts";
-import { chooseWay } from "./lookup-or-list.ts";
+import { type Batch, batchesFor, chooseWay, type SourceKeys, type Way } from "./lookup-or-list.ts";
 
 export interface KeyAnswer {
   readonly instances: readonly Instance[];
@@ -26,6 +26,8 @@ interface Question {
   readonly identity: NodeIdentity | undefined;
   readonly since: number;
   readonly urgency: Urgency;
+  /** A second, independent proof is wanted: this way and no other. */
+  readonly way: Way["kind"] | undefined;
 }
 
 export interface SourceInventoryOptions {
@@ -43,6 +45,7 @@ const urgencies: readonly Urgency[] = ["user-change", "new-node", "deletion-proo
 export class SourceInventory {
   readonly #options: SourceInventoryOptions;
   readonly #snapshot: Snapshot<Instance>;
+  readonly #keys: SourceKeys;
   readonly #lookedUp = new Map<string, KeyAnswer>();
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
   #questions: Question[] = [];
@@ -52,6 +55,7 @@ export class SourceInventory {
 
   constructor(options: SourceInventoryOptions) {
     this.#options = options;
+    this.#keys = { keyOf: (providerID) => options.source.keyOf(providerID), matchBy: options.matchBy };
     this.#snapshot = new Snapshot({
       clock: options.clock,
       signal: options.signal,
@@ -82,8 +86,8 @@ export class SourceInventory {
   }
 
   /** Asks for an answer that began at or after `since`; without an identity, for a listing. News comes by `onNews`. */
-  want(identity: NodeIdentity | undefined, since: number, urgency: Urgency): void {
-    this.#questions.push({ identity, since, urgency });
+  want(identity: NodeIdentity | undefined, since: number, urgency: Urgency, way?: Way["kind"]): void {
+    this.#questions.push({ identity, since, urgency, way });
     if (this.#isAsking) return;
     this.#isAsking = true;
     this.#options.clock.after(gathering, () => void this.#ask());
@@ -106,35 +110,46 @@ export class SourceInventory {
   }
 
   async #answerAll(questions: readonly Question[]): Promise<void> {
-    const { source, matchBy, clock, signal, onNews } = this.#options;
-    const since = Math.max(...questions.map((question) => question.since));
-    // Asked while a listing was under way that answers them as well.
-    const latest = this.#snapshot.latest;
-    if (latest !== undefined && latest.beganAt >= since) return onNews("lookup");
+    const { source, onNews } = this.#options;
+    const keys = this.#keys;
     this.#urgency =
       urgencies.find((urgency) => questions.some((question) => question.urgency === urgency)) ?? "refresh";
-    const waiting = questions.flatMap(({ identity }) => identity ?? []);
-    const way = chooseWay({
+    const since = Math.max(...questions.map((question) => question.since));
+    const free = questions.filter(({ way }) => way === undefined);
+    const mustList = questions.some(({ way, identity }) => way === "listing" || identity === undefined);
+    const latest = this.#snapshot.latest;
+    const isAnswered = latest !== undefined && latest.beganAt >= since;
+    const waiting = free.flatMap(({ identity }) => identity ?? []);
+    const chosen = chooseWay({
       waiting,
-      lookups: waiting.length < questions.length ? undefined : source.lookups,
-      matchBy,
+      lookups: source.lookups,
+      source: keys,
       pagesOfListing: latest?.pages,
     });
-    if (way.kind === "list") {
+    const lists = mustList || (free.length > 0 && chosen.kind === "listing");
+    if (lists && !isAnswered) {
       await this.#snapshot.beganAfter(since);
       this.#forgetOlderThan(this.#snapshot.latest?.beganAt ?? 0);
-      return onNews("listing");
     }
+    const mustLookUp = questions
+      .filter(({ way }) => way === "lookup")
+      .flatMap(({ identity }) => identity ?? []);
+    const lookups = lists ? mustLookUp : [...mustLookUp, ...waiting];
+    await this.#lookUp(batchesFor(lookups, source.lookups, keys) ?? []);
+    onNews(lists && !isAnswered ? "listing" : "lookup");
+  }
+
+  async #lookUp(batches: readonly Batch[]): Promise<void> {
+    const { source, clock, signal } = this.#options;
     const call: Call = { signal, urgency: this.#urgency };
-    const asOf = clock.monotonic();
-    for (const { by, keys } of way.batches) {
+    for (const { by, keys } of batches) {
+      const asOf = clock.monotonic();
       const found = await source.lookups?.[by]?.find(keys, call);
       for (const key of keys) {
         const instances = found?.get(key);
         if (instances !== undefined) this.#remember(by, key, instances, asOf);
       }
     }
-    onNews("lookup");
   }
 
   #remember(by: MatchKey, key: string, instances: readonly Instance[], asOf: number): void {

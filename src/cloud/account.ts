@@ -1,0 +1,75 @@
+// An account of a provider, opened: its credential renews itself, its budget and breaker are its own, and a call that is
+// refused for its credential is made once more with a new one.
+
+import { type Milliseconds, seconds } from "../core/brand.ts";
+import type { Call, CloudTransport } from "../provider/call.ts";
+import { CloudError } from "../provider/errors.ts";
+import type { Account, OpenAccount } from "../provider/provider.ts";
+import { Budget } from "../runtime/budget.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+import type { Transport } from "../seams/transport.ts";
+import {
+  type CloudCallReport,
+  governedTransport,
+  type MutationGate,
+  reserveByRank,
+} from "./governed-transport.ts";
+import { renewingCredential } from "./renewing-credential.ts";
+
+export interface AccountSurroundings {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly mayMutate: MutationGate;
+  readonly report: (call: CloudCallReport) => void;
+  readonly signal: AbortSignal;
+  readonly deadline?: Milliseconds;
+  /** Requests of one account at the same time. */
+  readonly maxInFlight?: number;
+}
+
+export interface GovernedAccount<T> extends OpenAccount<T> {
+  readonly name: string;
+  readonly budget: Budget;
+}
+
+export const openAccount = <T>(account: Account<T>, around: AccountSurroundings): GovernedAccount<T> => {
+  const { transport, clock, random, mayMutate, report, signal } = around;
+  const budget = new Budget({ clock, maxInFlight: around.maxInFlight ?? 16, reserve: reserveByRank });
+  const common = {
+    account: account.name,
+    transport,
+    clock,
+    random,
+    report,
+    deadline: around.deadline ?? seconds(30),
+  };
+  // Fetching a credential has places of its own: it must not wait behind the calls that wait for it.
+  const plain = governedTransport({
+    ...common,
+    budget: new Budget({ clock, maxInFlight: 2, reserve: [] }),
+    mayMutate: () => ({ may: true }),
+    sign: async (request) => request,
+  });
+  const fetchCall: Call = { signal, urgency: "user-change" };
+  const credential = renewingCredential(clock, () => account.fetch(plain, fetchCall));
+  const governed = governedTransport({
+    ...common,
+    budget,
+    mayMutate,
+    sign: async (request) => account.sign(request, await credential.current(), clock.now()),
+  });
+
+  const send: CloudTransport = async (request, call, read) => {
+    try {
+      return await governed(request, call, read);
+    } catch (error) {
+      if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
+      const refused = credential.forget();
+      if (refused === undefined) throw error;
+      return governed(request, call, read);
+    }
+  };
+  return { name: account.name, budget, transport: send, credential: () => credential.current() };
+};

@@ -1,0 +1,235 @@
+// Marks Nodes whose machine is switched off and removes those whose machine is proved to be gone. All decisions are in
+// `plan.ts`; here is when to ask, what has been proved so far, and how what was decided is carried out.
+
+import { restAfter } from "../../cloud/disposition.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import { guardedNodePatch } from "../../kube/node-patch.ts";
+import type { Node } from "../../kube/objects.ts";
+import { backoff } from "../../runtime/backoff.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
+import { Asked } from "../asked.ts";
+import { hasTaint, identityOf, isReady, readiness, taintsOf } from "../node-facts.ts";
+import type { NodePorts } from "../node-ports.ts";
+import { shutdownTaint } from "../well-known.ts";
+import { addProof, addSighting, type Evidence, noEvidence } from "./evidence.ts";
+import { massLimit, RecentDeletions } from "./mass-limit.ts";
+import { isAnnouncedAsLeaving, type LifecycleDecision, planLifecycle } from "./plan.ts";
+import type { LifecycleSettings } from "./settings.ts";
+
+export interface LifecycleOptions extends NodePorts {
+  readonly settings: LifecycleSettings;
+}
+
+export interface LifecycleController {
+  readonly queue: WorkQueue;
+  /** What speaks for absence, by Node name. */
+  readonly evidence: ReadonlyMap<string, Evidence>;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const lostRace = { first: milliseconds(100), cap: minutes(1) };
+const heldRest: Milliseconds = minutes(1);
+
+export const createLifecycleController = (options: LifecycleOptions): LifecycleController => {
+  const { nodes, inventory, writes, settings, clock, random, tell } = options;
+  const queue = new WorkQueue(clock);
+  const asked = new Asked(inventory, clock);
+  const evidence = new Map<string, Evidence>();
+  const nextLook = new Map<string, number>();
+  const held = new Map<string, string>();
+  const deletions = new RecentDeletions();
+  let managed = { count: 0, countedAt: Number.NEGATIVE_INFINITY };
+
+  const forget = (name: string): void => {
+    asked.forget(name);
+    evidence.delete(name);
+    nextLook.delete(name);
+    held.delete(name);
+  };
+
+  const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
+    const node = nodes.get(name);
+    const isOfInterest =
+      node !== undefined && (!isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule"));
+    const identity = node && identityOf(node);
+    if (!isOfInterest || identity === undefined || !inventory.claims(identity)) {
+      forget(name);
+      return settled;
+    }
+    if (identity.providerID === undefined && !options.isSelected(node)) return settled;
+    const answer = inventory.look(identity);
+    const known = gather(name, answer);
+    const decision = planLifecycle({
+      node,
+      answer,
+      evidence: known,
+      ways: inventory.waysFor(identity),
+      mass: massVerdict,
+      settings,
+      now: { wall: clock.now(), monotonic: clock.monotonic() },
+    });
+    return carryOut(node, decision, signal);
+  };
+
+  /** Adds what this answer says to what is known; an answer that a question was asked for ends that question. */
+  const gather = (name: string, answer: ReturnType<typeof inventory.look>): Evidence => {
+    const before = evidence.get(name) ?? noEvidence(clock.monotonic());
+    const seen = answer.kind === "exists" || answer.kind === "ambiguous";
+    const after =
+      answer.kind === "gone" ? addProof(before, answer) : seen ? addSighting(before, answer) : before;
+    evidence.set(name, after);
+    if ("asOf" in answer && asked.isAnsweredBy(name, answer.asOf)) asked.forget(name);
+    return after;
+  };
+
+  const carryOut = async (node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> => {
+    const { name } = node.metadata;
+    switch (decision.kind) {
+      case "leave":
+        forget(name);
+        return settled;
+      case "taint":
+        await setShutdownTaint(node, decision.shutdown, signal);
+        return again(milliseconds(0), "the taint to be seen");
+      case "watch":
+        return watch(node);
+      case "ask":
+        if (decision.after > 0) return again(decision.after, "the next proof");
+        asked.ask(name, identityOf(node), "deletion-proof", decision.way);
+        return settled;
+      case "hold":
+        return hold(node, decision);
+      case "delete":
+        return remove(node, decision.isAnnounced, signal);
+    }
+  };
+
+  /** The machine exists: look again after a while, at a pace that its cloud can bear. */
+  const watch = (node: Node): Outcome => {
+    const { name } = node.metadata;
+    const now = clock.monotonic();
+    const due = nextLook.get(name);
+    if (due !== undefined && now >= due) {
+      nextLook.delete(name);
+      evidence.set(name, { ...(evidence.get(name) ?? noEvidence(now)), since: now });
+      return again(milliseconds(0), "another look");
+    }
+    const { shortest, longest } = settings.recheck;
+    const pace = Math.min(longest, Math.max(shortest, inventory.costOf(identityOf(node)) * seconds(15)));
+    const next = due ?? now + pace;
+    nextLook.set(name, next);
+    return again(milliseconds(next - now), "another look");
+  };
+
+  const hold = (node: Node, { reason, text }: Extract<LifecycleDecision, { kind: "hold" }>): Outcome => {
+    const { name } = node.metadata;
+    if (held.get(name) !== reason) {
+      held.set(name, reason);
+      tell(node, { type: "Warning", reason, message: text });
+    }
+    // Whether the inventory has recovered is seen only by asking again.
+    const due = nextLook.get(name);
+    const now = clock.monotonic();
+    if (due === undefined) nextLook.set(name, now + heldRest);
+    else if (now >= due) {
+      nextLook.set(name, now + heldRest);
+      asked.ask(name, identityOf(node), "deletion-proof");
+    }
+    return again(heldRest, reason);
+  };
+
+  const remove = async (node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> => {
+    const { name } = node.metadata;
+    tell(node, {
+      type: "Normal",
+      reason: "DeletingNode",
+      message: `Deleting node ${name} because it does not exist in the cloud provider`,
+    });
+    try {
+      const isGone = await writes.delete(node, "its machine is proved to be gone", signal);
+      if (!isGone) return again(heldRest, "observed");
+    } catch (error) {
+      // Changed meanwhile (perhaps Ready again) or gone already: look again, it was not a failure.
+      if (!isKubeError(error, "conflict", "not-found")) {
+        const text = error instanceof Error ? error.message : String(error);
+        tell(node, {
+          type: "Warning",
+          reason: "DeletingNodeFailed",
+          message: `Failed deleting node ${name}: ${text}`,
+        });
+      }
+      throw error;
+    }
+    if (!isAnnounced) deletions.add(clock.monotonic());
+    forget(name);
+    return settled;
+  };
+
+  const setShutdownTaint = async (node: Node, isOff: boolean, signal: AbortSignal): Promise<void> => {
+    const others = taintsOf(node).filter(
+      ({ key, effect }) => key !== shutdownTaint || effect !== "NoSchedule",
+    );
+    const taints = isOff ? [...others, { key: shutdownTaint, effect: "NoSchedule" }] : others;
+    const patch = guardedNodePatch({ node, taints });
+    const why = isOff ? "its machine is switched off" : "its machine runs again";
+    if (patch !== undefined) await writes.patch(node, patch, why, signal);
+  };
+
+  const massVerdict = () => {
+    const now = clock.monotonic();
+    if (now - managed.countedAt > 1000) {
+      managed = {
+        count: nodes.list().filter((node) => inventory.claims(identityOf(node))).length,
+        countedAt: now,
+      };
+    }
+    let candidates = 0;
+    for (const [name, known] of evidence) {
+      const node = known.proofs.length > 0 ? nodes.get(name) : undefined;
+      if (node !== undefined && !isAnnouncedAsLeaving(node, known)) candidates += 1;
+    }
+    const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
+    const recent = deletions.within(window, now);
+    return massLimit({ recent, candidates, managed: managed.count + recent }, settings.massLimit);
+  };
+
+  const onError = (name: string, error: unknown, failures: number): Outcome => {
+    asked.forget(name);
+    const isRace = isKubeError(error, "precondition", "conflict", "not-found");
+    return again(
+      isRace ? backoff(failures, lostRace, random) : restAfter(error, failures, clock, random),
+      "an error",
+    );
+  };
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const stopNodes = nodes.subscribe(({ key, before, after }) => {
+      if (before !== undefined && after !== undefined && sameForUs(before, after)) return;
+      queue.add(key);
+    });
+    const stopNews = inventory.subscribe(() => {
+      for (const name of asked.keys) queue.add(name);
+    });
+    try {
+      const monotonic = () => clock.monotonic();
+      await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);
+    } finally {
+      stopNodes();
+      stopNews();
+    }
+  };
+
+  return { queue, evidence, run };
+};
+
+/** Whether nothing changed that a decision rests on. */
+const sameForUs = (a: Node, b: Node): boolean =>
+  a.metadata.uid === b.metadata.uid &&
+  readiness(a) === readiness(b) &&
+  a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+  a.spec.providerID === b.spec.providerID &&
+  a.spec.unschedulable === b.spec.unschedulable &&
+  JSON.stringify(a.spec.taints) === JSON.stringify(b.spec.taints) &&
+  JSON.stringify(a.metadata.annotations) === JSON.stringify(b.metadata.annotations);

@@ -1,0 +1,60 @@
+// What speaks for a machine being gone: which proofs there are and how far they lie apart. Pure; a Node that was seen
+// alive in between starts again with nothing.
+
+import type { Answer } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import type { LifecycleSettings } from "./settings.ts";
+
+export type ProofKind = "listing" | "lookup";
+
+export interface Evidence {
+  /** When the Node was first seen not Ready by this process; a proof must be newer. Monotonic, as all times here. */
+  readonly since: number;
+  /** Both ends of what was proved by each kind, in the order in which the proofs began. */
+  readonly proofs: readonly { readonly kind: ProofKind; readonly asOf: number }[];
+  /** The cloud itself said that the machine was on its way out. */
+  readonly wasTerminating: boolean;
+}
+
+export const noEvidence = (since: number): Evidence => ({ since, proofs: [], wasTerminating: false });
+
+export const addProof = (evidence: Evidence, gone: Extract<Answer, { kind: "gone" }>): Evidence => {
+  const isKnown = evidence.proofs.some(({ asOf, kind }) => asOf === gone.asOf && kind === gone.proof);
+  if (gone.asOf < evidence.since || isKnown) return evidence;
+  return { ...evidence, proofs: [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf }].slice(-8) };
+};
+
+/** A machine that was seen is not gone, whatever was said before. */
+export const addSighting = (
+  evidence: Evidence,
+  seen: Extract<Answer, { kind: "exists" | "ambiguous" }>,
+): Evidence => ({
+  since: evidence.since,
+  proofs: seen.asOf < evidence.since ? evidence.proofs : [],
+  wasTerminating:
+    evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),
+});
+
+/** What is still missing for a deletion. */
+export type Verdict =
+  | { readonly kind: "proved" }
+  /** Ask again, after this time, in this way where one is demanded. */
+  | { readonly kind: "more"; readonly after: Milliseconds; readonly way?: ProofKind };
+
+export const judge = (
+  evidence: Evidence,
+  /** Ways that exist for this Node: where there are two, both must agree. */
+  ways: readonly ProofKind[],
+  settings: Pick<LifecycleSettings, "proofs" | "confirmAfter">,
+  now: number,
+): Verdict => {
+  const [first] = evidence.proofs;
+  if (first === undefined) return { kind: "more", after: milliseconds(0) };
+  if (settings.proofs === 1) return { kind: "proved" };
+  const isLate = ({ asOf }: { asOf: number }) => asOf - first.asOf >= settings.confirmAfter;
+  const missing = ways.find((way) => !evidence.proofs.some(({ kind }) => kind === way));
+  const late = evidence.proofs.filter(isLate);
+  if (late.length > 0 && missing === undefined) return { kind: "proved" };
+  const wait = Math.max(0, first.asOf + settings.confirmAfter - now);
+  return { kind: "more", after: milliseconds(wait), ...(missing !== undefined && { way: missing }) };
+};

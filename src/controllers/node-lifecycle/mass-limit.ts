@@ -1,0 +1,38 @@
+// Keeps a lying cloud from taking the cluster down: when more Nodes look gone than anybody announced, none is deleted.
+// It counts unannounced deletions and everything that is on the way to one.
+
+import type { LifecycleSettings } from "./settings.ts";
+
+export interface MassLimitState {
+  /** Unannounced deletions inside the window. */
+  readonly recent: number;
+  /** Unannounced Nodes whose machine at least one proof calls gone. */
+  readonly candidates: number;
+  readonly managed: number;
+}
+
+export type MassVerdict = { readonly mayDelete: true } | { readonly mayDelete: false; readonly text: string };
+
+export const massLimit = (state: MassLimitState, limit: LifecycleSettings["massLimit"]): MassVerdict => {
+  if (limit === "off") return { mayDelete: true };
+  const allowed = Math.max(limit.atLeast, Math.floor(state.managed * limit.share));
+  if (state.recent + state.candidates <= allowed) return { mayDelete: true };
+  return {
+    mayDelete: false,
+    text: `${state.candidates} of ${state.managed} nodes look gone at once and ${state.recent} were deleted in the last ${limit.window / 60_000} minutes; more than ${allowed} is taken for a fault of the cloud, so none is deleted. If they are gone, annotate them with fairlead.dev/node-deletion=confirmed.`,
+  };
+};
+
+/** Remembers when unannounced deletions happened, as long as they count. */
+export class RecentDeletions {
+  readonly #times: number[] = [];
+
+  add(now: number): void {
+    this.#times.push(now);
+  }
+
+  within(window: number, now: number): number {
+    while ((this.#times[0] ?? now) < now - window) this.#times.shift();
+    return this.#times.length;
+  }
+}

@@ -1,0 +1,90 @@
+// What to do about a Node, given whether its machine exists: nothing, a taint, another question, or its deletion. Pure.
+
+import type { Answer } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import type { Node } from "../../kube/objects.ts";
+import { ageOf, hasTaint, isBeingDeleted, isLeaving, isPaused, isReady } from "../node-facts.ts";
+import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
+import { type Evidence, judge, type ProofKind } from "./evidence.ts";
+import type { MassVerdict } from "./mass-limit.ts";
+import type { LifecycleSettings } from "./settings.ts";
+
+export type LifecycleDecision =
+  | { readonly kind: "leave" }
+  | { readonly kind: "taint"; readonly shutdown: boolean }
+  /** The machine exists; look again then. */
+  | { readonly kind: "watch" }
+  | { readonly kind: "ask"; readonly after: Milliseconds; readonly way?: ProofKind }
+  | { readonly kind: "hold"; readonly reason: string; readonly text: string }
+  | { readonly kind: "delete"; readonly isAnnounced: boolean };
+
+export interface LifecycleQuestion {
+  readonly node: Node;
+  readonly answer: Answer;
+  readonly evidence: Evidence;
+  readonly ways: readonly ProofKind[];
+  readonly mass: () => MassVerdict;
+  readonly settings: LifecycleSettings;
+  /** Wall and monotonic time. */
+  readonly now: { readonly wall: number; readonly monotonic: number };
+}
+
+export const planLifecycle = (question: LifecycleQuestion): LifecycleDecision => {
+  const { node, answer, evidence } = question;
+  if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "leave" };
+  const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
+  if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "leave" };
+  switch (answer.kind) {
+    case "exists": {
+      if (answer.asOf < evidence.since) return { kind: "ask", after: milliseconds(0) };
+      const isStopped = answer.instance.state === "stopped";
+      return isStopped === isTainted ? { kind: "watch" } : { kind: "taint", shutdown: isStopped };
+    }
+    case "ambiguous":
+      return answer.asOf < evidence.since ? { kind: "ask", after: milliseconds(0) } : { kind: "watch" };
+    case "unknown":
+      return { kind: "ask", after: milliseconds(0) };
+    case "gone":
+      return planDeletion(question);
+  }
+};
+
+const planDeletion = ({
+  node,
+  evidence,
+  ways,
+  mass,
+  settings,
+  now,
+}: LifecycleQuestion): LifecycleDecision => {
+  if (settings.deletion === "off") return { kind: "watch" };
+  const asked = node.metadata.annotations?.[deletionAnnotation];
+  if (asked === "never") {
+    return hold("DeletionForbidden", `Its machine is gone, but ${deletionAnnotation}=never keeps the node.`);
+  }
+  const verdict = judge(evidence, ways, settings, now.monotonic);
+  if (verdict.kind === "more") {
+    return { kind: "ask", after: verdict.after, ...(verdict.way !== undefined && { way: verdict.way }) };
+  }
+  const age = ageOf(node, now.wall);
+  if ((node.spec.providerID ?? "") === "" && age < settings.minAgeWithoutID) {
+    return { kind: "ask", after: milliseconds(settings.minAgeWithoutID - age) };
+  }
+  const isAnnounced = isAnnouncedAsLeaving(node, evidence);
+  if (!isAnnounced) {
+    const allowed = mass();
+    if (!allowed.mayDelete) return hold("MassDeletionHeld", allowed.text);
+  }
+  if (settings.deletion === "observe") {
+    return hold("DeletionObserved", "Its machine is gone; --node-deletion=observe leaves the node in place.");
+  }
+  return { kind: "delete", isAnnounced };
+};
+
+/** Not counted against the mass limit: somebody said before that it would go, or says now that it may. */
+export const isAnnouncedAsLeaving = (node: Node, evidence: Evidence): boolean =>
+  isLeaving(node) ||
+  evidence.wasTerminating ||
+  node.metadata.annotations?.[deletionAnnotation] === "confirmed";
+
+const hold = (reason: string, text: string): LifecycleDecision => ({ kind: "hold", reason, text });

@@ -1,0 +1,42 @@
+// What the node controllers need from the outside, named: composed once in `app`, replaced by small fakes in tests.
+
+import type { Inventory } from "../cloud/inventory.ts";
+import type { Node } from "../kube/objects.ts";
+import type { Patch } from "../kube/patch.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+
+export interface NodeStore {
+  get(name: string): Node | undefined;
+  list(): readonly Node[];
+  readonly size: number;
+  /** Also called for every object there is when the first list is complete; returns how to stop it. */
+  subscribe(
+    listener: (change: { readonly key: string; readonly before?: Node; readonly after?: Node }) => void,
+  ): () => void;
+}
+
+/** Guarded writes; each is journalled with its reason, and only journalled in observe mode (then nothing comes back). */
+export interface NodeWrites {
+  patch(node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node | undefined>;
+  /** Refused by the server unless this very Node, unchanged, is still there. False when it was only observed. */
+  delete(node: Node, why: string, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface NodeEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface NodePorts {
+  readonly nodes: NodeStore;
+  readonly writes: NodeWrites;
+  readonly inventory: Inventory;
+  readonly tell: (node: Node, event: NodeEvent) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Whether a Node without provider id is ours to initialise. */
+  readonly isSelected: (node: Node) => boolean;
+  readonly concurrency: number;
+}

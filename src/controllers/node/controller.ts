@@ -1,0 +1,209 @@
+// Initialises Nodes that join and keeps addresses and labels of the others as the cloud has them. All decisions are in
+// `plan.ts`; here is when to ask, what to write in which order, and what to say.
+
+import { restAfter } from "../../cloud/disposition.ts";
+import type { Answer } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import {
+  guardedNodePatch,
+  nodeAddressesPatch,
+  nodeConditionsPatch,
+  nodeConditionsRemovalPatch,
+} from "../../kube/node-patch.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Instance } from "../../provider/instances.ts";
+import { backoff } from "../../runtime/backoff.ts";
+import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
+import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
+import { Asked } from "../asked.ts";
+import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from "../node-facts.ts";
+import type { NodePorts } from "../node-ports.ts";
+import { cloudCondition, uninitializedTaint } from "../well-known.ts";
+import { describeAnswer, describeError } from "./describe-problem.ts";
+import { planNode } from "./plan.ts";
+import { isRelevantChange } from "./relevant-change.ts";
+import type { NodeSettings } from "./settings.ts";
+import { conditionOf, Troubles, troubleCondition } from "./troubles.ts";
+
+export interface NodeControllerOptions extends NodePorts {
+  readonly settings: NodeSettings;
+  readonly ownPrefixes: readonly string[];
+  /** A Node lost its taint: seconds since it was made, for upstream's two histograms. */
+  readonly onInitialized: (node: Node, ageMs: number) => void;
+}
+
+export interface NodeController {
+  readonly queue: WorkQueue;
+  readonly troubles: Troubles;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const lostRace = { first: milliseconds(100), cap: minutes(1) };
+
+export const createNodeController = (options: NodeControllerOptions): NodeController => {
+  const { nodes, inventory, writes, settings, clock, random } = options;
+  const queue = new WorkQueue(clock);
+  const troubles = new Troubles();
+  const asked = new Asked(inventory, clock);
+
+  const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
+    const node = nodes.get(name);
+    if (node === undefined) {
+      asked.forget(name);
+      troubles.forget(name);
+      return settled;
+    }
+    const identity = identityOf(node);
+    if (isPaused(node) || isBeingDeleted(node) || !inventory.claims(identity)) return settled;
+    if (identity.providerID === undefined && !options.isSelected(node)) return settled;
+    const answer = inventory.look(identity);
+    if (!isUninitialized(node)) {
+      if (answer.kind === "exists") await refresh(node, answer.instance, signal);
+      return settled;
+    }
+    if (!isFresh(name, answer)) {
+      asked.ask(name, identity, "new-node");
+      return settled;
+    }
+    asked.forget(name);
+    switch (answer.kind) {
+      case "exists":
+        return initialize(node, answer.instance, signal);
+      case "ambiguous":
+      case "gone":
+        return await failing(node, describeAnswer(node, answer), settings.notVisibleRest, signal);
+      case "foreign":
+      case "unknown":
+        return settled;
+    }
+  };
+
+  /** "This is your machine" may be a minute old; anything else must be newer than the question. */
+  const isFresh = (name: string, answer: Answer): boolean => {
+    if (!("asOf" in answer)) return answer.kind === "foreign";
+    if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.acceptsAge) return true;
+    return asked.isAnsweredBy(name, answer.asOf);
+  };
+
+  const refresh = async (node: Node, instance: Instance, signal: AbortSignal): Promise<void> => {
+    const plan = planNode({ node, instance, ownPrefixes: options.ownPrefixes, settings });
+    tellProblems(node, plan.problems);
+    const written = await write(node, plan, "the cloud says otherwise", signal);
+    troubles.clear(node.metadata.name);
+    await clearCondition(written, signal);
+  };
+
+  const initialize = async (node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> => {
+    const plan = planNode({ node, instance, ownPrefixes: options.ownPrefixes, settings });
+    if (!plan.removeUninitializedTaint) {
+      const [problem] = plan.problems.filter(({ severity }) => severity === "error");
+      if (problem === undefined) return settled;
+      return failing(node, problem, { first: minutes(1), cap: minutes(5) }, signal);
+    }
+    tellProblems(node, plan.problems);
+    const written = await write(node, plan, "a node joined", signal);
+    if (isUninitialized(written)) return settled; // only observed
+    options.onInitialized(node, clock.now() - Date.parse(node.metadata.creationTimestamp ?? ""));
+    options.tell(written, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
+    troubles.clear(node.metadata.name);
+    await clearCondition(written, signal);
+    return settled;
+  };
+
+  /** Addresses first: whoever sees the taint gone sees everything else in place. */
+  const write = async (
+    node: Node,
+    plan: ReturnType<typeof planNode>,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<Node> => {
+    let current = node;
+    const addresses = plan.addresses && nodeAddressesPatch(current, plan.addresses);
+    if (addresses !== undefined) current = (await writes.patch(current, addresses, why, signal)) ?? current;
+    const rest = guardedNodePatch({
+      node: current,
+      labels: plan.labels,
+      ...(plan.providerID !== undefined && { providerID: plan.providerID }),
+      ...(plan.removeUninitializedTaint && {
+        taints: taintsOf(current).filter(({ key }) => key !== uninitializedTaint),
+      }),
+    });
+    if (rest !== undefined) current = (await writes.patch(current, rest, why, signal)) ?? current;
+    return current;
+  };
+
+  const failing = async (
+    node: Node,
+    problem: Problem,
+    rest: { readonly first: Milliseconds; readonly cap: Milliseconds },
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const count = await show(node, problem, signal);
+    return again(backoff(count, rest, random), problem.reason, priorities.urgent);
+  };
+
+  const show = async (node: Node, problem: Problem, signal: AbortSignal): Promise<number> => {
+    const { count } = troubles.add(node.metadata.name, problem);
+    tellProblems(node, [problem]);
+    const shown = conditionOf(node);
+    const isShown = shown?.reason === problem.reason && shown.message === problem.text;
+    if (count >= settings.failuresBeforeCondition && !isShown) {
+      const condition = troubleCondition(problem, clock.now());
+      await writes.patch(node, nodeConditionsPatch(node, [condition]), problem.reason, signal);
+    }
+    return count;
+  };
+
+  const clearCondition = async (node: Node, signal: AbortSignal): Promise<void> => {
+    if (conditionOf(node) === undefined) return;
+    await writes.patch(
+      node,
+      nodeConditionsRemovalPatch(node, [cloudCondition]),
+      "nothing is wrong any more",
+      signal,
+    );
+  };
+
+  const tellProblems = (node: Node, problems: readonly Problem[]): void => {
+    for (const { reason, text } of troubles.news(node.metadata.name, problems)) {
+      options.tell(node, { type: "Warning", reason, message: text });
+    }
+  };
+
+  const onError = (name: string, error: unknown, failures: number): Outcome => {
+    asked.forget(name);
+    const isRace = isKubeError(error, "precondition", "conflict", "not-found");
+    const rest = isRace ? backoff(failures, lostRace, random) : restAfter(error, failures, clock, random);
+    const node = nodes.get(name);
+    const problem = describeError(error);
+    if (node !== undefined && problem !== undefined && isUninitialized(node)) {
+      troubles.add(name, problem);
+      tellProblems(node, [problem]);
+    }
+    return again(rest, problem?.reason ?? "LostRace");
+  };
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const stopNodes = nodes.subscribe(({ key, before, after }) => {
+      if (!isRelevantChange(before, after)) return;
+      const isNew = after !== undefined && isUninitialized(after);
+      queue.add(key, { priority: isNew ? priorities.urgent : priorities.normal });
+    });
+    const stopNews = inventory.subscribe((news) => {
+      for (const name of asked.keys) queue.add(name, { priority: priorities.urgent });
+      if (news !== "listing") return;
+      for (const { metadata } of nodes.list()) queue.add(metadata.name, { priority: priorities.background });
+    });
+    try {
+      const monotonic = () => clock.monotonic();
+      await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);
+    } finally {
+      stopNodes();
+      stopNews();
+    }
+  };
+
+  return { queue, troubles, run };
+};

@@ -1,0 +1,55 @@
+// What keeps Nodes from being initialised, so that it is said once per change and shown on the Node when it lasts.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Condition, Node } from "../../kube/objects.ts";
+import { cloudCondition } from "../well-known.ts";
+
+export interface Trouble {
+  readonly problem: Problem;
+  /** Attempts in a row that ended in any trouble. */
+  readonly count: number;
+}
+
+export class Troubles {
+  readonly #byNode = new Map<string, Trouble>();
+  readonly #told = new Map<string, string>();
+
+  get all(): ReadonlyMap<string, Trouble> {
+    return this.#byNode;
+  }
+
+  add(name: string, problem: Problem): Trouble {
+    const trouble = { problem, count: (this.#byNode.get(name)?.count ?? 0) + 1 };
+    this.#byNode.set(name, trouble);
+    return trouble;
+  }
+
+  clear(name: string): void {
+    this.#byNode.delete(name);
+  }
+
+  forget(name: string): void {
+    this.#byNode.delete(name);
+    this.#told.delete(name);
+  }
+
+  /** The problems that were not told of this Node the last time; repeats are not news. */
+  news(name: string, problems: readonly Problem[]): readonly Problem[] {
+    const texts = problems.map(({ text }) => text).join("\n");
+    if ((this.#told.get(name) ?? "") === texts) return [];
+    this.#told.set(name, texts);
+    return problems;
+  }
+}
+
+/** Holds no retry time and no counter: those would be a write each. */
+export const troubleCondition = ({ reason, text }: Problem, now: number): Condition => ({
+  type: cloudCondition,
+  status: "False",
+  reason,
+  message: text,
+  lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+});
+
+export const conditionOf = (node: Node): Condition | undefined =>
+  node.status.conditions?.find(({ type }) => type === cloudCondition);

@@ -1,0 +1,110 @@
+// One X.509 certificate, version 3, on EC P-256 keys, signed at once. Who may be issued what is authority.ts.
+
+import { createHash, type KeyObject, sign } from "node:crypto";
+import { isIP } from "node:net";
+import {
+  type Bytes,
+  bits,
+  boolean,
+  der,
+  explicit,
+  implicit,
+  integer,
+  objectID,
+  octets,
+  pem,
+  sequence,
+  setOf,
+  smallInteger,
+  time,
+  utf8,
+} from "./der.ts";
+
+export interface Subject {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+}
+
+export type Purpose = "authority" | "server" | "client";
+
+export interface CertificateRequest {
+  readonly subject: Subject;
+  readonly issuer: Subject;
+  readonly publicKey: KeyObject;
+  readonly issuerKey: KeyObject;
+  readonly issuerPublicKey: KeyObject;
+  readonly serial: Uint8Array;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly purpose: Purpose;
+  /** DNS names and IP addresses. */
+  readonly names?: readonly string[];
+}
+
+const ecdsaWithSha256 = sequence(objectID("1.2.840.10045.4.3.2"));
+const usage = { authority: [0x06, 1], server: [0x80, 7], client: [0x80, 7] } as const;
+const extendedUsage = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
+
+const attribute = (type: string, value: string): Bytes => setOf(sequence(objectID(type), utf8(value)));
+
+const nameOf = ({ commonName, organizations = [] }: Subject): Bytes =>
+  sequence(
+    ...organizations.map((organization) => attribute("2.5.4.10", organization)),
+    attribute("2.5.4.3", commonName),
+  );
+
+/** 4 or 16 bytes. The URL parser knows every way to write an IPv6 address and answers with the shortest. */
+export const addressBytes = (address: string): Bytes => {
+  if (isIP(address) === 4) return Uint8Array.from(address.split(".").map(Number));
+  if (isIP(address) !== 6) throw new TypeError(`Expected an IP address, got ${JSON.stringify(address)}.`);
+  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const groups = (text: string): number[] =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const [left, right] = [groups(head), groups(tail ?? "")];
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => 0);
+  return Uint8Array.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 255]));
+};
+
+const alternativeName = (name: string): Bytes =>
+  isIP(name) === 0 ? implicit(2, new TextEncoder().encode(name)) : implicit(7, addressBytes(name));
+
+const extension = (type: string, isCritical: boolean, value: Bytes): Bytes =>
+  sequence(objectID(type), ...(isCritical ? [boolean(true)] : []), octets(value));
+
+const keyIdentifier = (key: KeyObject): Bytes =>
+  Uint8Array.from(
+    createHash("sha1")
+      .update(key.export({ type: "spki", format: "der" }))
+      .digest(),
+  );
+
+const extensions = ({ purpose, names = [], publicKey, issuerPublicKey }: CertificateRequest): Bytes => {
+  const [flags, unused] = usage[purpose];
+  return sequence(
+    extension("2.5.29.19", true, purpose === "authority" ? sequence(boolean(true)) : sequence()),
+    extension("2.5.29.15", true, bits(Uint8Array.of(flags), unused)),
+    ...(purpose === "authority"
+      ? []
+      : [extension("2.5.29.37", false, sequence(objectID(extendedUsage[purpose])))]),
+    ...(names.length === 0 ? [] : [extension("2.5.29.17", false, sequence(...names.map(alternativeName)))]),
+    extension("2.5.29.14", false, octets(keyIdentifier(publicKey))),
+    extension("2.5.29.35", false, sequence(implicit(0, keyIdentifier(issuerPublicKey)))),
+  );
+};
+
+/** The certificate as PEM. */
+export const signCertificate = (request: CertificateRequest): string => {
+  const { subject, issuer, publicKey, issuerKey, serial, notBefore, notAfter } = request;
+  const body = sequence(
+    explicit(0, smallInteger(2)),
+    integer(serial),
+    ecdsaWithSha256,
+    nameOf(issuer),
+    sequence(time(notBefore), time(notAfter)),
+    nameOf(subject),
+    Uint8Array.from(publicKey.export({ type: "spki", format: "der" })),
+    explicit(3, extensions(request)),
+  );
+  const signature = Uint8Array.from(sign("sha256", body, issuerKey));
+  return pem("CERTIFICATE", der(0x30, body, ecdsaWithSha256, bits(signature)));
+};

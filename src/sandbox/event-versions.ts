@@ -1,0 +1,33 @@
+// The two faces of an Event: core/v1 is what is stored, events.k8s.io/v1 is a view of the same. Other kinds have one face only.
+
+import { type Json, type JsonObject, without } from "./json.ts";
+import type { KubeObject } from "./kube-object.ts";
+import { apiVersionOf, type Resource } from "./resource-table.ts";
+
+const names: readonly (readonly [stored: string, shown: string])[] = [
+  ["involvedObject", "regarding"],
+  ["message", "note"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"],
+  ["reportingComponent", "reportingController"],
+];
+
+const rename = (object: JsonObject, from: 0 | 1, apiVersion: string): JsonObject => {
+  let result: JsonObject = { ...object, apiVersion };
+  for (const pair of names) {
+    const value: Json | undefined = object[pair[from]];
+    if (value === undefined) continue;
+    result = { ...without(result, pair[from]), [pair[from === 0 ? 1 : 0]]: value };
+  }
+  return result;
+};
+
+const isNewEvent = (resource: Resource): boolean => resource.group === "events.k8s.io";
+
+export const asServed = (resource: Resource, stored: KubeObject): KubeObject =>
+  isNewEvent(resource) ? (rename(stored, 0, apiVersionOf(resource)) as KubeObject) : stored;
+
+export const asStored = (resource: Resource, served: JsonObject): JsonObject =>
+  isNewEvent(resource) ? rename(served, 1, "v1") : served;

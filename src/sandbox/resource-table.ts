@@ -1,0 +1,112 @@
+// Which resources the sandbox serves and how each behaves as a whole. Rules about their fields are in the *-rules.ts files.
+
+export interface Resource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  /** Name of its type in the schema table. */
+  readonly schema: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly hasStatus: boolean;
+  /** Only some kinds count generations; Nodes and Services do not. */
+  readonly tracksGeneration: boolean;
+  /** A PUT to a name that does not exist creates it. */
+  readonly createsOnUpdate: boolean;
+  /** A PUT or PATCH must carry a resource version. */
+  readonly needsVersionOnUpdate: boolean;
+  /** Where it is kept; both kinds of Event are kept in one place. */
+  readonly storage: string;
+}
+
+const resource = (
+  kind: string,
+  plural: string,
+  namespaced: boolean,
+  more: Partial<Resource> = {},
+): Resource => ({
+  group: "",
+  version: "v1",
+  plural,
+  singular: kind.toLowerCase(),
+  kind,
+  schema: kind,
+  namespaced,
+  shortNames: [],
+  categories: [],
+  hasStatus: false,
+  tracksGeneration: false,
+  createsOnUpdate: false,
+  needsVersionOnUpdate: false,
+  storage: plural,
+  ...more,
+});
+
+const all = { categories: ["all"] };
+
+export const resources: readonly Resource[] = [
+  resource("ConfigMap", "configmaps", true, { shortNames: ["cm"] }),
+  resource("Endpoints", "endpoints", true, { shortNames: ["ep"], createsOnUpdate: true }),
+  resource("Event", "events", true, { shortNames: ["ev"], createsOnUpdate: true }),
+  resource("Namespace", "namespaces", false, { shortNames: ["ns"], hasStatus: true }),
+  resource("Node", "nodes", false, { shortNames: ["no"], hasStatus: true }),
+  resource("PersistentVolumeClaim", "persistentvolumeclaims", true, { shortNames: ["pvc"], hasStatus: true }),
+  resource("PersistentVolume", "persistentvolumes", false, { shortNames: ["pv"], hasStatus: true }),
+  resource("Pod", "pods", true, { shortNames: ["po"], ...all, hasStatus: true, tracksGeneration: true }),
+  resource("Secret", "secrets", true),
+  resource("ServiceAccount", "serviceaccounts", true, { shortNames: ["sa"] }),
+  resource("Service", "services", true, { shortNames: ["svc"], ...all, hasStatus: true }),
+  resource("Lease", "leases", true, {
+    group: "coordination.k8s.io",
+    createsOnUpdate: true,
+    needsVersionOnUpdate: true,
+  }),
+  resource("EndpointSlice", "endpointslices", true, {
+    group: "discovery.k8s.io",
+    tracksGeneration: true,
+    createsOnUpdate: true,
+  }),
+  resource("Event", "events", true, {
+    group: "events.k8s.io",
+    shortNames: ["ev"],
+    schema: "EventsEvent",
+    createsOnUpdate: true,
+  }),
+];
+
+/** Kinds that are only ever created, and answered at once. */
+export const reviews = [
+  { group: "authentication.k8s.io", plural: "selfsubjectreviews", kind: "SelfSubjectReview" },
+  { group: "authentication.k8s.io", plural: "tokenreviews", kind: "TokenReview" },
+  { group: "authorization.k8s.io", plural: "selfsubjectaccessreviews", kind: "SelfSubjectAccessReview" },
+  { group: "authorization.k8s.io", plural: "subjectaccessreviews", kind: "SubjectAccessReview" },
+] as const;
+
+const index = new Map(resources.map((each) => [`${each.group}/${each.version}/${each.plural}`, each]));
+
+export const findResource = (group: string, version: string, plural: string): Resource | undefined =>
+  index.get(`${group}/${version}/${plural}`);
+
+/** By plural, for programs: `resourceNamed("nodes")`. The core group wins. */
+export const resourceNamed = (plural: string): Resource => {
+  const found = resources.find((each) => each.plural === plural);
+  if (found === undefined) throw new TypeError(`The sandbox has no resource called "${plural}".`);
+  return found;
+};
+
+export const apiVersionOf = ({ group, version }: Resource): string =>
+  group === "" ? version : `${group}/${version}`;
+
+export const objectVerbs = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+] as const;

@@ -1,0 +1,70 @@
+// The schema table, read once: what type a field has and how lists of it are merged. Checking values is in check-fields.ts.
+
+import { schemaTable } from "./schema-table.ts";
+
+export type Scalar = "s" | "i" | "n" | "b" | "t" | "q" | "x" | "o";
+
+export type FieldType =
+  | { readonly is: "scalar"; readonly scalar: Scalar }
+  | { readonly is: "list"; readonly item: FieldType }
+  | { readonly is: "map"; readonly item: FieldType }
+  | { readonly is: "type"; readonly name: string };
+
+export interface Field {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly type: FieldType;
+  /** Strategic merge: by this key; the empty key merges scalars as a set. */
+  readonly mergeKey?: string;
+  /** Server-side apply: items are told apart by these; none of them means a set. */
+  readonly listKeys?: readonly string[];
+}
+
+export type Fields = ReadonlyMap<string, Field>;
+
+const readType = (text: string): FieldType => {
+  if (text.startsWith("[")) return { is: "list", item: readType(text.slice(1, -1)) };
+  if (text.startsWith("{")) return { is: "map", item: readType(text.slice(1, -1)) };
+  if (text.length === 1) return { is: "scalar", scalar: text as Scalar };
+  return { is: "type", name: text };
+};
+
+const readField = (text: string): Field => {
+  const match = /^([^:!]+)(!?):([^@%#]+)(@[^%#]*)?(%)?(#.*)?$/.exec(text);
+  const [, name, bang, type, merge, , keys] = match ?? [];
+  if (name === undefined || type === undefined) throw new TypeError(`Not a field of the schema: ${text}`);
+  return {
+    name,
+    isRequired: bang === "!",
+    type: readType(type),
+    ...(merge !== undefined && { mergeKey: merge.slice(1) }),
+    ...(keys !== undefined && { listKeys: keys.slice(1).split(",").filter(Boolean) }),
+  };
+};
+
+const types = new Map<string, Fields>();
+
+const lines = new Map(
+  schemaTable
+    .trim()
+    .split("\n")
+    .map((line) => [line.slice(0, `${line} `.indexOf(" ")), line]),
+);
+
+/** The fields of a type, or undefined for one the table does not know. */
+export const fieldsOf = (type: string): Fields | undefined => {
+  const known = types.get(type);
+  if (known !== undefined) return known;
+  const line = lines.get(type);
+  if (line === undefined) return undefined;
+  const fields = new Map<string, Field>();
+  for (const text of line.split(" ").slice(1)) {
+    if (text === "") continue;
+    const field = readField(text);
+    fields.set(field.name, field);
+  }
+  types.set(type, fields);
+  return fields;
+};
+
+export const typeNames = (): readonly string[] => [...lines.keys()];

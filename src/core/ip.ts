@@ -1,0 +1,49 @@
+// IP addresses. An IpAddress is always in canonical form, so that two of them are the same address exactly when the
+// strings are equal; text written by others is compared with `isSameIp`.
+
+import type { IpAddress } from "./brand.ts";
+import { compareGroups, formatGroups, type IpForm, isIPv4, parseGroups } from "./ip-groups.ts";
+
+export type IpVersion = "IPv4" | "IPv6";
+
+/** The canonical form, or undefined when it is no address. An IPv4-mapped IPv6 address is that IPv4 address. */
+export const parseIp = (text: string, form: IpForm = "strict"): IpAddress | undefined => {
+  const groups = parseGroups(text, form);
+  return groups === undefined ? undefined : (formatGroups(groups) as IpAddress);
+};
+
+/** For addresses that come from code and fixtures; throws where `parseIp` gives undefined. */
+export const ipAddress = (text: string): IpAddress => {
+  const ip = parseIp(text);
+  if (ip === undefined) throw new TypeError(`An IP address was expected, got ${JSON.stringify(text)}.`);
+  return ip;
+};
+
+/** As Go's ParseIPSloppy: for what stands in Kubernetes objects already. */
+export const parseIpSloppy = (text: string): IpAddress | undefined => parseIp(text, "sloppy");
+
+/** Undefined when it is no address. */
+export const familyOf = (text: string): IpVersion | undefined => {
+  const ip = parseIpSloppy(text);
+  return ip === undefined ? undefined : ip.includes(":") ? "IPv6" : "IPv4";
+};
+
+/** 0.0.0.0 or ::, however spelled. */
+export const isUnspecified = (text: string): boolean => {
+  const ip = parseIpSloppy(text);
+  return ip === "0.0.0.0" || ip === "::";
+};
+
+/** Whether two texts mean one address, however they are spelled; false when one of them is none. */
+export const isSameIp = (one: string, other: string): boolean => {
+  const ip = parseIpSloppy(one);
+  return ip !== undefined && ip === parseIpSloppy(other);
+};
+
+/** IPv4 before IPv6, then by number: a stable order for plans and documents. */
+export const compareIp = (one: IpAddress, other: IpAddress): number => {
+  const a = parseGroups(one, "sloppy");
+  const b = parseGroups(other, "sloppy");
+  if (a === undefined || b === undefined) return one < other ? -1 : one > other ? 1 : 0;
+  return Number(isIPv4(b)) - Number(isIPv4(a)) || compareGroups(a, b);
+};

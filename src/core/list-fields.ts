@@ -1,0 +1,79 @@
+// The builders of settings that hold several values, separated by commas. Blanks around an entry and empty entries mean
+// nothing; one wrong entry makes the whole setting wrong and is named.
+
+import type { Cidr, IpAddress } from "./brand.ts";
+import { parseCidr } from "./cidr.ts";
+import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";
+import { parseIp } from "./ip.ts";
+
+const entriesOf = (raw: string): string[] =>
+  raw
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+
+const listOf =
+  <T>(parseEntry: (entry: string) => T | undefined) =>
+  (raw: string): { readonly value: readonly T[] } | { readonly wrong: string } => {
+    const value: T[] = [];
+    for (const entry of entriesOf(raw)) {
+      const parsed = parseEntry(entry);
+      if (parsed === undefined) return { wrong: quoted(entry) };
+      value.push(parsed);
+    }
+    return { value };
+  };
+
+export const list = <const O extends FieldOptions<readonly string[]>>(
+  what: string,
+  options?: O,
+): Built<readonly string[], O> =>
+  buildField(
+    what,
+    "a list of texts separated by commas",
+    listOf((entry) => entry),
+    options,
+  );
+
+/** Old spellings with leading zeros are read, as Kubernetes reads them. */
+export const cidrList = <const O extends FieldOptions<readonly Cidr[]>>(
+  what: string,
+  options?: O,
+): Built<readonly Cidr[], O> =>
+  buildField(
+    what,
+    "a list of address ranges such as 10.0.0.0/8, separated by commas",
+    listOf((entry) => parseCidr(entry, "sloppy")),
+    options,
+  );
+
+export const ipList = <const O extends FieldOptions<readonly IpAddress[]>>(
+  what: string,
+  options?: O,
+): Built<readonly IpAddress[], O> =>
+  buildField(
+    what,
+    "a list of IP addresses separated by commas",
+    listOf((entry) => parseIp(entry, "sloppy")),
+    options,
+  );
+
+/** `a=1,b=2`: labels and tags. Of two entries with one key the last counts. */
+export const pairs = <const O extends FieldOptions<ReadonlyMap<string, string>>>(
+  what: string,
+  options?: O,
+): Built<ReadonlyMap<string, string>, O> =>
+  buildField<ReadonlyMap<string, string>, O>(
+    what,
+    "a list such as key=value,other=value",
+    (raw) => {
+      const value = new Map<string, string>();
+      for (const entry of entriesOf(raw)) {
+        const equals = entry.indexOf("=");
+        if (equals < 1) return { wrong: quoted(entry) };
+        value.set(entry.slice(0, equals).trim(), entry.slice(equals + 1).trim());
+      }
+      return { value };
+    },
+    options,
+  );

@@ -1,0 +1,55 @@
+// A table of settings as a page of the reference and as help on the command line, so that neither can go stale. It shows
+// what is declared, never what somebody has set.
+
+import type { Field, Fields } from "./settings.ts";
+
+const shown = (value: unknown): string => {
+  if (value instanceof Map) return [...value].map(([key, entry]) => `${key}=${entry}`).join(",");
+  return Array.isArray(value) ? value.join(",") : String(value);
+};
+
+const fallbackOf = (field: Field<unknown>): string => {
+  if (field.required === true) return "required";
+  if (field.fallback === undefined) return "";
+  const fallback = shown(field.fallback);
+  // A bare number in milliseconds means nothing to a reader of "a duration such as 15s".
+  return typeof field.fallback === "number" && field.expects.startsWith("a duration")
+    ? `${field.fallback / 1000}s`
+    : fallback;
+};
+
+const inCell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
+
+const notesOf = (field: Field<unknown>): string[] => [
+  ...(field.env === undefined ? [] : [`Environment: \`${field.env}\`.`]),
+  ...(field.renamedFrom === undefined
+    ? []
+    : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),
+  ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
+  ...(field.whenChanged === "recreate" ? ["A change makes the object again."] : []),
+];
+
+/** Markdown. */
+export const settingsReference = (fields: Fields, prefix = ""): string => {
+  const rows = Object.entries<Field<unknown>>(fields).map(([name, field]) => {
+    const fallback = fallbackOf(field);
+    const cells = [
+      `\`${prefix}${name}\``,
+      inCell([field.text, ...notesOf(field)].join(" ")),
+      inCell(field.expects),
+      fallback === "" || fallback === "required" ? fallback : `\`${inCell(fallback)}\``,
+    ];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return ["| Name | Meaning | Must be | Default |", "|---|---|---|---|", ...rows, ""].join("\n");
+};
+
+/** Lines for the command line, one setting per paragraph. */
+export const settingsHelp = (fields: Fields, prefix = ""): string =>
+  Object.entries<Field<unknown>>(fields)
+    .map(([name, field]) => {
+      const fallback = fallbackOf(field);
+      const note = fallback === "" ? "" : fallback === "required" ? " (required)" : ` (default: ${fallback})`;
+      return `  ${prefix}${name}\n      ${field.text}${note}\n      ${field.expects}`;
+    })
+    .join("\n");

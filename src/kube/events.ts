@@ -109,7 +109,8 @@ export class EventRecorder {
       if (this.#busy.has(key)) continue;
       this.#queue.delete(key);
       this.#busy.add(key);
-      this.#deliver(pending, signal).finally(() => {
+      // Never rejects: every failure is kept, retried or counted as lost.
+      void this.#deliver(pending, signal).finally(() => {
         this.#busy.delete(key);
         this.#pump();
         this.#tellIdle();
@@ -129,11 +130,15 @@ export class EventRecorder {
     try {
       await this.#write(event, signal);
     } catch (error) {
-      if (signal.aborted) return this.#enqueue(pending);
-      if (error instanceof KubeError && !isKubeError(error, ...temporary)) {
-        return this.#lose("refused", event.occurrence, error);
+      if (signal.aborted) {
+        this.#enqueue(pending);
+        return;
       }
-      if (tries + 1 >= mostTries) return this.#lose("undeliverable", event.occurrence, error);
+      const isRefused = error instanceof KubeError && !isKubeError(error, ...temporary);
+      if (isRefused || tries + 1 >= mostTries) {
+        this.#lose(isRefused ? "refused" : "undeliverable", event.occurrence, error);
+        return;
+      }
       const { clock, random } = this.#options;
       const delay: Milliseconds = tries === 0 ? milliseconds(random.fraction() * retryEvery) : retryEvery;
       this.#delayed++;

@@ -84,3 +84,15 @@ export const endpointSlices: Resource<EndpointSlice> = {
 
 export const apiVersionOf = ({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string =>
   group === "" ? version : `${group}/${version}`;
+
+/** The table as a whole, for those who go through it. */
+export const resources = {
+  nodes,
+  services,
+  events,
+  secrets,
+  configMaps,
+  serviceAccounts,
+  leases,
+  endpointSlices,
+} as const;

@@ -1,0 +1,29 @@
+// Makes a client for a real API server out of the system's own seams. Only cluster cases use it.
+
+import type { KubeApi } from "../../../src/kube/api.ts";
+import { createKubeApi } from "../../../src/kube/api.ts";
+import { openConnection } from "../../../src/kube/connection.ts";
+import { createRequestCeiling } from "../../../src/kube/request-ceiling.ts";
+import { createRequests, type RequestsOptions } from "../../../src/kube/requests.ts";
+import { createWriteWindow } from "../../../src/kube/write-window.ts";
+import { systemClock } from "../../../src/seams/clock.ts";
+import { systemFiles } from "../../../src/seams/system-files.ts";
+import { systemTransport } from "../../../src/seams/transport.ts";
+
+export const never = new AbortController().signal;
+
+export const connect = async (
+  kubeconfig: string,
+  changes: Partial<RequestsOptions> = {},
+): Promise<KubeApi> => {
+  const seams = { files: systemFiles, clock: systemClock };
+  const requests = createRequests({
+    connection: await openConnection({ kubeconfig }, seams, never),
+    transport: systemTransport,
+    clock: systemClock,
+    ceiling: createRequestCeiling(),
+    writes: createWriteWindow(systemClock),
+    ...changes,
+  });
+  return createKubeApi(requests, { userAgent: "fairlead-cluster-test" });
+};

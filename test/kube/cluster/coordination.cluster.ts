@@ -1,0 +1,88 @@
+// Leases and events as a real API server keeps them.
+
+import { expect, test } from "bun:test";
+import { milliseconds, seconds } from "../../../src/core/brand.ts";
+import { EventRecorder } from "../../../src/kube/events.ts";
+import { LeaderElection } from "../../../src/kube/lease.ts";
+import type { Event } from "../../../src/kube/objects.ts";
+import { events, leases } from "../../../src/kube/resources.ts";
+import { systemClock } from "../../../src/seams/clock.ts";
+import { systemRandom } from "../../../src/seams/random.ts";
+import { connect, never } from "./connect.ts";
+
+export const cases = (kubeconfigPath: string): void => {
+  test("a lease is taken, renewed and given up, and the next candidate takes it at once", async () => {
+    const api = await connect(kubeconfigPath);
+    const lease = { namespace: "kube-system", name: `election-${Date.now().toString(36)}` };
+    const said: string[] = [];
+    const candidate = (identity: string) =>
+      new LeaderElection({
+        api: api.as({ lane: "reserved" }),
+        clock: systemClock,
+        random: systemRandom,
+        ...lease,
+        identity,
+        leaseDuration: seconds(3),
+        renewDeadline: seconds(2),
+        retryPeriod: milliseconds(200),
+        onAcquired: () => said.push(`${identity} leads`),
+        onLost: (reason) => said.push(`${identity} lost: ${reason}`),
+        onProblem: (error) => said.push(String(error)),
+      });
+    const [one, two] = [candidate("one"), candidate("two")];
+    const stopOne = new AbortController();
+    const stopTwo = new AbortController();
+    const first = one.run(stopOne.signal);
+    while (!one.isHeld()) await Bun.sleep(20);
+    const second = two.run(stopTwo.signal);
+    await Bun.sleep(900);
+    expect([one.isHeld(), two.isHeld(), two.holder]).toEqual([true, false, "one"]);
+    stopOne.abort();
+    await first;
+    expect((await api.get(leases, lease, never)).spec?.holderIdentity ?? "").toBe("");
+    two.nudge();
+    while (!two.isHeld()) await Bun.sleep(20);
+    const { spec } = await api.get(leases, lease, never);
+    expect([spec?.holderIdentity, spec?.leaseTransitions, spec?.leaseDurationSeconds]).toEqual(["two", 1, 3]);
+    stopTwo.abort();
+    await second;
+    expect(said).toEqual(["one leads", "two leads"]);
+    await api.delete(leases, lease, {}, never);
+  });
+
+  test("events are written once each, and equal ones are counted", async () => {
+    const api = await connect(kubeconfigPath);
+    const stop = new AbortController();
+    const lost: unknown[] = [];
+    const recorder = new EventRecorder({
+      api,
+      clock: systemClock,
+      random: systemRandom,
+      onLost: (why, _, error) => lost.push(why, error),
+    });
+    const running = recorder.run(stop.signal);
+    const mark = `mark-${Date.now().toString(36)}`;
+    const about = (name: string) => ({ apiVersion: "v1", kind: "Node", name, uid: name });
+    const tell = (name: string) =>
+      recorder.record({
+        component: "cloud-node-controller",
+        object: about(name),
+        type: "Normal",
+        reason: "Synced",
+        message: mark,
+      });
+    for (let n = 0; n < 200; n++) tell(`${mark}-${n}`);
+    await recorder.whenIdle();
+    tell(`${mark}-0`);
+    tell(`${mark}-0`);
+    await recorder.whenIdle();
+    const page = await api.listPage(events, { namespace: "default" }, never);
+    const ours = page.items.filter((event: Event) => event.message === mark);
+    expect(ours.length).toBe(200);
+    expect(ours.find(({ involvedObject }) => involvedObject.name === `${mark}-0`)?.count).toBe(3);
+    expect(ours[0]?.involvedObject.apiVersion).toBe("v1");
+    expect(lost).toEqual([]);
+    stop.abort();
+    await running;
+  });
+};

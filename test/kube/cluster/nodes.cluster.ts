@@ -1,0 +1,149 @@
+// Guarded writes to Nodes and Services, and their refusals, as a real API server answers them.
+
+import { expect, test } from "bun:test";
+import type { KubeApi } from "../../../src/kube/api.ts";
+import { finalizerPatch } from "../../../src/kube/finalizer-patch.ts";
+import { KubeError } from "../../../src/kube/kube-error.ts";
+import {
+  guardedNodePatch,
+  nodeAddressesPatch,
+  nodeConditionsPatch,
+  nodeConditionsRemovalPatch,
+} from "../../../src/kube/node-patch.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import type { Patch } from "../../../src/kube/patch.ts";
+import { nodes, services } from "../../../src/kube/resources.ts";
+import { serviceStatusPatch } from "../../../src/kube/service-patch.ts";
+import { connect, never } from "./connect.ts";
+
+const taint = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };
+
+const kindOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "done",
+    (error: unknown) => (error instanceof KubeError ? error.kind : String(error)),
+  );
+
+export const cases = (kubeconfigPath: string): void => {
+  let serial = 0;
+  const fresh = async (api: KubeApi): Promise<Node> => {
+    const name = `guarded-${Date.now().toString(36)}-${serial++}`;
+    return api.create(nodes, { metadata: { name }, spec: { taints: [taint] }, status: {} }, never);
+  };
+  const send = (api: KubeApi, node: Node, patch: Patch | undefined): Promise<Node> => {
+    if (patch === undefined) throw new Error("Expected a patch.");
+    return api.patch(nodes, node.metadata, patch, never);
+  };
+  const initialisation = (node: Node): Patch | undefined =>
+    guardedNodePatch({
+      node,
+      providerID: "fake://1",
+      labels: { "topology.kubernetes.io/zone": "z1", "a.b/c_d": "d" },
+      taints: (node.spec.taints ?? []).filter(({ key }) => key !== taint.key),
+    });
+
+  test("a node is initialised by one guarded patch after its addresses", async () => {
+    const api = await connect(kubeconfigPath);
+    const node = await fresh(api);
+    const addressed = await send(
+      api,
+      node,
+      nodeAddressesPatch(node, [{ type: "InternalIP", address: "10.0.0.1" }]),
+    );
+    expect(addressed.status.addresses).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
+    const done = await send(api, node, initialisation(node));
+    expect(done.spec.providerID).toBe("fake://1");
+    expect(done.metadata.labels?.["topology.kubernetes.io/zone"]).toBe("z1");
+    expect(done.metadata.labels?.["a.b/c_d"]).toBe("d");
+    expect(done.spec.taints?.some(({ key }) => key === taint.key)).toBe(false);
+  });
+
+  test("a patch of a node is refused when uid, taints, provider id or the absence of labels no longer hold", async () => {
+    const api = await connect(kubeconfigPath);
+    const node = await fresh(api);
+    const other = { ...node, metadata: { ...node.metadata, uid: "another" } };
+    expect(await kindOf(send(api, node, initialisation(other)))).toBe("precondition");
+    const tainted = { ...node, spec: { taints: [taint] } };
+    expect(await kindOf(send(api, node, initialisation(tainted)))).toBe("precondition");
+    await send(api, node, guardedNodePatch({ node, labels: { theirs: "1" } }));
+    expect(await kindOf(send(api, node, initialisation(node)))).toBe("precondition");
+    const again = await api.get(nodes, node.metadata, never);
+    await send(api, again, initialisation(again));
+    expect(await kindOf(send(api, again, guardedNodePatch({ node: again, providerID: "fake://2" })))).toBe(
+      "precondition",
+    );
+    const last = await api.get(nodes, node.metadata, never);
+    expect([last.spec.providerID, last.metadata.labels?.["theirs"]]).toEqual(["fake://1", "1"]);
+  });
+
+  test("a patch survives status writes of others that only change the resource version", async () => {
+    const api = await connect(kubeconfigPath);
+    const node = await fresh(api);
+    await send(
+      api,
+      node,
+      nodeConditionsPatch(node, [
+        { type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z" },
+      ]),
+    );
+    expect(await kindOf(send(api, node, initialisation(node)))).toBe("done");
+  });
+
+  test("conditions are set and taken away by type, others stay, a wrong uid is refused", async () => {
+    const api = await connect(kubeconfigPath);
+    const node = await fresh(api);
+    await send(api, node, nodeConditionsPatch(node, [{ type: "Ready", status: "True" }]));
+    const both = await send(
+      api,
+      node,
+      nodeConditionsPatch(node, [{ type: "NetworkUnavailable", status: "False" }]),
+    );
+    expect(both.status.conditions?.map(({ type }) => type).sort()).toEqual(["NetworkUnavailable", "Ready"]);
+    const one = await send(api, node, nodeConditionsRemovalPatch(node, ["NetworkUnavailable"]));
+    expect(one.status.conditions?.map(({ type }) => type)).toEqual(["Ready"]);
+    const other = { ...node, metadata: { ...node.metadata, uid: "another" } };
+    expect(
+      await kindOf(send(api, node, nodeConditionsPatch(other, [{ type: "Ready", status: "False" }]))),
+    ).toBe("precondition");
+  });
+
+  test("a validation that fails is no failed guard", async () => {
+    const api = await connect(kubeconfigPath);
+    const node = await fresh(api);
+    expect(await kindOf(send(api, node, guardedNodePatch({ node, labels: { "!!": "x" } })))).toBe("invalid");
+  });
+
+  test("a delete with a stale uid or resource version is a conflict", async () => {
+    const api = await connect(kubeconfigPath);
+    const { metadata } = await fresh(api);
+    expect(await kindOf(api.delete(nodes, metadata, { uid: "another" }, never))).toBe("conflict");
+    expect(
+      await kindOf(api.delete(nodes, metadata, { uid: metadata.uid, resourceVersion: "1" }, never)),
+    ).toBe("conflict");
+    const { uid, resourceVersion } = metadata;
+    expect(await kindOf(api.delete(nodes, metadata, { uid, resourceVersion }, never))).toBe("done");
+    expect(await kindOf(api.get(nodes, metadata, never))).toBe("not-found");
+    expect(await kindOf(api.delete(nodes, metadata, { uid, resourceVersion }, never))).toBe("not-found");
+  });
+
+  test("a finalizer and a status of a Service are written guarded, also through the status subresource", async () => {
+    const api = await connect(kubeconfigPath);
+    const metadata = { name: `guarded-${Date.now().toString(36)}`, namespace: "default" };
+    const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };
+    const service = await api.create(services, { metadata, spec, status: {} }, never);
+    const finalizer = "service.kubernetes.io/load-balancer-cleanup";
+    const add = finalizerPatch(service, finalizer, "present", "status");
+    const status = serviceStatusPatch({ service, ingress: [{ ip: "192.0.2.1" }] });
+    if (add === undefined || status === undefined) throw new Error("Expected patches.");
+    const guarded = await api.patch(services, metadata, add, never);
+    expect(guarded.metadata.finalizers).toEqual([finalizer]);
+    expect(await kindOf(api.patch(services, metadata, add, never))).toBe("precondition");
+    const published = await api.patch(services, metadata, status, never);
+    expect(published.status.loadBalancer?.ingress?.[0]?.ip).toBe("192.0.2.1");
+    expect(await kindOf(api.patch(services, metadata, status, never))).toBe("precondition");
+    const remove = finalizerPatch(guarded, finalizer, "absent", "status");
+    if (remove === undefined) throw new Error("Expected a patch.");
+    expect((await api.patch(services, metadata, remove, never)).metadata.finalizers).toBeUndefined();
+    await api.delete(services, metadata, {}, never);
+  });
+};

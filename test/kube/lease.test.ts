@@ -1,0 +1,191 @@
+import { describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { electionTimingProblem, LeaderElection } from "../../src/kube/lease.ts";
+import type { Lease } from "../../src/kube/objects.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { TransportRequest } from "../../src/seams/transport.ts";
+import { json, scripted, silence } from "./support/scripted.ts";
+
+/** One Lease behind resource versions, and whatever stands between it and us. */
+const election = () => {
+  let lease: Lease | undefined;
+  let version = 0;
+  let mood: "answers" | "silent" | "writes land unheard" = "answers";
+  const store = (body: Lease): Lease => {
+    lease = { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: String(++version) } };
+    return lease;
+  };
+  const handle = (request: TransportRequest): Response => {
+    if (request.method === "GET") return lease === undefined ? json({}, 404) : json(lease);
+    const body = JSON.parse(String(request.body)) as Lease;
+    if (request.method === "POST")
+      return lease === undefined ? json(store(body), 201) : json({ reason: "AlreadyExists" }, 409);
+    if (body.metadata.resourceVersion !== lease?.metadata.resourceVersion)
+      return json({ reason: "Conflict" }, 409);
+    return json(store(body));
+  };
+  const server = scripted((request, signal) => {
+    if (mood === "silent") return silence(signal);
+    const answer = handle(request);
+    return mood === "writes land unheard" && request.method === "PUT" ? silence(signal) : answer;
+  });
+  const candidate = (identity: string) => {
+    const said: string[] = [];
+    const leader = new LeaderElection({
+      api: server.api.as({ lane: "reserved" }),
+      clock: server.clock,
+      random: seededRandom(identity.length),
+      namespace: "kube-system",
+      name: "ccm",
+      identity,
+      onAcquired: () => said.push("acquired"),
+      onLost: (reason) => said.push(reason),
+    });
+    const stop = new AbortController();
+    return { leader, said, stop, ended: leader.run(stop.signal) };
+  };
+  return {
+    ...server,
+    candidate,
+    spec: () => lease?.spec,
+    write: (spec: Lease["spec"]) =>
+      store({
+        metadata: { name: "ccm", uid: "u", resourceVersion: "" },
+        ...(spec !== undefined && { spec }),
+      }),
+    setMood: (next: typeof mood) => {
+      mood = next;
+    },
+  };
+};
+
+test("creates the lease, renews it, and gives it up at the end", async () => {
+  const { candidate, clock, spec } = election();
+  const one = candidate("one");
+  await clock.advance(seconds(0));
+  expect(spec()).toMatchObject({ holderIdentity: "one", leaseDurationSeconds: 15, leaseTransitions: 0 });
+  expect(spec()?.renewTime).toMatch(/\.\d{6}Z$/);
+  const acquired = spec()?.acquireTime;
+  await clock.advance(seconds(60));
+  expect(one.leader.age()).toBeLessThanOrEqual(2000);
+  expect([spec()?.acquireTime, one.said]).toEqual([acquired, ["acquired"]]);
+  one.stop.abort();
+  await one.ended;
+  expect(spec()).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
+  expect([one.leader.isHeld(), clock.pending, getEventListeners(one.stop.signal, "abort").length]).toEqual([
+    false,
+    0,
+    0,
+  ]);
+});
+
+test("takes a foreign lease only after watching it stand still for its duration, whatever its times say", async () => {
+  const { candidate, clock, spec, write } = election();
+  const ancient = {
+    holderIdentity: "other",
+    leaseDurationSeconds: 15,
+    renewTime: "2001-01-01T00:00:00.000000Z",
+    leaseTransitions: 4,
+  };
+  write(ancient);
+  const one = candidate("one");
+  await clock.advance(seconds(10));
+  write({ ...ancient, renewTime: "2001-01-01T00:00:01.000000Z" });
+  await clock.advance(seconds(14));
+  expect(one.leader.isHeld()).toBe(false);
+  await clock.advance(seconds(10));
+  expect(one.leader.isHeld()).toBe(true);
+  expect(spec()).toMatchObject({ holderIdentity: "one", leaseTransitions: 5 });
+  one.stop.abort();
+  await one.ended;
+});
+
+test("hands over at once when the next one is nudged", async () => {
+  const { candidate, clock } = election();
+  const one = candidate("one");
+  await clock.advance(seconds(1));
+  const two = candidate("two");
+  await clock.advance(seconds(1));
+  one.stop.abort();
+  await one.ended;
+  two.leader.nudge();
+  await clock.advance(seconds(0));
+  expect(two.leader.isHeld()).toBe(true);
+  two.stop.abort();
+  await two.ended;
+});
+
+describe("when renewals fail", () => {
+  test("it is lost at the renew deadline, writes stop before it can expire, and it is taken again later", async () => {
+    const { candidate, clock, setMood } = election();
+    const one = candidate("one");
+    await clock.advance(seconds(0));
+    const sentAt = clock.monotonic();
+    setMood("silent");
+    await clock.advance(seconds(9));
+    expect(one.leader.mayWrite(seconds(5))).toBe(true);
+    expect(one.leader.mayWrite(seconds(6))).toMatchObject({
+      reason: expect.stringContaining("may have expired"),
+    });
+    await clock.until(() => one.said.length > 1, seconds(5), "the loss");
+    expect(clock.monotonic() - sentAt).toBe(10_000);
+    expect(one.said[1]).toContain("not renewed within 10 s");
+    expect(one.leader.isHeld()).toBe(false);
+    setMood("answers");
+    await clock.advance(seconds(10));
+    expect([one.said.length, one.leader.isHeld()]).toEqual([3, true]);
+    one.stop.abort();
+    await one.ended;
+  });
+
+  test("a renewal that landed unheard is no proof, and the next one works", async () => {
+    const { candidate, clock, setMood } = election();
+    const one = candidate("one");
+    await clock.advance(seconds(1));
+    setMood("writes land unheard");
+    await clock.advance(seconds(4));
+    expect(one.leader.age()).toBe(seconds(5));
+    setMood("answers");
+    await clock.advance(seconds(6));
+    expect([one.said, one.leader.isHeld()]).toEqual([["acquired"], true]);
+    expect(one.leader.age()).toBeLessThanOrEqual(2000);
+    one.stop.abort();
+    await one.ended;
+  });
+
+  test("it is lost at the next look when somebody else holds it", async () => {
+    const { candidate, clock, write } = election();
+    const one = candidate("one");
+    await clock.advance(seconds(1));
+    write({ holderIdentity: "other", leaseDurationSeconds: 15 });
+    await clock.advance(seconds(3));
+    expect(one.said[1]).toContain('now held by "other"');
+    expect(one.leader.mayWrite(milliseconds(0))).toMatchObject({
+      reason: expect.stringContaining("not ours"),
+    });
+    one.stop.abort();
+    await one.ended;
+  });
+});
+
+test("counts the age by the wall clock when that went further", async () => {
+  const { candidate, clock } = election();
+  const one = candidate("one");
+  await clock.advance(seconds(0));
+  const now = clock.now.bind(clock);
+  clock.now = () => now() + 3_600_000;
+  expect(one.leader.isHeld()).toBe(false);
+  await clock.advance(seconds(3));
+  expect(one.leader.isHeld()).toBe(true);
+  one.stop.abort();
+  await one.ended;
+});
+
+test("refuses timings under which two could lead", () => {
+  expect(electionTimingProblem(seconds(10), seconds(10), seconds(2))).toContain(
+    "longer than the renew deadline",
+  );
+  expect(electionTimingProblem(seconds(15), seconds(2), seconds(2))).toContain("1.2 retry periods");
+  expect(electionTimingProblem(seconds(15), seconds(10), seconds(2))).toBeUndefined();
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { createRequestCeiling } from "../../src/kube/request-ceiling.ts";
+import { createTokenBucket } from "../../src/kube/token-bucket.ts";
+import { createWriteWindow, type WriteOutcome } from "../../src/kube/write-window.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const never = new AbortController().signal;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("the request ceiling", () => {
+  test("keeps places back for the reserved lane and gives freed ones to who waits longest", async () => {
+    const ceiling = createRequestCeiling({ limit: 3, reserved: 1 });
+    const leave = await ceiling.enter("normal", never);
+    const second = await ceiling.enter("normal", never);
+    const order: string[] = [];
+    void ceiling.enter("normal", never).then(() => order.push("first"));
+    void ceiling.enter("normal", never).then(() => order.push("second"));
+    await ceiling.enter("reserved", never);
+    await turn();
+    expect([ceiling.inFlight, ceiling.waiting, order]).toEqual([3, 2, []]);
+    // Still one too many for the normal lane: the reserved place is not given away.
+    leave();
+    leave();
+    await turn();
+    expect([ceiling.inFlight, order]).toEqual([2, []]);
+    second();
+    await turn();
+    expect([ceiling.inFlight, order]).toEqual([2, ["first"]]);
+  });
+
+  test("lets go of who aborts, without a listener left", async () => {
+    const ceiling = createRequestCeiling({ limit: 1, reserved: 0 });
+    const leave = await ceiling.enter("normal", never);
+    const stop = new AbortController();
+    const waiting = ceiling.enter("normal", stop.signal).catch((reason: unknown) => reason);
+    stop.abort("enough");
+    expect(await waiting).toBe("enough");
+    leave();
+    expect([ceiling.inFlight, ceiling.waiting]).toEqual([0, 0]);
+  });
+});
+
+describe("the write window", () => {
+  test("never exceeds its size or its bounds, and lets everybody in at last", async () => {
+    const outcome = fc.oneof(
+      fc.record({
+        kind: fc.constant("fine" as const),
+        latency: fc.integer({ min: 1, max: 500 }).map(milliseconds),
+      }),
+      fc.constant<WriteOutcome>({ kind: "overloaded" }),
+      fc.constant<WriteOutcome>({ kind: "overloaded", retryAfter: seconds(1) }),
+      fc.constant<WriteOutcome>({ kind: "unknown" }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(outcome, { minLength: 1, maxLength: 60 }), async (outcomes) => {
+        const clock = new VirtualClock();
+        const writes = createWriteWindow(clock, { start: 4, most: 8 });
+        let done = 0;
+        const all = outcomes.map(async (each) => {
+          const report = await writes.enter("state", never);
+          expect(writes.inFlight).toBeLessThanOrEqual(8);
+          await Promise.resolve();
+          report(each);
+          done++;
+        });
+        await clock.advance(seconds(120));
+        await Promise.all(all);
+        expect([done, writes.inFlight, writes.waiting]).toEqual([outcomes.length, 0, 0]);
+        expect(writes.size >= 1 && writes.size <= 8).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  const flood = async (latencyOf: (inFlight: number) => number): Promise<number> => {
+    const clock = new VirtualClock();
+    const writes = createWriteWindow(clock);
+    for (let n = 0; n < 2000; n++) {
+      void writes.enter("state", never).then((report) => {
+        const latency = milliseconds(latencyOf(writes.inFlight));
+        clock.after(latency, () => report({ kind: "fine", latency }));
+      });
+    }
+    await clock.advance(seconds(30));
+    return writes.size;
+  };
+
+  test("grows to its limit while the server answers as quickly as before", async () => {
+    expect(await flood(() => 50)).toBe(64);
+  });
+
+  test("stays small when more in flight only wait longer", async () => {
+    expect(await flood((inFlight) => inFlight * 2)).toBeLessThanOrEqual(28);
+  });
+
+  test("halves once for the refusals of one moment and stays shut for as long as the server asked", async () => {
+    const clock = new VirtualClock();
+    const writes = createWriteWindow(clock);
+    const reports = await Promise.all(Array.from({ length: 16 }, () => writes.enter("state", never)));
+    await clock.advance(milliseconds(5));
+    for (const report of reports) report({ kind: "overloaded", retryAfter: seconds(3) });
+    expect(writes.size).toBe(8);
+    let entered = false;
+    void writes.enter("state", never).then(() => {
+      entered = true;
+    });
+    await clock.advance(milliseconds(2900));
+    expect(entered).toBe(false);
+    await clock.advance(milliseconds(200));
+    expect(entered).toBe(true);
+  });
+
+  test("lets state writes go before events", async () => {
+    const writes = createWriteWindow(new VirtualClock(), { start: 1 });
+    const report = await writes.enter("state", never);
+    const order: string[] = [];
+    void writes.enter("event", never).then(() => order.push("event"));
+    void writes.enter("state", never).then(() => order.push("state"));
+    report({ kind: "unknown" });
+    await turn();
+    expect(order).toEqual(["state"]);
+  });
+});
+
+test("a token bucket lets a burst through and then keeps its rate", async () => {
+  const clock = new VirtualClock();
+  const bucket = createTokenBucket({ ratePerSecond: 10, burst: 5 }, clock);
+  let passed = 0;
+  for (let n = 0; n < 30; n++) void bucket.take(never).then(() => passed++);
+  await clock.advance(milliseconds(0));
+  expect(passed).toBe(5);
+  await clock.advance(seconds(1));
+  expect(passed).toBe(15);
+});

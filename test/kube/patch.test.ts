@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
+import { jsonPointer } from "../../src/kube/json-pointer.ts";
+import { guardedNodePatch, nodeAddressesPatch } from "../../src/kube/node-patch.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { changeMap, type JsonPatchStep } from "../../src/kube/patch.ts";
+
+const partsOf = (pointer: string): string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+/** Just enough of RFC 6902 for one map at `/m`. */
+const applied = (map: Record<string, string> | undefined, steps: readonly JsonPatchStep[]) => {
+  let result = map === undefined ? undefined : { ...map };
+  for (const step of steps) {
+    const [, key] = partsOf(step.path);
+    if (step.op === "test") expect(result ?? null).toEqual(step.value as null);
+    else if (key === undefined && step.op === "add") result = step.value as Record<string, string>;
+    else if (key !== undefined && step.op === "add") result = { ...result, [key]: step.value as string };
+    else if (key !== undefined && result !== undefined) delete result[key];
+  }
+  return result ?? {};
+};
+
+test("a pointer leads back to its parts", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string(), { minLength: 1 }), (parts) => {
+      expect(partsOf(jsonPointer(...parts))).toEqual(parts);
+    }),
+  );
+});
+
+test("changing a map sets what is wanted, takes away the rest of it and touches nothing else", () => {
+  const key = fc.stringMatching(/^[a-z~/.]{1,4}$/);
+  fc.assert(
+    fc.property(
+      fc.option(fc.dictionary(key, fc.string()), { nil: undefined }),
+      fc.dictionary(key, fc.option(fc.string(), { nil: undefined })),
+      (present, wanted) => {
+        const expected: Record<string, string> = { ...present };
+        for (const [name, value] of Object.entries(wanted)) {
+          if (value === undefined) delete expected[name];
+          else expected[name] = value;
+        }
+        expect(applied(present, changeMap("/m", present, wanted))).toEqual(expected);
+      },
+    ),
+  );
+});
+
+describe("a node patch", () => {
+  const taint = {
+    key: "node.cloudprovider.kubernetes.io/uninitialized",
+    value: "true",
+    effect: "NoSchedule",
+  };
+  const node: Node = {
+    metadata: { name: "a", uid: "u1", resourceVersion: "1" },
+    spec: { taints: [taint] },
+    status: {},
+  };
+
+  test("guards the uid, the absent provider id, the absent labels and the taints it replaces", () => {
+    expect(guardedNodePatch({ node, providerID: "x://1", labels: { "a/b": "c" }, taints: [] })?.body).toEqual(
+      [
+        { op: "test", path: "/metadata/uid", value: "u1" },
+        { op: "test", path: "/spec/providerID", value: null },
+        { op: "add", path: "/spec/providerID", value: "x://1" },
+        { op: "test", path: "/metadata/labels", value: null },
+        { op: "add", path: "/metadata/labels", value: { "a/b": "c" } },
+        { op: "test", path: "/spec/taints", value: [taint] },
+        { op: "remove", path: "/spec/taints" },
+      ],
+    );
+  });
+
+  test("adds single labels where there are some, and never overwrites a provider id", () => {
+    const known: Node = {
+      ...node,
+      metadata: { ...node.metadata, labels: { old: "1" } },
+      spec: { providerID: "x://1" },
+    };
+    expect(
+      guardedNodePatch({ node: known, providerID: "x://2", labels: { old: "1", "n/ew": "2" } })?.body,
+    ).toEqual([
+      { op: "test", path: "/metadata/uid", value: "u1" },
+      { op: "add", path: "/metadata/labels/n~1ew", value: "2" },
+    ]);
+  });
+
+  test("is nothing when nothing would change", () => {
+    expect(guardedNodePatch({ node, labels: {}, taints: [taint] })).toBeUndefined();
+    expect(nodeAddressesPatch(node, [])).toBeUndefined();
+  });
+});
+
+test("a finalizer is added beside others and guards them", () => {
+  const metadata = { name: "a", uid: "u", resourceVersion: "1", finalizers: ["other"] };
+  expect(finalizerPatch({ metadata }, "ours", "present")?.body).toEqual([
+    { op: "test", path: "/metadata/uid", value: "u" },
+    { op: "test", path: "/metadata/finalizers", value: ["other"] },
+    { op: "add", path: "/metadata/finalizers", value: ["other", "ours"] },
+  ]);
+  expect(finalizerPatch({ metadata }, "ours", "absent")).toBeUndefined();
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { seconds } from "../../src/core/brand.ts";
+import { KubeError, type KubeErrorKind } from "../../src/kube/kube-error.ts";
+import { nodes } from "../../src/kube/resources.ts";
+import { failure, json, scripted, silence } from "./support/scripted.ts";
+
+const never = new AbortController().signal;
+const node = { metadata: { name: "a", uid: "u", resourceVersion: "1" }, spec: {}, status: {} };
+const key = { name: "a" };
+const guard = { contentType: "application/json-patch+json", body: [] } as const;
+const merge = { contentType: "application/merge-patch+json", body: {} } as const;
+
+test.each<[number, object, KubeErrorKind]>([
+  [404, {}, "not-found"],
+  [409, { reason: "AlreadyExists" }, "already-exists"],
+  [409, { reason: "Conflict" }, "conflict"],
+  [422, { reason: "Invalid", details: {} }, "precondition"],
+  [422, { reason: "Invalid", details: { causes: [{ field: "metadata.labels" }] } }, "invalid"],
+  [400, {}, "invalid"],
+  [403, {}, "forbidden"],
+  [410, {}, "gone"],
+  [500, {}, "server"],
+  [504, {}, "timeout"],
+  [418, {}, "unexpected"],
+])("an answer of %i %j is %s", async (status, body, kind) => {
+  const { api } = scripted(() => json(body, status));
+  const error = await failure(api.patch(nodes, key, guard, never));
+  expect(error).toBeInstanceOf(KubeError);
+  expect(error).toMatchObject({ kind, status, operation: "patch nodes", object: "a", fatal: false });
+});
+
+test("a 422 of another patch is no failed guard, and Retry-After is told", async () => {
+  const { api } = scripted((request) =>
+    request.method === "PATCH" ? json({}, 422) : json({}, 429, { "retry-after": "7" }),
+  );
+  expect(await failure(api.patch(nodes, key, merge, never))).toMatchObject({ kind: "invalid" });
+  expect(await failure(api.get(nodes, key, never))).toMatchObject({ kind: "throttled", retryAfter: 7000 });
+});
+
+test.each([
+  ["ECONNREFUSED", "unreachable", "We keep trying"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls", "certificate authority"],
+  ["CERT_HAS_EXPIRED", "tls", "outside its validity"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls", "another name"],
+])("a failure with %s is %s and says what to do", async (code, kind, words) => {
+  const { api } = scripted(() => Promise.reject(Object.assign(new Error("x"), { code })));
+  const error = await failure(api.get(nodes, key, never));
+  expect(error).toMatchObject({ kind });
+  expect(String(error)).toContain(words);
+});
+
+describe("a deadline", () => {
+  test("ends a request that is not answered, and two in a row move to a new pool", async () => {
+    const { api, clock, seen, ceiling } = scripted((_, signal) => silence(signal));
+    for (const ca of ["CA", "CA", "CA\n"]) {
+      const asked = failure(api.get(nodes, key, never));
+      await clock.advance(seconds(30));
+      expect(await asked).toMatchObject({ kind: "timeout" });
+      expect(seen.at(-1)?.tls?.ca).toBe(ca);
+    }
+    expect([ceiling.inFlight, clock.pending]).toEqual([0, 0]);
+  });
+
+  test("covers the body too, and a transport that ignores its signal", async () => {
+    const { api, clock } = scripted(() => new Response(new ReadableStream({ start: () => {} })));
+    const asked = failure(api.get(nodes, key, never));
+    await clock.advance(seconds(30));
+    expect(await asked).toMatchObject({ kind: "timeout" });
+  });
+});
+
+test("an abort ends with the signal's reason and leaves nothing behind", async () => {
+  const { api, clock, ceiling, writes } = scripted((_, signal) => silence(signal));
+  const stop = new AbortController();
+  const asked = failure(api.patch(nodes, key, merge, stop.signal));
+  await clock.advance(seconds(1));
+  stop.abort("enough");
+  expect(await asked).toBe("enough");
+  expect([ceiling.inFlight, writes.inFlight, clock.pending]).toEqual([0, 0, 0]);
+  expect(getEventListeners(stop.signal, "abort")).toHaveLength(0);
+});
+
+test("a 401 reads the credentials again and asks once more", async () => {
+  const { api, seen, refreshed } = scripted((request) =>
+    request.headers?.["authorization"] === "Bearer t1" ? json(node) : json({}, 401),
+  );
+  expect((await api.get(nodes, key, never)).metadata.name).toBe("a");
+  expect([seen.length, refreshed()]).toEqual([2, 1]);
+  const refusing = scripted(() => json({}, 401));
+  expect(await failure(refusing.api.get(nodes, key, never))).toMatchObject({ kind: "unauthorized" });
+  expect(refusing.seen.length).toBe(2);
+});
+
+test("a write that the gate refuses is never handed to the network, a read is", async () => {
+  const { api, seen, writes } = scripted(() => json(node));
+  const gated = api.as({ mayWrite: () => ({ reason: "the lease may have expired." }) });
+  const error = await failure(gated.patch(nodes, key, merge, never));
+  expect(error).toMatchObject({ kind: "fenced" });
+  expect(String(error)).toContain("the lease may have expired");
+  expect([seen.length, writes.inFlight]).toEqual([0, 0]);
+  await gated.get(nodes, key, never);
+  expect(seen.length).toBe(1);
+});
+
+test("every request is observed, with the verb, the resource and the code", async () => {
+  const seen: string[] = [];
+  const { api } = scripted((request) => (request.method === "GET" ? json(node) : json({}, 409)), {
+    onRequest: ({ verb, resource, code }) => seen.push(`${verb} ${resource} ${code}`),
+  });
+  await api.get(nodes, key, never);
+  await failure(api.patch(nodes, key, { ...merge, subresource: "status" }, never));
+  expect(seen).toEqual(["get nodes 200", "patch nodes/status 409"]);
+});
+
+test("a delete carries its preconditions", async () => {
+  const { api, seen } = scripted(() => json({}));
+  await api.delete(nodes, key, { uid: "u", resourceVersion: "5" }, never);
+  expect(JSON.parse(String(seen[0]?.body))).toMatchObject({
+    preconditions: { uid: "u", resourceVersion: "5" },
+  });
+});

@@ -1,0 +1,75 @@
+// An API server made of one function, and clients over it in virtual time. It keeps no objects.
+
+import { createKubeApi, type KubeApi } from "../../../src/kube/api.ts";
+import type { Connection } from "../../../src/kube/connection.ts";
+import { createRequestCeiling } from "../../../src/kube/request-ceiling.ts";
+import { createRequests, type RequestsOptions } from "../../../src/kube/requests.ts";
+import { createWriteWindow } from "../../../src/kube/write-window.ts";
+import type { Transport, TransportRequest } from "../../../src/seams/transport.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+export type Answer = (request: TransportRequest, signal: AbortSignal) => Response | Promise<Response>;
+
+export const scripted = (answer: Answer, changes: Partial<RequestsOptions> = {}) => {
+  const clock = new VirtualClock();
+  const seen: TransportRequest[] = [];
+  let refreshed = 0;
+  const connection: Connection = {
+    server: "https://api.test:6443",
+    origin: "https://api.test:6443",
+    proxy: undefined,
+    namespace: undefined,
+    access: () => Promise.resolve({ headers: { authorization: `Bearer t${refreshed}` }, tls: { ca: "CA" } }),
+    refresh: () => {
+      refreshed++;
+    },
+    suspicion: () => undefined,
+  };
+  const transport: Transport = async (request, signal) => {
+    seen.push(request);
+    return answer(request, signal);
+  };
+  const ceiling = createRequestCeiling();
+  const writes = createWriteWindow(clock);
+  const requests = createRequests({ connection, transport, clock, ceiling, writes, ...changes });
+  const api: KubeApi = createKubeApi(requests, { userAgent: "test" });
+  return { api, clock, seen, ceiling, writes, refreshed: () => refreshed };
+};
+
+export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(value), { status, headers });
+
+/** A response that never comes, until the request is aborted. */
+export const silence = (signal: AbortSignal): Promise<Response> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+/** A watch whose lines a test sends one by one. */
+export const openLines = () => {
+  const encoder = new TextEncoder();
+  let to: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      to = controller;
+    },
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  return {
+    response: new Response(body),
+    send: (...events: readonly unknown[]) => {
+      for (const event of events) to?.enqueue(encoder.encode(`${JSON.stringify(event)}\n`));
+    },
+    raw: (text: string) => to?.enqueue(encoder.encode(text)),
+    end: () => to?.close(),
+    fail: (error: unknown) => to?.error(error),
+    isCancelled: () => cancelled,
+  };
+};
+
+export const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );

@@ -1,0 +1,335 @@
+import { expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { seconds } from "../../src/core/brand.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { createReflector } from "../../src/kube/reflector.ts";
+import { nodes } from "../../src/kube/resources.ts";
+import { type WatchStep, watch } from "../../src/kube/watch.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { TransportRequest } from "../../src/seams/transport.ts";
+import { type Answer, json, openLines, scripted } from "./support/scripted.ts";
+
+const raw = (name: string, version: string) => ({
+  metadata: { name, uid: `uid-${name}`, resourceVersion: version, managedFields: [{}] },
+  spec: {},
+  status: { images: [{ names: ["big"] }] },
+});
+const added = (name: string, version: string) => ({ type: "ADDED", object: raw(name, version) });
+const deleted = (name: string, version: string) => ({ type: "DELETED", object: raw(name, version) });
+const bookmark = (version: string, end = false) => ({
+  type: "BOOKMARK",
+  object: {
+    metadata: { resourceVersion: version, annotations: end ? { "k8s.io/initial-events-end": "true" } : {} },
+  },
+});
+const errorEvent = (code: number) => ({ type: "ERROR", object: { kind: "Status", code, message: "no" } });
+const page = (names: readonly string[], version: string, next?: string) =>
+  json({
+    metadata: { resourceVersion: version, continue: next },
+    items: names.map((name) => raw(name, "1")),
+  });
+
+const describeStep = (step: WatchStep<Node>): string => {
+  switch (step.type) {
+    case "object":
+      return `${step.initial ? "initial" : "changed"} ${step.object.metadata.name}`;
+    case "deleted":
+      return `deleted ${step.object.metadata.name}`;
+    case "failed":
+      return `failed ${step.error.kind}`;
+    case "complete":
+      return `complete ${step.resourceVersion}`;
+    default:
+      return step.type;
+  }
+};
+
+const parameter = (request: TransportRequest | undefined, name: string): string | null =>
+  request === undefined ? null : new URL(request.url).searchParams.get(name);
+
+const run = (answer: Answer) => {
+  const server = scripted(answer);
+  const stop = new AbortController();
+  const steps: string[] = [];
+  const options = { api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) };
+  const ended = (async () => {
+    for await (const step of watch(options, stop.signal)) steps.push(describeStep(step));
+  })();
+  const finish = async (): Promise<void> => {
+    stop.abort();
+    await ended;
+    expect([server.ceiling.inFlight, server.clock.pending]).toEqual([0, 0]);
+    expect(getEventListeners(stop.signal, "abort")).toHaveLength(0);
+  };
+  return { ...server, steps, finish };
+};
+
+/** Answers request by request; the last answer repeats. */
+const inTurn = (...answers: readonly Answer[]): Answer => {
+  let turn = 0;
+  return (request, signal) => {
+    const answer = answers[Math.min(turn++, answers.length - 1)];
+    if (answer === undefined) throw new Error("No answer.");
+    return answer(request, signal);
+  };
+};
+
+test("asks for a streaming list and goes on with changes on the same connection", async () => {
+  const lines = openLines();
+  const { steps, clock, seen, finish } = run(() => lines.response);
+  lines.send(
+    added("a", "3"),
+    added("b", "2"),
+    bookmark("9", true),
+    added("c", "10"),
+    deleted("a", "11"),
+    bookmark("12"),
+  );
+  await clock.advance(seconds(0));
+  expect(steps).toEqual([
+    "begin",
+    "initial a",
+    "initial b",
+    "complete 9",
+    "changed c",
+    "deleted a",
+    "bookmark",
+  ]);
+  expect(parameter(seen[0], "sendInitialEvents")).toBe("true");
+  expect(parameter(seen[0], "resourceVersionMatch")).toBe("NotOlderThan");
+  const asked = Number(parameter(seen[0], "timeoutSeconds"));
+  expect(asked >= 240 && asked <= 290).toBe(true);
+  await finish();
+  expect(lines.isCancelled()).toBe(true);
+});
+
+test.each([400, 403, 422])("falls back to pages on %i, and watches from there", async (status) => {
+  const lines = openLines();
+  const { steps, clock, seen, finish } = run(
+    inTurn(
+      () => json({}, status),
+      () => page(["a"], "5", "more"),
+      () => page(["b"], "5"),
+      () => lines.response,
+    ),
+  );
+  await clock.advance(seconds(1));
+  lines.send(added("c", "6"));
+  await clock.advance(seconds(1));
+  expect(steps).toEqual(["begin", "begin", "initial a", "initial b", "complete 5", "changed c"]);
+  expect([
+    parameter(seen[1], "limit"),
+    parameter(seen[2], "continue"),
+    parameter(seen[3], "resourceVersion"),
+  ]).toEqual(["500", "more", "5"]);
+  await finish();
+});
+
+test("falls back to pages when the end of a streaming list does not come, in silence", async () => {
+  const lines = openLines();
+  const { steps, clock, finish } = run(
+    inTurn(
+      () => lines.response,
+      () => page(["a"], "5"),
+      () => openLines().response,
+    ),
+  );
+  lines.send(added("a", "1"));
+  await clock.advance(seconds(9));
+  expect(steps).toEqual(["begin", "initial a"]);
+  await clock.advance(seconds(2));
+  expect(steps).toEqual(["begin", "initial a", "begin", "initial a", "complete 5"]);
+  await finish();
+});
+
+test("falls back to pages when the end does not come though objects keep coming", async () => {
+  const lines = openLines();
+  const { steps, clock, finish } = run(
+    inTurn(
+      () => lines.response,
+      () => page(["a"], "5"),
+      () => openLines().response,
+    ),
+  );
+  for (let n = 0; n < 14; n++) {
+    lines.send(added("a", String(n)));
+    await clock.advance(seconds(5));
+    if (steps.includes("complete 5")) break;
+  }
+  expect(steps.at(-1)).toBe("complete 5");
+  await finish();
+});
+
+const listed = (version: string, ...more: readonly unknown[]) => {
+  const lines = openLines();
+  lines.send(added("a", "1"), bookmark(version, true), ...more);
+  return lines;
+};
+
+test("lists anew at once after a 410 as an event, and after one as a status", async () => {
+  const first = listed("5");
+  const resumed = openLines();
+  const second = listed("7");
+  const third = listed("9");
+  const { steps, clock, finish } = run(
+    inTurn(
+      () => first.response,
+      () => resumed.response,
+      () => second.response,
+      () => json({}, 410),
+      () => third.response,
+    ),
+  );
+  first.end();
+  resumed.send(errorEvent(410));
+  await clock.advance(seconds(0));
+  second.end();
+  await clock.advance(seconds(0));
+  expect(steps.filter((step) => !step.startsWith("initial"))).toEqual([
+    "begin",
+    "complete 5",
+    "begin",
+    "complete 7",
+    "begin",
+    "complete 9",
+  ]);
+  await finish();
+});
+
+test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
+  ["the end of the stream", (lines) => lines.end()],
+  ["a broken connection", (lines) => lines.fail(Object.assign(new Error("x"), { code: "ECONNRESET" }))],
+  [
+    "a cut in the middle of an object",
+    (lines) => {
+      lines.raw('{"type":"ADD');
+      lines.end();
+    },
+  ],
+])("goes on from the last bookmark after %s", async (_, breakIt) => {
+  const first = listed("5", bookmark("8"));
+  const second = openLines();
+  const { clock, seen, steps, finish } = run(
+    inTurn(
+      () => first.response,
+      () => second.response,
+    ),
+  );
+  await clock.advance(seconds(0));
+  breakIt(first);
+  await clock.advance(seconds(1));
+  expect(parameter(seen[1], "resourceVersion")).toBe("8");
+  expect(steps.filter((step) => step === "begin")).toHaveLength(1);
+  await finish();
+});
+
+test("takes a connection without a word for dead after longer than bookmarks are apart", async () => {
+  const first = listed("5");
+  const { clock, seen, steps, finish } = run(
+    inTurn(
+      () => first.response,
+      () => openLines().response,
+    ),
+  );
+  await clock.advance(seconds(99));
+  expect(seen).toHaveLength(1);
+  await clock.advance(seconds(3));
+  expect(steps.at(-1)).toBe("failed timeout");
+  expect([seen.length, parameter(seen[1], "resourceVersion")]).toEqual([2, "5"]);
+  await finish();
+});
+
+test("waits longer after each failure in a row, as long as the server asks, and anew after progress", async () => {
+  const times: number[] = [];
+  const good = listed("5");
+  let turn = 0;
+  const { clock, finish } = run(() => {
+    times.push(clock.monotonic());
+    turn++;
+    if (turn === 6) return json({}, 429, { "retry-after": "40" });
+    if (turn === 7) return good.response;
+    return json({}, 500);
+  });
+  await clock.advance(seconds(120));
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  expect(gaps[0]).toBeLessThanOrEqual(800);
+  for (const [index, gap] of gaps.slice(0, 5).entries()) {
+    expect(gap).toBeGreaterThanOrEqual(400 * 2 ** index);
+    expect(gap).toBeLessThanOrEqual(800 * 2 ** index);
+  }
+  expect(gaps[5]).toBe(40_000);
+  good.end();
+  const before = times.length;
+  await clock.advance(seconds(0));
+  await clock.advance(seconds(1));
+  expect(times.length).toBeGreaterThanOrEqual(before + 2);
+  await finish();
+});
+
+test("does not spin when a server ends every watch at once without a word", async () => {
+  let asked = 0;
+  const first = listed("5");
+  const { clock, finish } = run(() => {
+    if (asked++ === 0) return first.response;
+    const lines = openLines();
+    lines.end();
+    return lines.response;
+  });
+  await clock.advance(seconds(0));
+  first.end();
+  await clock.advance(seconds(60));
+  expect(asked).toBeLessThan(12);
+  await finish();
+});
+
+test("lists anew after a line that is not JSON", async () => {
+  const first = listed("5");
+  const { clock, steps, finish } = run(
+    inTurn(
+      () => first.response,
+      () => listed("7").response,
+    ),
+  );
+  first.raw("<html>\n");
+  await clock.advance(seconds(2));
+  expect(steps).toEqual([
+    "begin",
+    "initial a",
+    "complete 5",
+    "failed unexpected",
+    "begin",
+    "initial a",
+    "complete 7",
+  ]);
+  await finish();
+});
+
+test("a reflector keeps what it knew while the server is away, and says how old that is and why", async () => {
+  const first = listed("5");
+  const { api, clock } = scripted(
+    inTurn(
+      () => first.response,
+      () => json({}, 503),
+    ),
+  );
+  const reflector = createReflector({ api, resource: nodes, clock, random: seededRandom(1) });
+  const stop = new AbortController();
+  const running = reflector.run(stop.signal);
+  await clock.advance(seconds(0));
+  expect([reflector.store.synced, reflector.store.size, reflector.age(), reflector.problem]).toEqual([
+    true,
+    1,
+    seconds(0),
+    undefined,
+  ]);
+  first.end();
+  await clock.advance(seconds(20));
+  expect([reflector.store.size, reflector.age(), reflector.problem?.kind]).toEqual([
+    1,
+    seconds(20),
+    "server",
+  ]);
+  expect(JSON.stringify(reflector.store.get("a"))).not.toContain("big");
+  stop.abort();
+  await running;
+});

@@ -1,0 +1,77 @@
+// The Kubernetes client, put together: one connection, one ceiling, one window of writes for the whole process.
+
+import { createKubeApi, type KubeApi } from "../kube/api.ts";
+import { type ConnectionSource, openConnection } from "../kube/connection.ts";
+import { createRequestCeiling } from "../kube/request-ceiling.ts";
+import { createRequests, type RequestObservation, type WriteGate } from "../kube/requests.ts";
+import { createTokenBucket } from "../kube/token-bucket.ts";
+import { createWriteWindow } from "../kube/write-window.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Environment } from "../seams/environment.ts";
+import type { Files } from "../seams/files.ts";
+import type { Transport } from "../seams/transport.ts";
+import type { Flags } from "./read-flags.ts";
+
+export interface KubeSeams {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly transport: Transport;
+  readonly environment: Environment;
+}
+
+export interface KubeClient {
+  /** Writes only while the gate lets them through. */
+  readonly api: KubeApi;
+  /** For the lease: places of its own, no gate. */
+  readonly reserved: KubeApi;
+}
+
+const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
+  (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
+
+const sourceOf = (flags: Flags, environment: Environment): ConnectionSource => ({
+  ...given("kubeconfig", flags.kubeconfig),
+  ...given("master", flags.master),
+  inCluster: {
+    ...given("host", environment["KUBERNETES_SERVICE_HOST"]),
+    ...given("port", environment["KUBERNETES_SERVICE_PORT"]),
+  },
+  proxy: {
+    ...given("https", environment["HTTPS_PROXY"] ?? environment["https_proxy"]),
+    ...given("http", environment["HTTP_PROXY"] ?? environment["http_proxy"]),
+    ...given("no", environment["NO_PROXY"] ?? environment["no_proxy"]),
+  },
+});
+
+export const connectKube = async (
+  flags: Flags,
+  seams: KubeSeams,
+  hooks: {
+    readonly userAgent: string;
+    readonly mayWrite: WriteGate;
+    readonly onRequest: (observation: RequestObservation) => void;
+  },
+  signal: AbortSignal,
+): Promise<KubeClient> => {
+  const { clock } = seams;
+  const connection = await openConnection(sourceOf(flags, seams.environment), seams, signal);
+  const qps = flags["kube-api-qps"];
+  const rate =
+    qps === undefined
+      ? undefined
+      : createTokenBucket({ ratePerSecond: qps, burst: flags["kube-api-burst"] ?? qps }, clock);
+  const requests = createRequests({
+    connection,
+    transport: seams.transport,
+    clock,
+    ceiling: createRequestCeiling(),
+    writes: createWriteWindow(clock),
+    onRequest: hooks.onRequest,
+    ...given("rate", rate),
+  });
+  const client = { userAgent: hooks.userAgent };
+  return {
+    api: createKubeApi(requests, { ...client, mayWrite: hooks.mayWrite }),
+    reserved: createKubeApi(requests, { ...client, lane: "reserved" }),
+  };
+};

@@ -1,0 +1,122 @@
+// Every metric of the manager, declared in one place: upstream's names and buckets first, then ours.
+
+import type { GovernedAccount } from "../cloud/account.ts";
+import type { CloudCallReport } from "../cloud/governed-transport.ts";
+import type { Inventory } from "../cloud/inventory.ts";
+import type { RequestObservation } from "../kube/requests.ts";
+import type { JournalEntry } from "../runtime/journal.ts";
+import type { WorkQueue } from "../runtime/work-queue.ts";
+import type { Clock } from "../seams/clock.ts";
+import { Metrics } from "../telemetry/metrics.ts";
+
+const joinBuckets = [1, 4, 16, 64, 256, 1024];
+const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+export const createManagerMetrics = (clock: Clock) => {
+  const metrics = new Metrics();
+  const taintDelay = metrics.histogram(
+    "node_controller_cloud_provider_taint_removal_delay_seconds",
+    "[ALPHA] Number of seconds after node creation when NodeController removed the cloud-provider taint of a single node.",
+    joinBuckets,
+  );
+  const syncDelay = metrics.histogram(
+    "node_controller_initial_node_sync_delay_seconds",
+    "[ALPHA] Number of seconds after node creation when NodeController finished the initial synchronization of a single node.",
+    joinBuckets,
+  );
+  const kubeRequests = metrics.counter(
+    "rest_client_requests_total",
+    "[ALPHA] Requests to the API server by code and verb.",
+  );
+  const kubeDuration = metrics.histogram(
+    "rest_client_request_duration_seconds",
+    "[ALPHA] Latency of requests to the API server.",
+    callBuckets,
+  );
+  const cloudCalls = metrics.counter(
+    "fairlead_cloud_requests_total",
+    "Requests to the cloud by account, operation and result.",
+  );
+  const cloudDuration = metrics.histogram(
+    "fairlead_cloud_request_duration_seconds",
+    "Latency of requests to the cloud.",
+    callBuckets,
+  );
+  const mutations = metrics.counter(
+    "fairlead_mutations_total",
+    "Changes made or refused, by target and outcome.",
+  );
+  const lostEvents = metrics.counter(
+    "fairlead_events_lost_total",
+    "Kubernetes events that were not written, by reason.",
+  );
+
+  return {
+    initialized: (ageMs: number) => {
+      taintDelay.observe(ageMs / 1000);
+      syncDelay.observe(ageMs / 1000);
+    },
+    kubeRequest: ({ verb, resource, code, duration }: RequestObservation) => {
+      kubeRequests.add({ code, method: verb, resource });
+      kubeDuration.observe(duration / 1000, { verb });
+    },
+    cloudCall: ({ account, operation, status, failure, durationMs }: CloudCallReport) => {
+      cloudCalls.add({ account, operation, result: failure ?? String(status) });
+      cloudDuration.observe(durationMs / 1000, { account });
+    },
+    mutation: ({ target, outcome }: JournalEntry) => mutations.add({ target, outcome }),
+    lostEvent: (reason: string) => lostEvents.add({ reason }),
+    /** The level of every budget, the age of every listing and the depth of every queue, read when somebody looks. */
+    watch: (
+      accounts: readonly GovernedAccount<unknown>[],
+      inventory: Inventory,
+      queues: Readonly<Record<string, WorkQueue>>,
+    ) => {
+      const levels =
+        (pick: (level: GovernedAccount<unknown>["budget"]["level"]) => number | undefined) => () =>
+          accounts.flatMap(({ name, budget }) => {
+            const value = pick(budget.level);
+            return value === undefined ? [] : [[{ account: name }, value] as const];
+          });
+      metrics.gaugeFrom(
+        "fairlead_cloud_budget_remaining",
+        "Requests that the cloud says are left.",
+        levels(({ remaining }) => remaining),
+      );
+      metrics.gaugeFrom(
+        "fairlead_cloud_budget_limit",
+        "Requests that the cloud allows.",
+        levels(({ limit }) => limit),
+      );
+      metrics.gaugeFrom(
+        "fairlead_cloud_requests_waiting",
+        "Requests that wait for their place in the budget.",
+        levels(({ waiting }) => waiting),
+      );
+      metrics.gaugeFrom(
+        "fairlead_inventory_age_seconds",
+        "Age of the last complete listing of a source.",
+        () =>
+          inventory.sources.flatMap(({ source, latest }) =>
+            latest === undefined
+              ? []
+              : [[{ source: source.name }, (clock.monotonic() - latest.beganAt) / 1000] as const],
+          ),
+      );
+      metrics.gaugeFrom(
+        "fairlead_inventory_instances",
+        "Machines in the last complete listing of a source.",
+        () =>
+          inventory.sources.flatMap(({ source, latest }) =>
+            latest === undefined ? [] : [[{ source: source.name }, latest.items.length] as const],
+          ),
+      );
+      metrics.gaugeFrom("workqueue_depth", "[BETA] Current depth of workqueue", () =>
+        Object.entries(queues).map(([name, queue]) => [{ name }, queue.depth] as const),
+      );
+    },
+    text: () => metrics.text(),
+  };
+};
+
+export type ManagerMetrics = ReturnType<typeof createManagerMetrics>;

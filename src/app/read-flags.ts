@@ -1,0 +1,98 @@
+// The command line as values: every problem at once, and the settings of the controllers made from the flags.
+
+import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../controllers/node/settings.ts";
+import type { LifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
+import { lifecycleDefaults } from "../controllers/node-lifecycle/settings.ts";
+import type { Cidr } from "../core/brand.ts";
+import type { Problem } from "../core/problem.ts";
+import { readSettings } from "../core/read-settings.ts";
+import type { Values } from "../core/settings.ts";
+import type { AddressKind } from "../provider/instances.ts";
+import { flagFields, flagShapes } from "./flags.ts";
+import { parseFlags } from "./pflag.ts";
+
+export type Flags = Values<typeof flagFields>;
+
+export interface ReadFlags {
+  readonly flags: Flags;
+  readonly nodes: NodeSettings;
+  readonly lifecycle: LifecycleSettings;
+  readonly positional: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+const families = ["IPv4", "IPv6"] as const;
+const kinds = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;
+const policies = ["sync", "report", "once"] as const;
+
+export const readFlags = (
+  args: readonly string[],
+  presets: Readonly<Record<string, string>> = {},
+): ReadFlags => {
+  const parsed = parseFlags(args, flagShapes);
+  const problems = [...parsed.problems];
+  const dashed = Object.fromEntries(
+    Object.entries({ ...presets, ...parsed.raw }).map(([name, value]) => [`--${name}`, value]),
+  );
+  const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
+  problems.push(...read.problems);
+  const flags = read.values;
+
+  const only = <T extends string>(
+    flag: string,
+    given: readonly string[] | undefined,
+    known: readonly T[],
+  ): readonly T[] =>
+    (given ?? []).flatMap((word) => {
+      const match = known.find((one) => one.toLowerCase() === word.toLowerCase());
+      if (match === undefined) problems.push(wrong(flag, `one of ${known.join(", ")}`, word));
+      return match ?? [];
+    });
+
+  const labelPolicies: Record<string, LabelPolicy> = {};
+  for (const [key, value] of flags["label-policy"] ?? []) {
+    const [policy] = only("label-policy", [value], policies);
+    if (policy !== undefined) labelPolicies[key] = policy;
+  }
+  const isUpstream = flags.compatibility === "upstream";
+  const nodes: NodeSettings = {
+    ...nodeDefaults,
+    labelPolicies,
+    betaLabelsWin: isUpstream,
+    reconcileLabels: !isUpstream,
+    addresses: {
+      families: only("node-address-families", flags["node-address-families"], families),
+      include: (flags["node-address-include"] ?? []) as readonly Cidr[],
+      exclude: (flags["node-address-exclude"] ?? []) as readonly Cidr[],
+      networks: flags["node-address-networks"] ?? [],
+      order: only<AddressKind>("node-address-order", flags["node-address-order"], kinds),
+    },
+  };
+  const massLimit = readMassLimit(flags["node-deletion-limit"]);
+  if (massLimit === undefined) {
+    problems.push(wrong("node-deletion-limit", "a share such as 20%, or off", flags["node-deletion-limit"]));
+  }
+  const lifecycle: LifecycleSettings = {
+    ...lifecycleDefaults,
+    deletion: flags["node-deletion"],
+    proofs: isUpstream || flags["node-deletion-proofs"] === 1 ? 1 : 2,
+    confirmAfter: flags["node-deletion-confirmation"],
+    massLimit: isUpstream ? "off" : (massLimit ?? lifecycleDefaults.massLimit),
+    minAgeWithoutID: isUpstream ? (0 as Flags["node-deletion-min-age"]) : flags["node-deletion-min-age"],
+  };
+  return { flags, nodes, lifecycle, positional: parsed.positional, problems };
+};
+
+const readMassLimit = (text: string): LifecycleSettings["massLimit"] | undefined => {
+  if (text === "off") return "off";
+  const share = /^(\d{1,3})%$/.exec(text)?.[1];
+  if (share === undefined || Number(share) > 100 || lifecycleDefaults.massLimit === "off") return undefined;
+  return { ...lifecycleDefaults.massLimit, share: Number(share) / 100 };
+};
+
+const wrong = (flag: string, expected: string, got: string): Problem => ({
+  severity: "error",
+  reason: "InvalidFlag",
+  key: `--${flag}`,
+  text: `--${flag} must be ${expected}, got ${JSON.stringify(got)}`,
+});

@@ -1,0 +1,96 @@
+// What an executable does: reads its command line, runs the manager until it is told to stop, and ends with 0 when it was
+// asked to, 1 when it could not go on, 2 when the operator must mend something first.
+
+import { KubeError } from "../kube/kube-error.ts";
+import { systemClock } from "../seams/clock.ts";
+import { type Environment, systemArguments, systemEnvironment } from "../seams/environment.ts";
+import { onSignals } from "../seams/process.ts";
+import { systemRandom } from "../seams/random.ts";
+import { systemFiles } from "../seams/system-files.ts";
+import { systemTransport } from "../seams/transport.ts";
+import { createLog } from "../telemetry/log.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
+import { helpText } from "./help.ts";
+import { ConfigurationError, createManager, type ManagerSeams } from "./manager.ts";
+import { readFlags } from "./read-flags.ts";
+import { version } from "./version.ts";
+
+export interface Console {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+export type ExitCode = 0 | 1 | 2;
+
+export const systemSeams = (environment: Environment = systemEnvironment()): ManagerSeams => ({
+  clock: systemClock,
+  random: systemRandom,
+  files: systemFiles,
+  transport: systemTransport,
+  cloudTransport: systemTransport,
+  environment,
+});
+
+export const runManager = async (
+  provider: AnyProvider,
+  args: readonly string[],
+  { out, err }: Console,
+  seams: ManagerSeams,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
+  const program = `${provider.name}-cloud-controller-manager`;
+  const settings = readFlags(args, provider.presets);
+  const { flags, positional, problems } = settings;
+  if (flags.help) {
+    out(helpText(program, provider.config));
+    return 0;
+  }
+  if (flags.version || positional[0] === "version") {
+    out(`${program} ${version}\n`);
+    return 0;
+  }
+  const errors = problems.filter(({ severity }) => severity === "error");
+  const command = positional.find((word) => word !== "run");
+  if (command !== undefined)
+    errors.push({
+      severity: "error",
+      reason: "UnknownCommand",
+      text: `${command} is not a command; there are run (the default) and version`,
+    });
+  const named = flags["cloud-provider"];
+  if (named !== undefined && ![provider.name, "external"].includes(named)) {
+    errors.push({
+      severity: "error",
+      reason: "WrongCloud",
+      text: `--cloud-provider is ${JSON.stringify(named)}, but this executable is for ${JSON.stringify(provider.name)}; start ${named}-cloud-controller-manager, or leave the flag out`,
+    });
+  }
+  const log = createLog({ format: flags["log-format"], verbosity: flags.v, clock: seams.clock, write: err });
+  for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
+  if (errors.length > 0) {
+    for (const { text } of errors) err(`${program}: ${text}\n`);
+    return 2;
+  }
+  try {
+    const manager = await createManager({ provider, settings, seams, log }, signal);
+    log.info(`${program} ${version} runs`, { mode: flags.mode });
+    await manager.run();
+    return 0;
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return 0;
+    if (error instanceof ConfigurationError) {
+      for (const { text } of error.problems) err(`${program}: ${text}\n`);
+      return 2;
+    }
+    err(`${program}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return error instanceof KubeError && error.fatal ? 2 : 1;
+  }
+};
+
+/** The whole program; the entry of an executable is a call of this with the provider it is for. */
+export const runExecutable = async (provider: AnyProvider): Promise<void> => {
+  const controller = new AbortController();
+  const { exit, stdout, stderr } = onSignals(() => controller.abort(new Error("asked to stop")));
+  const streams = { out: stdout, err: stderr };
+  exit(await runManager(provider, systemArguments(), streams, systemSeams(), controller.signal));
+};

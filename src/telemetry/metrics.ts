@@ -1,0 +1,120 @@
+// Counters, gauges and histograms, and their text for Prometheus. It measures nothing itself and knows no names.
+
+export type LabelValues = Readonly<Record<string, string>>;
+
+export interface Counter {
+  add(labels?: LabelValues, amount?: number): void;
+}
+
+export interface Gauge {
+  set(value: number, labels?: LabelValues): void;
+}
+
+export interface Histogram {
+  observe(value: number, labels?: LabelValues): void;
+}
+
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  lines(): Iterable<string>;
+}
+
+const escaped = (value: string): string =>
+  value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+
+const series = (name: string, labels: LabelValues): string => {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return name;
+  return `${name}{${entries.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`;
+};
+
+export class Metrics {
+  readonly #families: Family[] = [];
+
+  counter(name: string, help: string): Counter {
+    const values = new Map<string, number>();
+    this.#add({ name, help, type: "counter", lines: () => linesOf(values) });
+    return {
+      add: (labels = {}, amount = 1) => {
+        const key = series(name, labels);
+        values.set(key, (values.get(key) ?? 0) + amount);
+      },
+    };
+  }
+
+  gauge(name: string, help: string): Gauge {
+    const values = new Map<string, number>();
+    this.#add({ name, help, type: "gauge", lines: () => linesOf(values) });
+    return { set: (value, labels = {}) => values.set(series(name, labels), value) };
+  }
+
+  /** A gauge whose values are asked for when somebody looks. */
+  gaugeFrom(name: string, help: string, read: () => Iterable<readonly [LabelValues, number]>): void {
+    const lines = () => [...read()].map(([labels, value]) => `${series(name, labels)} ${value}`);
+    this.#add({ name, help, type: "gauge", lines });
+  }
+
+  histogram(name: string, help: string, buckets: readonly number[]): Histogram {
+    const all = new Map<
+      string,
+      { readonly labels: LabelValues; readonly counts: number[]; sum: number; count: number }
+    >();
+    const lines = () => [...all.values()].flatMap((one) => histogramLines(name, buckets, one));
+    this.#add({ name, help, type: "histogram", lines });
+    return {
+      observe: (value, labels = {}) => {
+        const key = series(name, labels);
+        const one = all.get(key) ?? { labels, counts: buckets.map(() => 0), sum: 0, count: 0 };
+        all.set(key, one);
+        for (const [index, bound] of buckets.entries()) {
+          if (value <= bound) one.counts[index] = (one.counts[index] ?? 0) + 1;
+        }
+        one.sum += value;
+        one.count += 1;
+      },
+    };
+  }
+
+  /** The exposition format of Prometheus, version 0.0.4. */
+  text(): string {
+    return this.#families
+      .flatMap((family) => [
+        `# HELP ${family.name} ${family.help}`,
+        `# TYPE ${family.name} ${family.type}`,
+        ...family.lines(),
+      ])
+      .join("\n")
+      .concat("\n");
+  }
+
+  #add(family: Family): void {
+    if (this.#families.some(({ name }) => name === family.name)) {
+      throw new Error(`The metric ${family.name} is declared twice.`);
+    }
+    this.#families.push(family);
+  }
+}
+
+const linesOf = (values: ReadonlyMap<string, number>): string[] =>
+  [...values].map(([key, value]) => `${key} ${value}`);
+
+const histogramLines = (
+  name: string,
+  buckets: readonly number[],
+  one: {
+    readonly labels: LabelValues;
+    readonly counts: readonly number[];
+    readonly sum: number;
+    readonly count: number;
+  },
+): string[] => [
+  ...buckets.map(
+    (bound, index) =>
+      `${series(`${name}_bucket`, { ...one.labels, le: String(bound) })} ${one.counts[index] ?? 0}`,
+  ),
+  `${series(`${name}_bucket`, { ...one.labels, le: "+Inf" })} ${one.count}`,
+  `${series(`${name}_sum`, one.labels)} ${one.sum}`,
+  `${series(`${name}_count`, one.labels)} ${one.count}`,
+];

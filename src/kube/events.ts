@@ -4,6 +4,7 @@
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
+import { abortable } from "./abortable.ts";
 import type { KubeApi } from "./api.ts";
 import { type Correlated, createEventCorrelator, type Occurrence } from "./event-correlator.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
@@ -74,10 +75,13 @@ export class EventRecorder {
     this.#pump();
   }
 
-  /** Resolves when nothing is pending; the caller brings the deadline. */
-  whenIdle(): Promise<void> {
-    if (this.pending === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+  /** Resolves when nothing is pending. */
+  whenIdle(signal: AbortSignal): Promise<void> {
+    const idle = new Promise<void>((resolve) => {
+      if (this.pending === 0) resolve();
+      else this.#idle.push(resolve);
+    });
+    return abortable(idle, signal);
   }
 
   /** Writes until aborted. What is pending then stays queued, and a later run goes on with it. */

@@ -1,6 +1,7 @@
 // What the API server has, as far as a watch has told us: a read-only cache by key that changes as a whole on a relist.
 // It asks nothing; a reflector feeds it. Objects in it must never be changed.
 
+import { abortable } from "./abortable.ts";
 import type { KubeObject } from "./objects.ts";
 import { keyOf } from "./resource-path.ts";
 import type { WatchStep } from "./watch.ts";
@@ -22,7 +23,7 @@ export interface ReadonlyStore<T> {
   /** True once a whole list has come; it stays true. */
   readonly synced: boolean;
   /** Resolves once a whole list has come. */
-  whenSynced(): Promise<void>;
+  whenSynced(signal: AbortSignal): Promise<void>;
   get(key: string): T | undefined;
   list(): IterableIterator<T>;
   /** Called once per key that changed, after the change. Returns what ends it. */
@@ -52,8 +53,8 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     return this.#synced;
   }
 
-  whenSynced(): Promise<void> {
-    return this.#whenSynced.promise;
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return abortable(this.#whenSynced.promise, signal);
   }
 
   get(key: string): T | undefined {

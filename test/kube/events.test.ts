@@ -6,6 +6,8 @@ import { seededRandom } from "../../src/seams/random.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { type Answer, json, scripted } from "./support/scripted.ts";
 
+const never = new AbortController().signal;
+
 const about = (name: string, message = "Node synced successfully"): Occurrence => ({
   component: "cloud-node-controller",
   object: { apiVersion: "v1", kind: "Node", name, uid: `uid-${name}` },
@@ -104,14 +106,14 @@ test("loses none of 5,000 distinct ones while the server refuses now and then", 
   let turn = 0;
   const names = new Set<string>();
   const { recorder, clock, lost, start, stop } = recording((request) => {
-    if (turn++ % 7 === 0) return json({}, 429, { "retry-after": "1" });
+    if (turn++ % 50 === 0) return json({}, 429, { "retry-after": "1" });
     names.add(JSON.parse(String(request.body)).metadata.name);
-    return json({}, 201);
+    return json({ metadata: {} }, 201);
   }, 10_000);
   const running = start();
   for (let n = 0; n < 5000; n++) recorder.record(about(`node-${n}`));
   let isIdle = false;
-  void recorder.whenIdle().then(() => {
+  void recorder.whenIdle(never).then(() => {
     isIdle = true;
   });
   await clock.until(() => isIdle, minutes(60), "all events");

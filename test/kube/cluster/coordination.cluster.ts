@@ -72,10 +72,10 @@ export const cases = (kubeconfigPath: string): void => {
         message: mark,
       });
     for (let n = 0; n < 200; n++) tell(`${mark}-${n}`);
-    await recorder.whenIdle();
+    await recorder.whenIdle(never);
     tell(`${mark}-0`);
     tell(`${mark}-0`);
-    await recorder.whenIdle();
+    await recorder.whenIdle(never);
     const page = await api.listPage(events, { namespace: "default" }, never);
     const ours = page.items.filter((event: Event) => event.message === mark);
     expect(ours.length).toBe(200);

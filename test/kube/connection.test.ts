@@ -1,0 +1,212 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { minutes, seconds } from "../../src/core/brand.ts";
+import { openConnection } from "../../src/kube/connection.ts";
+import { KubeError } from "../../src/kube/kube-error.ts";
+import type { Files, ProgramResult } from "../../src/seams/files.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { failure } from "./support/scripted.ts";
+
+const never = new AbortController().signal;
+
+/** A disk that a test writes to, and a program that answers what the test says. */
+const disk = (
+  files: Record<string, string>,
+  program: () => ProgramResult | Error = () => new Error("none"),
+) => {
+  const runs: Readonly<Record<string, string>>[] = [];
+  const versions: Record<string, number> = {};
+  const seam: Files = {
+    read: async (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
+      return text;
+    },
+    version: async (path) => (files[path] === undefined ? undefined : String(versions[path] ?? 0)),
+    write: async (path, content) => {
+      files[path] = content;
+      versions[path] = (versions[path] ?? 0) + 1;
+    },
+    run: async (_, env) => {
+      runs.push(env);
+      const result = program();
+      if (result instanceof Error) throw result;
+      return result;
+    },
+  };
+  return { seam, runs };
+};
+
+const kubeconfig = (user: object, cluster: object = {}): string =>
+  JSON.stringify({
+    "current-context": "x",
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster: { server: "https://10.0.0.1:6443", ...cluster } }],
+    users: [{ name: "u", user }],
+  });
+
+describe("what waiting cannot mend is fatal and says what to do:", () => {
+  test.each<[string, Record<string, string>, object, string]>([
+    [
+      "no kubeconfig",
+      {},
+      { kubeconfig: "/k" },
+      "The kubeconfig /k cannot be read (ENOENT). Check --kubeconfig",
+    ],
+    ["not a kubeconfig", { "/k": "kind: Pod" }, { kubeconfig: "/k" }, 'kind must be Config, got "Pod"'],
+    [
+      "unknown context",
+      { "/k": kubeconfig({}) },
+      { kubeconfig: "/k", context: "y" },
+      'has no context "y"; it has: x',
+    ],
+    ["nothing given", {}, {}, "no --kubeconfig, no --master"],
+    ["bad master", {}, { master: "ftp://x" }, "must look like https://host:6443"],
+    [
+      "no token file",
+      { "/k": kubeconfig({ tokenFile: "t" }) },
+      { kubeconfig: "/k" },
+      "The token file /t cannot be read (ENOENT)",
+    ],
+    [
+      "bad CA",
+      { "/k": kubeconfig({}, { "certificate-authority": "ca" }), "/ca": "junk" },
+      { kubeconfig: "/k" },
+      "contains no PEM certificate",
+    ],
+    [
+      "bad key",
+      { "/k": kubeconfig({ "client-certificate": "c", "client-key": "k2" }), "/c": "junk", "/k2": "junk" },
+      { kubeconfig: "/k" },
+      "the client certificate is not a PEM certificate",
+    ],
+    [
+      "two tokens",
+      { "/k": kubeconfig({ tokenFile: "t" }), "/t": "a\nb" },
+      { kubeconfig: "/k" },
+      "The token has several lines",
+    ],
+    ["no pod token", {}, { inCluster: { host: "10.0.0.1" } }, "serviceaccount/ca.crt cannot be read"],
+  ])("%s", async (_, files, source, words) => {
+    const error = await failure(
+      openConnection(source, { files: disk(files).seam, clock: new VirtualClock() }, never),
+    );
+    expect(error).toBeInstanceOf(KubeError);
+    expect(error).toMatchObject({ kind: "configuration", fatal: true });
+    expect(String(error)).toContain(words);
+  });
+});
+
+test("a rotated token is seen within a second, and at once after a refusal", async () => {
+  const clock = new VirtualClock();
+  const { seam } = disk({ "/k": kubeconfig({ tokenFile: "t" }), "/t": "one\n" });
+  const connection = await openConnection({ kubeconfig: "/k" }, { files: seam, clock }, never);
+  const token = async () => (await connection.access(never)).headers["authorization"];
+  await seam.write("/t", "two", 0o600);
+  expect(await token()).toBe("Bearer one");
+  await clock.advance(seconds(1));
+  expect(await token()).toBe("Bearer two");
+  await seam.write("/t", "three", 0o600);
+  connection.refresh();
+  expect(await token()).toBe("Bearer three");
+});
+
+test("--master overrides the address and keeps the credentials; IPv6 pods work", async () => {
+  const clock = new VirtualClock();
+  const { seam } = disk({ "/k": kubeconfig({ token: "t" }) });
+  const connection = await openConnection(
+    { kubeconfig: "/k", master: "https://other:1/" },
+    { files: seam, clock },
+    never,
+  );
+  expect([connection.server, (await connection.access(never)).headers["authorization"]]).toEqual([
+    "https://other:1",
+    "Bearer t",
+  ]);
+});
+
+describe("an exec plugin", () => {
+  const user = {
+    exec: {
+      command: "./login",
+      apiVersion: "client.authentication.k8s.io/v1",
+      env: [{ name: "A", value: "b" }],
+      provideClusterInfo: true,
+    },
+  };
+  const answer = (token: string, expirationTimestamp?: string): ProgramResult => ({
+    exitCode: 0,
+    stderr: "",
+    stdout: JSON.stringify({
+      apiVersion: "client.authentication.k8s.io/v1",
+      kind: "ExecCredential",
+      status: { token, expirationTimestamp },
+    }),
+  });
+
+  test("is asked once until its answer expires or is refused", async () => {
+    const clock = new VirtualClock();
+    let n = 0;
+    const { seam, runs } = disk({ "/d/k": kubeconfig(user) }, () =>
+      answer(`t${++n}`, new Date(clock.now() + 600_000).toISOString()),
+    );
+    const connection = await openConnection({ kubeconfig: "/d/k" }, { files: seam, clock }, never);
+    const token = async () => (await connection.access(never)).headers["authorization"];
+    expect([await token(), await token()]).toEqual(["Bearer t1", "Bearer t1"]);
+    expect(runs[0]?.["A"]).toBe("b");
+    expect(JSON.parse(runs[0]?.["KUBERNETES_EXEC_INFO"] ?? "")).toMatchObject({
+      spec: { interactive: false, cluster: { server: "https://10.0.0.1:6443" } },
+    });
+    await clock.advance(minutes(11));
+    expect(await token()).toBe("Bearer t2");
+    connection.refresh();
+    expect(await token()).toBe("Bearer t3");
+  });
+
+  test.each<[string, ProgramResult | Error, boolean, string]>([
+    [
+      "is not installed",
+      Object.assign(new Error("x"), { code: "ENOENT" }),
+      true,
+      "cannot be started (ENOENT)",
+    ],
+    ["fails", { exitCode: 1, stdout: "", stderr: "secret" }, false, "exit code 1"],
+    [
+      "prints something else",
+      { exitCode: 0, stdout: "token: secret", stderr: "" },
+      false,
+      "did not print JSON",
+    ],
+  ])("that %s is told, without what it printed", async (_, result, fatal, words) => {
+    const clock = new VirtualClock();
+    const { seam } = disk({ "/k": kubeconfig(user) }, () => result);
+    const open = openConnection({ kubeconfig: "/k" }, { files: seam, clock }, never);
+    // What may get better does not keep us from starting; it is told by the first request.
+    const error = await failure(open.then((connection) => connection.access(never)));
+    expect(error).toMatchObject({ fatal });
+    expect(String(error)).toContain(words);
+    expect(String(error)).not.toContain("secret");
+  });
+});
+
+describe("a client certificate", () => {
+  let pair: { readonly cert: string; readonly key: string };
+  let other: { readonly cert: string; readonly key: string };
+  beforeAll(async () => {
+    const { certificates } = await import("./support/certificates.ts");
+    [pair, other] = certificates;
+  });
+
+  test("keeps the old pair while a rotation is half done, and tells when it expired", async () => {
+    const clock = new VirtualClock(Date.UTC(2100, 0, 1));
+    const user = { "client-certificate": "c", "client-key": "key" };
+    const { seam } = disk({ "/k": kubeconfig(user), "/c": pair.cert, "/key": pair.key });
+    const connection = await openConnection({ kubeconfig: "/k" }, { files: seam, clock }, never);
+    await seam.write("/c", other.cert, 0o600);
+    await clock.advance(seconds(2));
+    expect((await connection.access(never)).tls?.cert).toBe(pair.cert);
+    await seam.write("/key", other.key, 0o600);
+    await clock.advance(seconds(2));
+    expect((await connection.access(never)).tls).toMatchObject(other);
+    expect(connection.suspicion()).toContain("The client certificate expired on");
+  });
+});

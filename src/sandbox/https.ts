@@ -49,7 +49,7 @@ const answer = async (
   identity: Identity | undefined,
 ): Promise<Response> => {
   if (identity === undefined) return answerError(unauthorized());
-  const body = request.body === null ? undefined : await request.bytes();
+  const body = request.body === null ? undefined : Uint8Array.from(await request.bytes());
   const { method, url, headers, signal } = request;
   const plain = { method, url, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) };
   try {

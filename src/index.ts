@@ -12,9 +12,20 @@ export {
   type ServiceUID,
   seconds,
 } from "./core/brand.ts";
+export * from "./core/cidr.ts";
+export { didYouMean } from "./core/did-you-mean.ts";
+export { type Diff, type DiffRules, diffByKey } from "./core/diff-by-key.ts";
+export { formatDuration, parseDuration } from "./core/duration.ts";
+export { duration, type FieldOptions, flag, integer, oneOf, secret, text } from "./core/fields.ts";
+export * from "./core/ip.ts";
+export { cidrList, ipList, list, pairs } from "./core/list-fields.ts";
 export type { Problem, Severity } from "./core/problem.ts";
 export { Secret } from "./core/secret.ts";
 export type { Field, Fields, Values } from "./core/settings.ts";
+export { cutText } from "./kit/cut-text.ts";
+export * from "./kit/json-api.ts";
+export * from "./kit/pages.ts";
+export { retryMoment } from "./kit/retry-moment.ts";
 export type * from "./provider/call.ts";
 export { CloudError, type CloudErrorKind } from "./provider/errors.ts";
 export type * from "./provider/inputs.ts";

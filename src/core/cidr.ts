@@ -2,7 +2,7 @@
 // exactly when the strings are equal; text written by others is compared with `isSameCidr`.
 
 import type { Cidr, IpAddress } from "./brand.ts";
-import { type IpVersion, parseIpSloppy } from "./ip.ts";
+import { type IpVersion, parseIp } from "./ip.ts";
 import {
   compareGroups,
   formatGroups,
@@ -72,7 +72,7 @@ export const cidrOfIp = (ip: IpAddress): Cidr => `${ip}/${ip.includes(":") ? 128
 /** Whether the inner range or address lies wholly within; false when it is neither. Families never contain each other. */
 export const cidrContains = (outer: Cidr, inner: string): boolean => {
   const large = rangeOf(outer);
-  const address = parseIpSloppy(inner);
+  const address = parseIp(inner, "sloppy");
   const small = parseRange(address === undefined ? inner : cidrOfIp(address), "sloppy");
   return (
     small !== undefined &&

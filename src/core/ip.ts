@@ -19,25 +19,12 @@ export const ipAddress = (text: string): IpAddress => {
   return ip;
 };
 
-/** As Go's ParseIPSloppy: for what stands in Kubernetes objects already. */
-export const parseIpSloppy = (text: string): IpAddress | undefined => parseIp(text, "sloppy");
-
-/** Undefined when it is no address. */
-export const familyOf = (text: string): IpVersion | undefined => {
-  const ip = parseIpSloppy(text);
-  return ip === undefined ? undefined : ip.includes(":") ? "IPv6" : "IPv4";
-};
-
-/** 0.0.0.0 or ::, however spelled. */
-export const isUnspecified = (text: string): boolean => {
-  const ip = parseIpSloppy(text);
-  return ip === "0.0.0.0" || ip === "::";
-};
+export const ipFamily = (ip: IpAddress): IpVersion => (ip.includes(":") ? "IPv6" : "IPv4");
 
 /** Whether two texts mean one address, however they are spelled; false when one of them is none. */
 export const isSameIp = (one: string, other: string): boolean => {
-  const ip = parseIpSloppy(one);
-  return ip !== undefined && ip === parseIpSloppy(other);
+  const ip = parseIp(one, "sloppy");
+  return ip !== undefined && ip === parseIp(other, "sloppy");
 };
 
 /** IPv4 before IPv6, then by number: a stable order for plans and documents. */

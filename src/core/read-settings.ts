@@ -6,7 +6,10 @@ import type { Problem } from "./problem.ts";
 import type { Field, Fields, Values } from "./settings.ts";
 
 export interface ReadOptions {
-  /** Only keys that begin with it are ours; table names follow it. Absent: every key is. */
+  /**
+   * Only keys that begin with it are ours; table names follow it, but a name with "/" in it is a whole key. Absent: every
+   * key is ours.
+   */
   readonly prefix?: string;
   /** Names what is read in texts and, capitalised, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
   readonly what: "annotation" | "setting" | "flag";
@@ -51,12 +54,14 @@ export const readSettings = <F extends Fields>(
   const known = new Set<string>();
   const written = (key: string): string | undefined => (Object.hasOwn(raw, key) ? raw[key] : undefined);
 
+  const keyOf = (name: string): string => (name.includes("/") ? name : prefix + name);
+
   const findText = (name: string, field: Field<unknown>): { key: string; text: string } | undefined => {
-    const key = prefix + name;
+    const key = keyOf(name);
     const text = written(key);
     let found = text === undefined ? undefined : { key, text };
     for (const oldName of field.renamedFrom ?? []) {
-      const oldKey = prefix + oldName;
+      const oldKey = keyOf(oldName);
       const oldText = written(oldKey);
       known.add(oldKey);
       if (oldText === undefined) continue;
@@ -73,13 +78,13 @@ export const readSettings = <F extends Fields>(
   };
 
   for (const [name, field] of Object.entries<Field<unknown>>(fields)) {
-    known.add(prefix + name);
+    known.add(keyOf(name));
     const found = findText(name, field);
     if (found === undefined) {
       if (field.fallback !== undefined) values.push([name, field.fallback]);
       else if (field.required === true) {
         const from = field.env === undefined ? "" : ` (environment variable ${field.env})`;
-        const key = prefix + name;
+        const key = keyOf(name);
         problems.push({
           severity: "error",
           reason: `Missing${noun}`,
@@ -104,13 +109,10 @@ export const readSettings = <F extends Fields>(
     });
   }
 
-  const names = Object.keys(fields).map((name) => prefix + name);
+  const names = Object.keys(fields).filter((name) => !name.includes("/"));
   for (const key of Object.keys(raw)) {
     if (!key.startsWith(prefix) || known.has(key)) continue;
-    const meant = didYouMean(
-      key.slice(prefix.length),
-      names.map((name) => name.slice(prefix.length)),
-    );
+    const meant = didYouMean(key.slice(prefix.length), names);
     const rest = meant === undefined ? "" : `; did you mean ${JSON.stringify(prefix + meant)}?`;
     problems.push({
       severity: "warning",

@@ -1,7 +1,11 @@
 // A table of settings as a page of the reference and as help on the command line, so that neither can go stale. It shows
 // what is declared, never what somebody has set.
 
+import { milliseconds } from "./brand.ts";
+import { formatDuration } from "./duration.ts";
 import type { Field, Fields } from "./settings.ts";
+
+const keyOf = (name: string, prefix: string): string => (name.includes("/") ? name : prefix + name);
 
 const shown = (value: unknown): string => {
   if (value instanceof Map) return [...value].map(([key, entry]) => `${key}=${entry}`).join(",");
@@ -14,7 +18,7 @@ const fallbackOf = (field: Field<unknown>): string => {
   const fallback = shown(field.fallback);
   // A bare number in milliseconds means nothing to a reader of "a duration such as 15s".
   return typeof field.fallback === "number" && field.expects.startsWith("a duration")
-    ? `${field.fallback / 1000}s`
+    ? formatDuration(milliseconds(field.fallback))
     : fallback;
 };
 
@@ -34,7 +38,7 @@ export const settingsReference = (fields: Fields, prefix = ""): string => {
   const rows = Object.entries<Field<unknown>>(fields).map(([name, field]) => {
     const fallback = fallbackOf(field);
     const cells = [
-      `\`${prefix}${name}\``,
+      `\`${keyOf(name, prefix)}\``,
       inCell([field.text, ...notesOf(field)].join(" ")),
       inCell(field.expects),
       fallback === "" || fallback === "required" ? fallback : `\`${inCell(fallback)}\``,
@@ -50,6 +54,6 @@ export const settingsHelp = (fields: Fields, prefix = ""): string =>
     .map(([name, field]) => {
       const fallback = fallbackOf(field);
       const note = fallback === "" ? "" : fallback === "required" ? " (required)" : ` (default: ${fallback})`;
-      return `  ${prefix}${name}\n      ${field.text}${note}\n      ${field.expects}`;
+      return `  ${keyOf(name, prefix)}\n      ${field.text}${note}\n      ${field.expects}`;
     })
     .join("\n");

@@ -197,3 +197,13 @@ test("prints the reference and the help from the table", () => {
     "  retries\n      Probes | before.\n      a whole number from 1 to 10\n  algorithm\n      How a target is picked. (default: round-robin)\n      one of round-robin, least-connections",
   );
 });
+
+test("takes a name with a slash as a whole key", () => {
+  const one = { "old.example/name": text("Old place."), size: text("Size.") };
+  const raw = { "old.example/name": "a", "new.example/siz": "b" };
+  const { values, problems } = readSettings(one, raw, { prefix: "new.example/", what: "annotation" });
+  expect(values["old.example/name"]).toBe("a");
+  expect(problems.map(({ text: words }) => words)).toEqual([
+    'new.example/siz is not known; did you mean "new.example/size"?',
+  ]);
+});

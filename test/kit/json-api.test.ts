@@ -1,0 +1,161 @@
+// One JSON request: every way to fail, and the error it becomes.
+
+import { expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { Secret } from "../../src/core/secret.ts";
+import { type JsonApiOptions, type JsonRequest, jsonApi } from "../../src/kit/json-api.ts";
+import type { Call, CloudRequest, CloudTransport } from "../../src/provider/call.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+
+const callOf = (signal = new AbortController().signal): Call => ({ signal, urgency: "refresh" });
+
+const apiWith = (respond: () => Response | Promise<Response>, options: Partial<JsonApiOptions> = {}) => {
+  const sent: CloudRequest[] = [];
+  const transport: CloudTransport = async (request, _call, read) => {
+    sent.push(request);
+    return read(await respond());
+  };
+  return { sent, api: jsonApi({ base: "https://api.example/v1/", transport, ...options }) };
+};
+
+const get: JsonRequest = { operation: "GET /things", method: "GET", path: "/things" };
+
+const failure = async (
+  respond: () => Response | Promise<Response>,
+  options?: Partial<JsonApiOptions>,
+  request = get,
+): Promise<CloudError> => {
+  try {
+    await apiWith(respond, options).api.call(request, callOf());
+  } catch (error) {
+    if (error instanceof CloudError) return error;
+    throw error;
+  }
+  throw new Error("It did not fail.");
+};
+
+test("sends query and body as JSON and says what mutates", async () => {
+  const { api, sent } = apiWith(() => Response.json({ ok: 1 }));
+  await api.call({ ...get, query: { page: 2, name: ["a", "b c"], off: undefined } }, callOf());
+  await api.call({ operation: "POST /things", method: "POST", path: "/things", body: { a: 1 } }, callOf());
+  await api.call(
+    { operation: "search", method: "POST", path: "/search", body: {}, mutates: false },
+    callOf(),
+  );
+  expect(sent.map(({ url, mutates, body }) => [url, mutates, body])).toEqual([
+    ["https://api.example/v1/things?page=2&name=a&name=b+c", false, undefined],
+    ["https://api.example/v1/things", true, '{"a":1}'],
+    ["https://api.example/v1/search", false, "{}"],
+  ]);
+});
+
+test("follows whole links on its own origin only", async () => {
+  const { api, sent } = apiWith(() => Response.json({}));
+  await api.call({ ...get, path: "https://api.example/v1/things?page=2" }, callOf());
+  expect(sent[0]?.url).toBe("https://api.example/v1/things?page=2");
+  expect(api.call({ ...get, path: "https://evil.example/v1" }, callOf())).rejects.toThrow(
+    "GET /things: the cloud links to evil.example, which is not asked.",
+  );
+});
+
+test("gives nothing for an answer without a body, except to a GET", async () => {
+  const { api } = apiWith(() => new Response(null, { status: 204 }));
+  const none = await api.call({ operation: "DELETE /x", method: "DELETE", path: "/x" }, callOf());
+  expect(none).toBeUndefined();
+  expect((await failure(() => new Response(""))).message).toBe("GET /things: the answer is empty.");
+});
+
+const ours = { error: { code: "some_code", message: "because" } };
+const looksOurs = (body: unknown) => typeof body === "object" && body !== null && "error" in body;
+
+test.each([
+  [400, "invalid", "unavailable"],
+  [401, "unauthorized", "unauthorized"],
+  [403, "forbidden", "forbidden"],
+  [404, "not-found", "unavailable"],
+  [405, "invalid", "unavailable"],
+  [409, "conflict", "unavailable"],
+  [410, "not-found", "unavailable"],
+  [412, "conflict", "unavailable"],
+  [422, "invalid", "unavailable"],
+  [423, "busy", "unavailable"],
+  [429, "rate-limited", "rate-limited"],
+  [500, "unavailable", "unavailable"],
+  [302, "unavailable", "unavailable"],
+] as const)("takes %p for %p from the API and for %p from a proxy", async (status, fromApi, fromProxy) => {
+  const one = await failure(() => Response.json(ours, { status }), { looksOurs });
+  expect([one.kind, one.detail.status, one.message]).toEqual([
+    fromApi,
+    status,
+    `GET /things: answered ${status}: because`,
+  ]);
+  const page = () => new Response("<html>no such host</html>", { status });
+  expect((await failure(page, { looksOurs })).kind).toBe(fromProxy);
+  const other = () => Response.json({ reason: "no route" }, { status });
+  expect((await failure(other, { looksOurs })).kind).toBe(fromProxy);
+});
+
+test("lets the provider name a kind that the status does not tell", async () => {
+  const readError = () => ({ kind: "quota", message: "no more than 5" }) as const;
+  const error = await failure(() => Response.json(ours, { status: 403 }), { readError });
+  expect([error.kind, error.message]).toEqual(["quota", "GET /things: answered 403: no more than 5"]);
+});
+
+test("passes on when to come back as the cloud states it", async () => {
+  const after = async (headers: Record<string, string>) =>
+    (await failure(() => Response.json(ours, { status: 429, headers }))).detail.retryAfter;
+  expect(await after({ "retry-after": "7" })).toEqual({ in: 7000 as never });
+  expect(await after({ "retry-after": "Thu, 01 Jan 2026 00:00:10 GMT" })).toEqual({
+    at: Date.UTC(2026, 0, 1, 0, 0, 10),
+  });
+  expect(await after({ "ratelimit-reset": "1767225610" })).toEqual({ at: 1_767_225_610_000 });
+  expect(await after({ "x-ratelimit-reset": "30, 60;w=60" })).toEqual({ in: 30_000 as never });
+  expect(await after({ "retry-after": "soon" })).toBeUndefined();
+});
+
+test("names the cloud's id of the request", async () => {
+  const error = await failure(() => Response.json(ours, { status: 500, headers: { "x-request-id": "r-1" } }));
+  expect(error.detail.requestID).toBe("r-1");
+});
+
+test("takes broken JSON and a broken network for unavailable", async () => {
+  const cut = await failure(() => new Response('{"things":[{"id":'));
+  expect([cut.kind, cut.message]).toEqual([
+    "unavailable",
+    "GET /things: the answer (17 characters) is not whole JSON.",
+  ]);
+  const cause = new TypeError("connection reset");
+  const reset = await failure(() => Promise.reject(cause));
+  expect([reset.kind, reset.message, reset.cause]).toEqual([
+    "unavailable",
+    "GET /things: connection reset",
+    cause,
+  ]);
+});
+
+test("cuts long texts and shows no secret", async () => {
+  const options = {
+    authorize: async () => ({ authorization: "Bearer t0psecret" }),
+    secrets: [new Secret("pa55word")],
+  };
+  const message = `t0psecret and\n pa55word ${"x".repeat(1000)}`;
+  const error = await failure(() => Response.json({ message }, { status: 400 }), options);
+  expect(error.message).toStartWith("GET /things: answered 400: [secret] and [secret] xxx");
+  expect(error.message.length).toBeLessThan(330);
+  const reset = await failure(() => Promise.reject(new Error("bad header t0psecret")), options);
+  expect(Bun.inspect(reset)).not.toContain("t0psecret");
+});
+
+test("ends with the signal though the transport hangs, and leaves no listener", async () => {
+  const controller = new AbortController();
+  const { api } = apiWith(() => new Promise<Response>(() => {}));
+  const pending = api.call(get, callOf(controller.signal));
+  await Promise.resolve();
+  controller.abort(new Error("leadership lost"));
+  await expect(pending).rejects.toThrow("leadership lost");
+  const done = apiWith(() => Response.json({}));
+  const { signal } = new AbortController();
+  await done.api.call(get, callOf(signal));
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+});

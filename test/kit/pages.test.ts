@@ -1,0 +1,106 @@
+// Paged collections: complete, or an error.
+
+import { expect, test } from "bun:test";
+import { nextLink, pagesByCursor, pagesByLink, pagesByMarker, pagesByNumber } from "../../src/kit/pages.ts";
+
+const options = { operation: "GET /things" };
+
+const collect = async <T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> => {
+  const all: T[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
+};
+
+const things = Array.from({ length: 7 }, (_, index) => `t${index}`);
+const slice = (page: number, size = 3) => things.slice((page - 1) * size, page * size);
+
+test("walks numbered pages", async () => {
+  const asked: number[] = [];
+  const pages = pagesByNumber(options, async (page) => {
+    asked.push(page);
+    return { items: slice(page), total: 7, next: page < 3 ? page + 1 : null };
+  });
+  expect(await collect(pages)).toEqual(things);
+  expect(asked).toEqual([1, 2, 3]);
+});
+
+test("walks cursors until there is none", async () => {
+  const next = ["two", "three", ""];
+  const pages = pagesByCursor(options, async (cursor) => {
+    const page = cursor === undefined ? 1 : cursor === "two" ? 2 : 3;
+    return { items: slice(page), next: next[page - 1] };
+  });
+  expect(await collect(pages)).toEqual(things);
+});
+
+test("walks links", async () => {
+  const pages = pagesByLink(options, async (url) => {
+    const page = url === undefined ? 1 : Number(url.slice(-1));
+    const link =
+      page < 3 ? { link: `</things?page=1>; rel="prev", </things?page=${page + 1}>; rel="next"` } : {};
+    return { items: slice(page), headers: new Headers(link) };
+  });
+  expect(await collect(pages)).toEqual(things);
+});
+
+test("walks markers past a short page to the empty one", async () => {
+  const pages = pagesByMarker(
+    options,
+    async (marker) => ({
+      items: slice(1, 7)
+        .slice(marker === undefined ? 0 : things.indexOf(marker) + 1)
+        .slice(0, 2),
+    }),
+    (thing) => thing,
+  );
+  expect(await collect(pages)).toEqual(things);
+});
+
+test("yields nothing for an empty collection", async () => {
+  expect(await collect(pagesByNumber(options, async () => ({ items: [], total: 0, next: null })))).toEqual(
+    [],
+  );
+});
+
+test("throws when fewer came than the cloud says there are", async () => {
+  const pages = pagesByNumber(options, async (page) => ({
+    items: slice(page),
+    total: 8,
+    next: page < 3 ? page + 1 : null,
+  }));
+  await expect(collect(pages)).rejects.toThrow("GET /things: 7 of 8 entries came; the listing is not used.");
+});
+
+test("throws when a page holds no list", async () => {
+  const pages = pagesByCursor(options, async () => ({ items: undefined, next: undefined }));
+  await expect(collect(pages)).rejects.toThrow("page 1 holds no list");
+});
+
+test("throws on a failed page after having yielded others", async () => {
+  const pages = pagesByNumber(options, async (page) => {
+    if (page === 2) throw new Error("reset");
+    return { items: slice(page), next: page + 1 };
+  });
+  await expect(collect(pages)).rejects.toThrow("reset");
+});
+
+test("throws when the cloud leads in circles or never ends", async () => {
+  const circle = pagesByCursor(options, async () => ({ items: ["a"], next: "again" }));
+  await expect(collect(circle)).rejects.toThrow("page 2 leads back to an earlier one");
+  const endless = pagesByNumber({ ...options, maxPages: 5 }, async (page) => ({
+    items: ["a"],
+    next: page + 1,
+  }));
+  await expect(collect(endless)).rejects.toThrow("there are more than 5 pages");
+});
+
+test.each([
+  [null, undefined],
+  ['<https://a/x?page=2>; rel="next"', "https://a/x?page=2"],
+  ["<a>; rel=prev, <b>; rel=next", "b"],
+  ['<a>; title="x"; rel="last next"', "a"],
+  ['<a>; rel="last"', undefined],
+  ["nonsense", undefined],
+])("finds in %p the next link %p", (header, expected) => {
+  expect(nextLink(header)).toBe(expected);
+});

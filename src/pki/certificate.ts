@@ -53,14 +53,22 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Bytes =>
     attribute("2.5.4.3", commonName),
   );
 
-/** 4 or 16 bytes. The URL parser knows every way to write an IPv6 address and answers with the shortest. */
+const dotted = (address: string): readonly number[] => address.split(".").map(Number);
+
+/** The two-byte groups of one side of `::`; the last may be written as an IPv4 address. */
+const groupsOf = (text: string): readonly number[] =>
+  (text === "" ? [] : text.split(":")).flatMap((group) => {
+    if (!group.includes(".")) return [Number.parseInt(group, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = dotted(group);
+    return [a * 256 + b, c * 256 + d];
+  });
+
+/** 4 or 16 bytes. */
 export const addressBytes = (address: string): Bytes => {
-  if (isIP(address) === 4) return Uint8Array.from(address.split(".").map(Number));
+  if (isIP(address) === 4) return Uint8Array.from(dotted(address));
   if (isIP(address) !== 6) throw new TypeError(`Expected an IP address, got ${JSON.stringify(address)}.`);
-  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
-  const groups = (text: string): number[] =>
-    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
-  const [left, right] = [groups(head), groups(tail ?? "")];
+  const [head = "", tail] = address.split("::");
+  const [left, right] = [groupsOf(head), groupsOf(tail ?? "")];
   const zeros = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => 0);
   return Uint8Array.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 255]));
 };

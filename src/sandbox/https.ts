@@ -11,6 +11,7 @@ import { startCertificateListener } from "./certificate-listener.ts";
 import { ConnectionLostError } from "./faults.ts";
 import type { Identity } from "./kube-object.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
+import { openedStream } from "./opened-stream.ts";
 
 export interface HttpsFaceParts {
   readonly server: ApiServer;
@@ -36,6 +37,8 @@ export interface HttpsFace {
 
 const names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"];
 
+const isWatch = /[?&]watch=(1|true)(&|$)/;
+
 const bearer = (request: Request): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 
@@ -53,7 +56,9 @@ const answer = async (
   const { method, url, headers, signal } = request;
   const plain = { method, url, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) };
   try {
-    return await server.handle(plain, identity, signal);
+    const response = await server.handle(plain, identity, signal);
+    if (response.body === null || !isWatch.test(url)) return response;
+    return new Response(openedStream(response.body), { status: response.status, headers: response.headers });
   } catch {
     return brokenAnswer();
   }

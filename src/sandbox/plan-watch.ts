@@ -105,7 +105,7 @@ export const planWatch = (
   if (missed === undefined) {
     const gone = expired(`too old resource version: ${wanted} (${store.revision})`);
     if (settings.goneAs === "status") throw gone;
-    return { ...base, backlog: [errorFrame(gone.status)], since: store.revision, endsAfter: milliseconds(0) };
+    return { ...base, backlog: [errorFrame(gone.status)], since: store.revision, isOver: true };
   }
   const plan = { ...base, backlog: [], since: Math.max(wanted, store.revision) };
   const backlog = missed.flatMap((change) => frameFor(plan, change) ?? []);

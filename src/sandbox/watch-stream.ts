@@ -27,6 +27,8 @@ export interface WatchPlan {
   /** How many changes may wait for the reader. */
   readonly waitingLimit: number;
   readonly encode: (frame: Frame) => string;
+  /** Nothing follows the backlog. */
+  readonly isOver?: boolean;
 }
 
 const chunkSize = 64 * 1024;
@@ -126,6 +128,7 @@ export const openWatch = (
       start: (given) => {
         controller = given;
         if (signal.aborted) onAbort();
+        else if (plan.isOver === true) finish();
         else flush();
       },
       pull: flush,

@@ -80,8 +80,9 @@ describe("the HTTPS face", () => {
     const readers = [byCertificate, byToken].map((response) => response.body?.getReader());
     server.objects.create(nodes, "", { metadata: { name: "watched" } });
     for (const reader of readers) {
-      const line = new TextDecoder().decode((await reader?.read())?.value);
-      expect(JSON.parse(line)).toMatchObject({ type: "ADDED", object: { metadata: { name: "watched" } } });
+      let text = "";
+      while (text.trim() === "") text += new TextDecoder().decode((await reader?.read())?.value);
+      expect(JSON.parse(text)).toMatchObject({ type: "ADDED", object: { metadata: { name: "watched" } } });
     }
     await face.stop();
     for (const reader of readers) await reader?.read().catch(() => {});
@@ -128,6 +129,7 @@ const bunLibrary = (config: KubeConfig): HttpLibrary =>
       return new ResponseContext(response.status, headers, {
         text: () => response.text(),
         binary: async () => Buffer.from(await response.arrayBuffer()),
+        stream: () => response.body,
       });
     },
   });

@@ -12,17 +12,22 @@ const modules = join(root, "node_modules");
 const stamp = join(modules, ".fairlead-lock");
 const onBun = process.versions.bun !== undefined;
 
-const lock = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+const lock = createHash("sha256")
+  .update(readFileSync(join(root, "package-lock.json")))
+  .digest("hex");
 
 const install = () => {
   process.stderr.write("Installing the development dependencies, once …\n");
   // Without npm there is Bun alone; it reads the same lock file.
-  const [command, args] = onBun && spawnSync("npm", ["--version"]).error !== undefined
-    ? [process.execPath, ["install", "--no-save", "--ignore-scripts"]]
-    : ["npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]];
+  const [command, args] =
+    onBun && spawnSync("npm", ["--version"]).error !== undefined
+      ? [process.execPath, ["install", "--no-save", "--ignore-scripts"]]
+      : ["npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]];
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (status !== 0) {
-    process.stderr.write(`${command} ${args.join(" ")} did not work${error ? `: ${error.message}` : ""}. Is the package registry reachable?\n`);
+    process.stderr.write(
+      `${command} ${args.join(" ")} did not work${error ? `: ${error.message}` : ""}. Is the package registry reachable?\n`,
+    );
     process.exit(1);
   }
   writeFileSync(stamp, lock);
@@ -43,7 +48,9 @@ const findBun = () => {
 
 const bun = findBun();
 if (bun === undefined) {
-  process.stderr.write(`There is no Bun for ${process.platform} ${process.arch} in node_modules. Install Bun and use "bun run" instead of npm.\n`);
+  process.stderr.write(
+    `There is no Bun for ${process.platform} ${process.arch} in node_modules. Install Bun and use "bun run" instead of npm.\n`,
+  );
   process.exit(1);
 }
 

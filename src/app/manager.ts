@@ -195,7 +195,7 @@ export const createManager = async (
         {
           name: "controllers",
           run: async (stop) => {
-            await reflector.store.whenSynced();
+            await reflector.store.whenSynced(stop);
             if (!flags["leader-elect"]) return runTogether(controllers, stop);
             return runTerms({
               stop,

@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import type { Node, Service } from "../../src/kube/objects.ts";
+import { slimNode, slimService } from "../../src/kube/slim.ts";
+
+const applied = "kubectl.kubernetes.io/last-applied-configuration";
+const metadata = { name: "a", uid: "u", resourceVersion: "1", labels: { zone: "z" } };
+
+test("keeps of a Node what we use, and drops images, managed fields and bookkeeping of others", () => {
+  const raw = {
+    metadata: {
+      ...metadata,
+      managedFields: [{}],
+      annotations: { [applied]: "x", long: "x".repeat(5000), short: "y" },
+    },
+    spec: { providerID: "x://1", taints: [{ key: "k", effect: "NoSchedule" }], externalID: "old" },
+    status: {
+      images: [{ names: ["big"] }],
+      addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
+      conditions: [{ type: "Ready", status: "True", lastHeartbeatTime: "t", message: "m".repeat(1000) }],
+      nodeInfo: { systemUUID: "s", machineID: "m", kernelVersion: "6" },
+    },
+  };
+  expect(slimNode(raw as Node)).toEqual({
+    metadata: { ...metadata, annotations: { short: "y" } },
+    spec: { providerID: "x://1", taints: [{ key: "k", effect: "NoSchedule" }] },
+    status: {
+      addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
+      conditions: [{ type: "Ready", status: "True" }],
+      nodeInfo: { systemUUID: "s", machineID: "m" },
+    },
+  });
+});
+
+test("leaves an empty map where all annotations went, so that a guard knows it is there", () => {
+  const raw = { metadata: { ...metadata, annotations: { [applied]: "x" } }, spec: {}, status: {} };
+  expect(slimNode(raw).metadata.annotations).toEqual({});
+});
+
+test("keeps the settings of a Service, however long", () => {
+  const annotations = { setting: "x".repeat(10_000), [applied]: "x" };
+  const raw: Service = { metadata: { ...metadata, annotations }, spec: { type: "LoadBalancer" }, status: {} };
+  expect(slimService(raw)).toEqual({
+    metadata: { ...metadata, annotations: { setting: annotations.setting } },
+    spec: { type: "LoadBalancer" },
+    status: {},
+  });
+});

@@ -1,0 +1,52 @@
+// A source that makes up a machine for every name it is asked for, always the same one, without any cloud: what is left
+// of the time is then the framework's own. It is for measuring, not for clusters that anybody needs.
+
+import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
+
+const numberOf = (name: string): number => {
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return hash;
+};
+
+const toInstance = (name: string): Instance => {
+  const number = numberOf(name);
+  return {
+    key: `any-${name}`,
+    id: providerID(`fake://any-${name}`),
+    names: [name],
+    title: name,
+    state: "running",
+    addresses: [
+      { kind: "Hostname", value: name },
+      { kind: "InternalIP", value: `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}` },
+    ],
+    type: "any",
+    region: "nowhere",
+    zone: `zone-${(number % 3) + 1}`,
+  };
+};
+
+export const anyNodeSource = (limit: number): InstanceSource => {
+  /** A listing may not leave out a machine that was ever told of: it would be taken for gone. */
+  const told = new Map<string, Instance>();
+  const lookup = (nameOf: (key: string) => string): InstanceLookup => ({
+    limit,
+    find: async (keys) =>
+      new Map(
+        keys.map((key) => {
+          const instance = told.get(nameOf(key)) ?? toInstance(nameOf(key));
+          told.set(instance.title, instance);
+          return [key, [instance]];
+        }),
+      ),
+  });
+  return {
+    name: "any-node",
+    keyOf: (id) => /^fake:\/\/(any-.+)$/.exec(id)?.[1],
+    list: async function* () {
+      if (told.size > 0) yield [...told.values()];
+    },
+    lookups: { id: lookup((key) => key.slice("any-".length)), name: lookup((name) => name) },
+  };
+};

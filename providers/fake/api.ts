@@ -1,0 +1,110 @@
+// The API of the fake cloud: the shapes it answers with, as far as they are used, and one function per operation.
+
+import {
+  type Call,
+  type CloudTransport,
+  type JsonRequest,
+  jsonApi,
+  type Page,
+  pagesByNumber,
+  type QueryValue,
+  type Secret,
+} from "#ccm";
+
+export interface ApiMachine {
+  readonly id: string;
+  readonly name: string;
+  readonly status: "running" | "stopped" | "terminating";
+  readonly type: string;
+  readonly zone: string;
+  readonly private_ip: string;
+  readonly public_ip: string;
+}
+
+export interface ApiListener {
+  readonly protocol: string;
+  readonly port: number;
+  readonly target_port: number;
+}
+
+export interface ApiBalancer {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: "active" | "changing";
+  readonly ip: string;
+  readonly algorithm: "round-robin" | "least-connections";
+  readonly listeners: readonly ApiListener[];
+  readonly targets: readonly string[];
+}
+
+export type BalancerOrder = Partial<
+  Pick<ApiBalancer, "name" | "labels" | "algorithm" | "listeners" | "targets">
+>;
+
+export interface ApiRoute {
+  readonly id: string;
+  readonly destination: string;
+  readonly machine: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+interface Meta {
+  readonly total: number;
+  readonly next_page: number | null;
+}
+
+export interface ApiOptions {
+  readonly base: string;
+  readonly transport: CloudTransport;
+  readonly token: Secret;
+  readonly pageSize: number;
+}
+
+const looksOurs = (body: unknown): boolean =>
+  typeof (body as { error?: { code?: unknown } } | undefined)?.error?.code === "string";
+
+export const fakeApi = ({ base, transport, token, pageSize }: ApiOptions) => {
+  const api = jsonApi({ base: `${base}/v1`, transport, looksOurs, secrets: [token] });
+
+  const list = <T>(key: string, call: Call, query: Readonly<Record<string, QueryValue>> = {}) => {
+    const operation = `GET /${key}`;
+    return pagesByNumber<T>({ operation }, async (page) => {
+      const request: JsonRequest = {
+        operation,
+        method: "GET",
+        path: `/${key}`,
+        query: { per_page: pageSize, ...query, page },
+      };
+      const body = await api.call<Readonly<Record<string, unknown>> & { readonly meta?: Meta }>(
+        request,
+        call,
+      );
+      // `pagesByNumber` looks whether it is a list.
+      const items = body[key] as Page<T>["items"];
+      return { items, total: body.meta?.total, next: body.meta?.next_page };
+    });
+  };
+
+  const order = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
+    const operation = `${method} ${path.replace(/(?<=\/\w+\/).+/, "{id}")}`;
+    return api.call<T>({ operation, method, path, ...(body !== undefined && { body }) }, call);
+  };
+
+  return {
+    machines: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
+      list<ApiMachine>("machines", call, query),
+    balancers: (call: Call) => list<ApiBalancer>("balancers", call),
+    createBalancer: (wanted: BalancerOrder, call: Call) =>
+      order<{ readonly balancer: ApiBalancer }>("POST", "/balancers", call, wanted),
+    changeBalancer: (id: string, wanted: BalancerOrder, call: Call) =>
+      order<{ readonly balancer: ApiBalancer }>("PATCH", `/balancers/${id}`, call, wanted),
+    removeBalancer: (id: string, call: Call) => order<undefined>("DELETE", `/balancers/${id}`, call),
+    routes: (call: Call) => list<ApiRoute>("routes", call),
+    createRoute: (wanted: Omit<ApiRoute, "id">, call: Call) =>
+      order<unknown>("POST", "/routes", call, wanted),
+    removeRoute: (id: string, call: Call) => order<undefined>("DELETE", `/routes/${id}`, call),
+  };
+};
+
+export type FakeApi = ReturnType<typeof fakeApi>;

@@ -1,0 +1,51 @@
+// A cloud in memory, as a provider: the reference for authors and the cloud of the tests. The cloud itself is in
+// `simulator/` and runs elsewhere; nothing here knows how it works inside.
+
+import { defineProvider } from "#ccm";
+import { anyNodeSource } from "./any-node.ts";
+import { fakeApi } from "./api.ts";
+import { machineSource } from "./instances.ts";
+import { fakeLoadBalancers } from "./load-balancers.ts";
+import { fakeRoutes } from "./routes.ts";
+import { annotations, config } from "./settings.ts";
+
+export const fake = defineProvider({
+  contract: 1,
+  name: "fake",
+  schemes: ["fake://"],
+  config,
+  annotations: { prefix: "balancer.fake.example/", fields: annotations },
+  connect: (settings, { account, mark }) => {
+    const limit = settings["lookup-limit"];
+    if (settings["answer-any-node"]) {
+      return { instances: { sources: [anyNodeSource(limit)], matchBy: ["name"] } };
+    }
+    const { transport } = account({
+      name: "fake",
+      fetch: async () => ({ value: settings.token }),
+      sign: (request, token) => ({
+        ...request,
+        headers: { ...request.headers, authorization: `Bearer ${token.reveal()}` },
+      }),
+    });
+    const api = fakeApi({
+      base: settings.endpoint,
+      transport,
+      token: settings.token,
+      pageSize: settings["page-size"],
+    });
+    return {
+      instances: {
+        sources: [machineSource(api, limit)],
+        matchBy: ["name"],
+        labelPrefixes: ["fake.example/"],
+      },
+      loadBalancers: fakeLoadBalancers(api, mark),
+      routes: fakeRoutes(api, mark),
+      probe: async (call) => {
+        for await (const _ of api.machines(call, { per_page: 1 })) break;
+        return [];
+      },
+    };
+  },
+});

@@ -1,0 +1,43 @@
+// The machines of the fake cloud as instances: one source, listed page by page, looked up by id and by name.
+
+import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
+import type { ApiMachine, FakeApi } from "./api.ts";
+
+const toInstance = (machine: ApiMachine): Instance => ({
+  key: machine.id,
+  id: providerID(`fake://${machine.id}`),
+  names: [machine.name],
+  title: machine.name,
+  state: machine.status,
+  addresses: [
+    { kind: "Hostname", value: machine.name },
+    { kind: "InternalIP", value: machine.private_ip },
+    { kind: "ExternalIP", value: machine.public_ip },
+  ],
+  type: machine.type,
+  region: "nowhere",
+  zone: machine.zone,
+  labels: { "fake.example/type": machine.type },
+});
+
+export const machineSource = (api: FakeApi, limit: number): InstanceSource => {
+  const lookup = (parameter: "ids" | "names", keyOf: (machine: ApiMachine) => string): InstanceLookup => ({
+    limit,
+    find: async (keys, call) => {
+      // Every key is answered, most of them perhaps with "none".
+      const found = new Map<string, Instance[]>(keys.map((key) => [key, []]));
+      for await (const page of api.machines(call, { [parameter]: keys.join(","), per_page: limit })) {
+        for (const machine of page) found.get(keyOf(machine))?.push(toInstance(machine));
+      }
+      return found;
+    },
+  });
+  return {
+    name: "machines",
+    keyOf: (id) => /^fake:\/\/(\d+)$/.exec(id)?.[1],
+    list: async function* (call) {
+      for await (const page of api.machines(call)) yield page.map(toInstance);
+    },
+    lookups: { id: lookup("ids", ({ id }) => id), name: lookup("names", ({ name }) => name) },
+  };
+};

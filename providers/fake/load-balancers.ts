@@ -1,0 +1,159 @@
+// Balancers of the fake cloud: one per Service, marked by labels, made and changed by single orders that take a while.
+
+import {
+  type Call,
+  type DesiredLoadBalancer,
+  type LoadBalancers,
+  type ObservedLoadBalancer,
+  type Plan,
+  parseIp,
+  type ServiceUID,
+  type Step,
+  type StepOutcome,
+  seconds,
+} from "#ccm";
+import type { ApiBalancer, ApiListener, BalancerOrder, FakeApi } from "./api.ts";
+import type { annotations } from "./settings.ts";
+
+type Annotations = typeof annotations;
+type Desired = DesiredLoadBalancer<Annotations>;
+
+export interface FakeBalancer extends ObservedLoadBalancer {
+  readonly balancer: ApiBalancer;
+}
+
+export type FakeStep = Step &
+  (
+    | { readonly do: "create balancer"; readonly order: BalancerOrder }
+    | {
+        readonly do: "change balancer" | "release balancer";
+        readonly id: string;
+        readonly order: BalancerOrder;
+      }
+    | { readonly do: "delete balancer"; readonly id: string }
+  );
+
+const ownerLabel = "owner-uid";
+const aMoment = seconds(1);
+
+const sameSet = (one: readonly string[], other: readonly string[]): boolean =>
+  one.toSorted().join() === other.toSorted().join();
+
+const listenersOf = ({ ports }: Desired): readonly ApiListener[] =>
+  ports.flatMap(({ protocol, port, nodePort }) =>
+    nodePort === undefined ? [] : [{ protocol, port, target_port: nodePort }],
+  );
+
+const listenerText = ({ protocol, port, target_port }: ApiListener): string =>
+  `${protocol} ${port} ${target_port}`;
+
+const targetsOf = ({ targets }: Desired): readonly string[] =>
+  targets.flatMap(({ machine, draining }) => (machine === undefined || draining ? [] : [machine.key]));
+
+/** Only what differs, in one order: each order makes the balancer busy. */
+const changesOf = (desired: Desired, { algorithm, listeners, targets }: ApiBalancer): BalancerOrder => {
+  const wanted = {
+    algorithm: desired.settings.algorithm,
+    listeners: listenersOf(desired),
+    targets: targetsOf(desired),
+  };
+  return {
+    ...(wanted.algorithm !== algorithm && { algorithm: wanted.algorithm }),
+    ...(!sameSet(wanted.listeners.map(listenerText), listeners.map(listenerText)) && {
+      listeners: wanted.listeners,
+    }),
+    ...(!sameSet(wanted.targets, targets) && { targets: wanted.targets }),
+  };
+};
+
+const outcomeOf = ({ name, status }: ApiBalancer): StepOutcome =>
+  status === "active"
+    ? { done: true }
+    : { done: false, checkAfter: aMoment, waitingFor: `balancer ${name} to be ready` };
+
+export const fakeLoadBalancers = (
+  api: FakeApi,
+  mark: { readonly cluster: string; readonly owner: string },
+): LoadBalancers<Annotations, FakeBalancer, FakeStep> => {
+  const marks = { cluster: mark.cluster, "managed-by": mark.owner };
+  const isOurs = ({ labels }: ApiBalancer): boolean =>
+    labels["cluster"] === marks.cluster && labels["managed-by"] === marks["managed-by"];
+
+  const toObserved = (balancer: ApiBalancer): FakeBalancer => {
+    // Written by us as a Service's uid.
+    const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
+    const state = balancer.status === "active" ? "ready" : "changing";
+    return { group: owner, owners: [owner], ownership: "ours", state, balancer };
+  };
+
+  const create = (desired: Desired): FakeStep => ({
+    do: "create balancer",
+    on: desired.defaultName,
+    order: {
+      name: desired.defaultName,
+      labels: { ...marks, [ownerLabel]: desired.owner.uid },
+      ...changesOf(desired, nothing),
+    },
+  });
+
+  const plan = (members: readonly Desired[], observed: FakeBalancer | undefined): Plan<FakeStep> => {
+    const desired = members[0];
+    if (observed === undefined) {
+      return { steps: desired === undefined || desired.ending !== undefined ? [] : [create(desired)] };
+    }
+    const { id, name, status, labels } = observed.balancer;
+    if (status === "changing") {
+      return { steps: [], wait: { checkAfter: aMoment, waitingFor: `balancer ${name} to be ready` } };
+    }
+    if (desired?.ending === "release") {
+      const kept = Object.entries(labels).filter(([key]) => !(key in marks) && key !== ownerLabel);
+      return {
+        steps: [{ do: "release balancer", on: name, id, order: { labels: Object.fromEntries(kept) } }],
+      };
+    }
+    if (desired === undefined || desired.ending === "delete") {
+      return { steps: [{ do: "delete balancer", on: name, id }] };
+    }
+    const order = changesOf(desired, observed.balancer);
+    return { steps: Object.keys(order).length === 0 ? [] : [{ do: "change balancer", on: name, id, order }] };
+  };
+
+  const apply = async (step: FakeStep, call: Call): Promise<StepOutcome> => {
+    switch (step.do) {
+      case "create balancer":
+        return outcomeOf((await api.createBalancer(step.order, call)).balancer);
+      case "change balancer":
+      case "release balancer":
+        return outcomeOf((await api.changeBalancer(step.id, step.order, call)).balancer);
+      case "delete balancer":
+        await api.removeBalancer(step.id, call);
+        return { done: true };
+    }
+  };
+
+  return {
+    list: async function* (call) {
+      for await (const page of api.balancers(call)) yield page.filter(isOurs).map(toObserved);
+    },
+    plan,
+    apply,
+    publish: (_member, observed) => {
+      const ip = observed?.state === "ready" ? parseIp(observed.balancer.ip) : undefined;
+      return ip === undefined
+        ? { kind: "wait", waitingFor: "the balancer to be ready" }
+        : { kind: "addresses", addresses: [{ ip }] };
+    },
+    settingsOf: ({ balancer: { algorithm } }) => ({ algorithm }),
+  };
+};
+
+const nothing: ApiBalancer = {
+  id: "",
+  name: "",
+  labels: {},
+  status: "active",
+  ip: "",
+  algorithm: "round-robin",
+  listeners: [],
+  targets: [],
+};

@@ -1,0 +1,33 @@
+// Routes of the fake cloud's one network, each made and removed by a call of its own, ours by a label.
+
+import { CloudError, type ObservedRoute, parseCidr, type RoutesOneByOne } from "#ccm";
+import type { ApiRoute, FakeApi } from "./api.ts";
+
+export const fakeRoutes = (api: FakeApi, mark: { readonly cluster: string }): RoutesOneByOne => {
+  const toObserved = ({ id, destination, machine, labels }: ApiRoute): readonly ObservedRoute[] => {
+    const parsed = parseCidr(destination);
+    const ownership = labels["cluster"] === mark.cluster ? "marked" : "foreign";
+    return parsed === undefined ? [] : [{ handle: id, destination: parsed, targetKey: machine, ownership }];
+  };
+  return {
+    style: "one-by-one",
+    families: ["IPv4", "IPv6"],
+    list: async function* (call) {
+      for await (const page of api.routes(call)) yield { routes: page.flatMap(toObserved) };
+    },
+    create: async ({ destination, target }, call) => {
+      const machine = target.machine?.key;
+      if (machine === undefined) {
+        throw new CloudError("invalid", `POST /routes: node ${target.node} has no machine to lead to.`, {
+          operation: "POST /routes",
+        });
+      }
+      await api.createRoute({ destination, machine, labels: { cluster: mark.cluster } }, call);
+      return { done: true };
+    },
+    remove: async ({ handle }, call) => {
+      await api.removeRoute(handle, call);
+      return { done: true };
+    },
+  };
+};

@@ -1,0 +1,43 @@
+// What a request to the simulated cloud is and what comes back, free of any HTTP library; refusals are thrown as answers.
+
+export interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+
+  toAnswer(): Answer {
+    return { status: this.status, body: { error: { code: this.code, message: this.message } } };
+  }
+}
+
+const maxPageSize = 500;
+
+/** One page of a collection, with what is needed to get the next. */
+export const pageOf = (key: string, all: readonly unknown[], query: URLSearchParams): Answer => {
+  const size = Math.min(maxPageSize, Math.max(1, Number(query.get("per_page") ?? 50) || 50));
+  const page = Math.max(1, Number(query.get("page") ?? 1) || 1);
+  const items = all.slice((page - 1) * size, page * size);
+  const next = page * size < all.length ? page + 1 : null;
+  return {
+    status: 200,
+    body: { [key]: items, meta: { page, per_page: size, total: all.length, next_page: next } },
+  };
+};

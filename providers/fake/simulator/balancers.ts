@@ -1,0 +1,105 @@
+// The balancers of the simulated cloud. Making and changing one takes time, and while that lasts it takes no further
+// orders; nobody waits, the state is worked out from the clock when somebody looks.
+
+import type { Milliseconds } from "../../../src/core/brand.ts";
+import type { Clock } from "../../../src/seams/clock.ts";
+import { Refusal } from "./answer.ts";
+
+export interface SimulatedListener {
+  readonly protocol: string;
+  readonly port: number;
+  readonly target_port: number;
+}
+
+export interface SimulatedBalancer {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: "active" | "changing";
+  readonly ip: string;
+  readonly algorithm: string;
+  readonly listeners: readonly SimulatedListener[];
+  /** Ids of machines. */
+  readonly targets: readonly string[];
+}
+
+type Wanted = Partial<Pick<SimulatedBalancer, "name" | "labels" | "algorithm" | "listeners" | "targets">>;
+
+export class Balancers {
+  readonly #clock: Clock;
+  readonly #byID = new Map<string, SimulatedBalancer & { readonly busyUntil: number }>();
+  #next = 1;
+  actionTime: Milliseconds;
+
+  constructor(clock: Clock, actionTime: Milliseconds) {
+    this.#clock = clock;
+    this.actionTime = actionTime;
+  }
+
+  list(): readonly SimulatedBalancer[] {
+    return [...this.#byID.keys()].map((id) => this.get(id));
+  }
+
+  get(id: string): SimulatedBalancer {
+    const { busyUntil, ...balancer } = this.#known(id);
+    return { ...balancer, status: this.#clock.monotonic() < busyUntil ? "changing" : "active" };
+  }
+
+  create(wanted: Wanted): SimulatedBalancer {
+    const { name = "" } = wanted;
+    if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
+    if ([...this.#byID.values()].some((balancer) => balancer.name === name)) {
+      throw new Refusal(409, "uniqueness_error", `a balancer named ${name} exists`);
+    }
+    const number = this.#next++;
+    const id = `b${number}`;
+    this.#byID.set(id, {
+      labels: {},
+      algorithm: "round-robin",
+      listeners: [],
+      targets: [],
+      ...wanted,
+      id,
+      name,
+      ip: `192.0.2.${number % 256}`,
+      status: "changing",
+      busyUntil: this.#busyUntil(),
+    });
+    return this.get(id);
+  }
+
+  change(id: string, wanted: Wanted): SimulatedBalancer {
+    const before = this.#idle(id);
+    const ports = wanted.listeners?.map(({ protocol, port }) => `${protocol} ${port}`) ?? [];
+    if (new Set(ports).size < ports.length)
+      throw new Refusal(422, "invalid_input", "two listeners on one port");
+    this.#byID.set(id, { ...before, ...wanted, id, busyUntil: this.#busyUntil() });
+    return this.get(id);
+  }
+
+  remove(id: string): void {
+    this.#idle(id);
+    this.#byID.delete(id);
+  }
+
+  clear(): void {
+    this.#byID.clear();
+  }
+
+  #busyUntil(): number {
+    return this.#clock.monotonic() + this.actionTime;
+  }
+
+  #known(id: string): SimulatedBalancer & { readonly busyUntil: number } {
+    const balancer = this.#byID.get(id);
+    if (balancer === undefined) throw new Refusal(404, "not_found", `there is no balancer ${id}`);
+    return balancer;
+  }
+
+  #idle(id: string): SimulatedBalancer & { readonly busyUntil: number } {
+    const balancer = this.#known(id);
+    if (this.get(id).status === "changing")
+      throw new Refusal(423, "locked", `balancer ${id} is being changed`);
+    return balancer;
+  }
+}

@@ -1,0 +1,176 @@
+// The simulated cloud as a whole: a synchronous machine that turns a question into an answer at once. Time comes from the
+// clock it is given; delays and broken connections are only named here and carried out by `transport.ts`.
+
+import { type Milliseconds, milliseconds } from "../../../src/core/brand.ts";
+import type { Clock } from "../../../src/seams/clock.ts";
+import { type Answer, pageOf, type Question, Refusal } from "./answer.ts";
+import { Balancers, type SimulatedBalancer } from "./balancers.ts";
+import { type Fault, Faults } from "./faults.ts";
+import { Machines, type SimulatedMachine } from "./machines.ts";
+import { Quota } from "./quota.ts";
+import { NetworkRoutes, type SimulatedRoute } from "./routes.ts";
+
+export interface FakeCloudOptions {
+  readonly clock: Clock;
+  readonly latency?: Milliseconds;
+  /** How long making or changing a balancer takes. */
+  readonly actionTime?: Milliseconds;
+  readonly requestsPerHour?: number;
+  /** Absent: every token is good. */
+  readonly token?: string;
+}
+
+/** How an answer reaches the one who asked. */
+export interface Delivery {
+  readonly answer: Answer;
+  readonly delay: Milliseconds;
+  readonly fate: "whole" | "cut" | "reset" | "never";
+}
+
+export interface Seen {
+  readonly operation: string;
+  readonly mutates: boolean;
+  readonly status: number;
+}
+
+const routes = [
+  "GET /machines",
+  "GET /balancers",
+  "POST /balancers",
+  "GET /balancers/{id}",
+  "PATCH /balancers/{id}",
+  "DELETE /balancers/{id}",
+  "GET /routes",
+  "POST /routes",
+  "DELETE /routes/{id}",
+] as const;
+
+const operationOf = ({ method, path }: Question): { operation: string; id: string } => {
+  const [collection = "", id = ""] = path.split("/").filter((part) => part !== "");
+  const operation = `${method} /${collection}${id === "" ? "" : "/{id}"}`;
+  return { operation, id: decodeURIComponent(id) };
+};
+
+export class FakeCloud {
+  readonly machines = new Machines();
+  readonly routes = new NetworkRoutes();
+  readonly balancers: Balancers;
+  readonly faults: Faults;
+  readonly clock: Clock;
+  /** Every request in order; how many there were of each is read from it. */
+  readonly seen: Seen[] = [];
+  latency: Milliseconds;
+  readonly #quota: Quota;
+  readonly #token: string | undefined;
+
+  constructor({ clock, latency, actionTime, requestsPerHour = 1_000_000, token }: FakeCloudOptions) {
+    this.clock = clock;
+    this.latency = latency ?? milliseconds(0);
+    this.balancers = new Balancers(clock, actionTime ?? milliseconds(0));
+    this.faults = new Faults(clock);
+    this.#quota = new Quota(clock, requestsPerHour);
+    this.#token = token;
+  }
+
+  counts(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { operation } of this.seen) counts[operation] = (counts[operation] ?? 0) + 1;
+    return counts;
+  }
+
+  handle(question: Question, token: string | undefined): Delivery {
+    const { operation, id } = operationOf(question);
+    const fault = this.faults.next(operation);
+    const quota = this.#quota.take();
+    const answer = this.#answer(question, operation, id, { fault, token, isFree: quota.isFree });
+    this.seen.push({ operation, mutates: question.method !== "GET", status: answer.status });
+    return {
+      answer: {
+        ...answer,
+        headers: { "x-request-id": `req-${this.seen.length}`, ...quota.headers, ...answer.headers },
+      },
+      delay: milliseconds(this.latency + (fault?.kind === "slow" ? (fault.milliseconds ?? 0) : 0)),
+      fate:
+        fault?.kind === "hang"
+          ? "never"
+          : fault?.kind === "reset" || fault?.kind === "lost-answer"
+            ? "reset"
+            : fault?.kind === "cut"
+              ? "cut"
+              : "whole",
+    };
+  }
+
+  #answer(
+    question: Question,
+    operation: string,
+    id: string,
+    { fault, token, isFree }: { fault: Fault | undefined; token: string | undefined; isFree: boolean },
+  ): Answer {
+    if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599 };
+    if (fault?.kind === "status") {
+      return new Refusal(fault.status ?? 500, "planned_fault", "as ordered").toAnswer();
+    }
+    if (!isFree) return new Refusal(429, "rate_limit_exceeded", "too many requests").toAnswer();
+    if (this.#token !== undefined && token !== this.#token) {
+      return new Refusal(401, "unauthorized", "this token is not known").toAnswer();
+    }
+    try {
+      return this.#serve(question, operation, id, fault);
+    } catch (error) {
+      if (error instanceof Refusal) return error.toAnswer();
+      throw error;
+    }
+  }
+
+  #serve({ query, body }: Question, operation: string, id: string, fault: Fault | undefined): Answer {
+    const list = (key: string, all: readonly unknown[]): Answer => {
+      if (fault?.kind === "empty-list") return pageOf(key, [], query);
+      const answer = pageOf(key, all, query);
+      if (fault?.kind !== "short-page") return answer;
+      const page = answer.body as Record<string, unknown[]>;
+      return { ...answer, body: { ...page, [key]: page[key]?.slice(0, -1) } };
+    };
+    // The simulator is lenient about bodies: it is told the truth by the provider or by nobody.
+    const wanted = (body ?? {}) as Partial<SimulatedBalancer> & Partial<SimulatedRoute>;
+    switch (operation as (typeof routes)[number]) {
+      case "GET /machines":
+        return list("machines", this.#visibleMachines(query));
+      case "GET /balancers":
+        return list("balancers", this.balancers.list());
+      case "POST /balancers":
+        return { status: 201, body: { balancer: this.balancers.create(wanted) } };
+      case "GET /balancers/{id}":
+        return { status: 200, body: { balancer: this.balancers.get(id) } };
+      case "PATCH /balancers/{id}":
+        return { status: 200, body: { balancer: this.balancers.change(id, wanted) } };
+      case "DELETE /balancers/{id}":
+        this.balancers.remove(id);
+        return { status: 204 };
+      case "GET /routes":
+        return list("routes", this.routes.list());
+      case "POST /routes":
+        return { status: 201, body: { route: this.routes.create(wanted) } };
+      case "DELETE /routes/{id}":
+        this.routes.remove(id);
+        return { status: 204 };
+    }
+    throw new Refusal(404, "no_such_operation", `${operation} is not an operation of this cloud`);
+  }
+
+  #visibleMachines(query: URLSearchParams): readonly SimulatedMachine[] {
+    const ids = query.get("ids")?.split(",");
+    const names = query.get("names")?.split(",");
+    const chosen =
+      ids === undefined && names === undefined
+        ? this.machines.list()
+        : ids === undefined
+          ? this.#named(new Set(names))
+          : ids.flatMap((id) => (this.machines.has(id) ? this.machines.find(id) : []));
+    return chosen.filter((machine) => !this.faults.hides(machine));
+  }
+
+  #named(names: ReadonlySet<string>): readonly SimulatedMachine[] {
+    return this.machines.list().filter(({ name }) => names.has(name));
+  }
+}

@@ -1,0 +1,42 @@
+// The simulated cloud as an HTTP server on the loopback, for other processes, with its admin API beside it. All it knows
+// of the cloud is how to ask it.
+
+import type { Milliseconds } from "../../../src/core/brand.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { handleAdmin } from "./admin.ts";
+import type { FakeCloud } from "./fake-cloud.ts";
+import { deliver, questionOf, tokenOf } from "./transport.ts";
+
+export interface ServedCloud extends AsyncDisposable {
+  readonly url: string;
+}
+
+const immediately: Milliseconds = milliseconds(0);
+
+export const serveFakeCloud = (cloud: FakeCloud, port: number): ServedCloud => {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port,
+    // A fault may hang for ever; the one who asked decides when to give up.
+    idleTimeout: 0,
+    fetch: async (request) => {
+      const url = new URL(request.url);
+      try {
+        const question = questionOf(request.method, url, await request.text());
+        const admin = handleAdmin(cloud, question);
+        const delivery =
+          admin === undefined
+            ? cloud.handle(question, tokenOf(request.headers.get("authorization")))
+            : { answer: admin, delay: immediately, fate: "whole" as const };
+        return await deliver(delivery, cloud.clock, request.signal);
+      } catch (error) {
+        // A server of Bun cannot cut a connection without an answer: an answer without a cloud's error in it stands for it.
+        return new Response(String(error), { status: error instanceof SyntaxError ? 400 : 502 });
+      }
+    },
+  });
+  return {
+    url: server.url.origin,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+};

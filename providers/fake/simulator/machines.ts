@@ -1,0 +1,72 @@
+// The machines of the simulated cloud: what they are and what can happen to them. It knows no time and no HTTP.
+
+export type MachineStatus = "running" | "stopped" | "terminating";
+
+export interface SimulatedMachine {
+  readonly id: string;
+  readonly name: string;
+  readonly status: MachineStatus;
+  readonly type: string;
+  readonly zone: string;
+  readonly private_ip: string;
+  readonly public_ip: string;
+}
+
+const octets = (number: number): string => `${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+
+export class Machines {
+  readonly #byID = new Map<string, SimulatedMachine>();
+  #next = 1;
+  /** Kept between changes, because a listing of many pages asks for it once per page. */
+  #listed: readonly SimulatedMachine[] | undefined;
+
+  /** Names need not be unique: clouds allow that too. */
+  add(name: string, changes: Partial<SimulatedMachine> = {}): SimulatedMachine {
+    const number = this.#next++;
+    const machine: SimulatedMachine = {
+      id: String(number),
+      name,
+      status: "running",
+      type: "small-2",
+      zone: `zone-${(number % 3) + 1}`,
+      private_ip: `10.${octets(number)}`,
+      public_ip: `100.${octets(number)}`,
+      ...changes,
+    };
+    this.#put(machine);
+    return machine;
+  }
+
+  /** By id or by name, all of that name. Gives the number it applied to. */
+  setStatus(which: string, status: MachineStatus): number {
+    const chosen = this.find(which);
+    for (const machine of chosen) this.#put({ ...machine, status });
+    return chosen.length;
+  }
+
+  remove(which: string): number {
+    const chosen = this.find(which);
+    for (const { id } of chosen) this.#byID.delete(id);
+    this.#listed = undefined;
+    return chosen.length;
+  }
+
+  find(which: string): readonly SimulatedMachine[] {
+    const byID = this.#byID.get(which);
+    return byID === undefined ? this.list().filter(({ name }) => name === which) : [byID];
+  }
+
+  has(id: string): boolean {
+    return this.#byID.has(id);
+  }
+
+  list(): readonly SimulatedMachine[] {
+    this.#listed ??= [...this.#byID.values()];
+    return this.#listed;
+  }
+
+  #put(machine: SimulatedMachine): void {
+    this.#byID.set(machine.id, machine);
+    this.#listed = undefined;
+  }
+}

@@ -1,0 +1,38 @@
+// How many requests the simulated cloud takes per hour, told in RateLimit headers; places come back evenly.
+
+import type { Clock } from "../../../src/seams/clock.ts";
+
+const hour = 3_600_000;
+
+export class Quota {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  #left: number;
+  #counted: number;
+
+  constructor(clock: Clock, perHour: number) {
+    this.#clock = clock;
+    this.#limit = perHour;
+    this.#left = perHour;
+    this.#counted = clock.monotonic();
+  }
+
+  /** Takes a place if there is one; the headers say how things stand afterwards. */
+  take(): { readonly isFree: boolean; readonly headers: Readonly<Record<string, string>> } {
+    const now = this.#clock.monotonic();
+    this.#left = Math.min(this.#limit, this.#left + ((now - this.#counted) * this.#limit) / hour);
+    this.#counted = now;
+    const isFree = this.#left >= 1;
+    if (isFree) this.#left -= 1;
+    const full = this.#clock.now() + ((this.#limit - this.#left) * hour) / this.#limit;
+    return {
+      isFree,
+      headers: {
+        "ratelimit-limit": String(this.#limit),
+        "ratelimit-remaining": String(Math.floor(this.#left)),
+        "ratelimit-reset": String(Math.ceil(full / 1000)),
+        ...(!isFree && { "retry-after": String(Math.ceil(hour / this.#limit / 1000)) }),
+      },
+    };
+  }
+}

@@ -1,0 +1,50 @@
+// The way to the simulated cloud without a network: a transport in whatever time the cloud's clock keeps. A refused or
+// broken request rejects as a real one does.
+
+import { type Clock, sleep } from "../../../src/seams/clock.ts";
+import type { Transport, TransportRequest } from "../../../src/seams/transport.ts";
+import type { Question } from "./answer.ts";
+import type { Delivery, FakeCloud } from "./fake-cloud.ts";
+
+export const questionOf = (method: string, url: URL, body: string): Question => ({
+  method,
+  path: url.pathname.replace(/^\/v1/, ""),
+  query: url.searchParams,
+  body: body === "" ? undefined : JSON.parse(body),
+});
+
+const never = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+
+/** Carries a delivery out: waits, breaks, cuts. */
+export const deliver = async (
+  { answer, delay, fate }: Delivery,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Response> => {
+  if (fate === "never") return never(signal);
+  if (delay > 0) await sleep(clock, delay, signal);
+  if (fate === "reset") throw new TypeError("The connection was closed before an answer came.");
+  const { status, body, headers } = answer;
+  const text = body === undefined ? null : JSON.stringify(body);
+  const sent = fate === "cut" && text !== null ? text.slice(0, text.length / 2) : text;
+  return new Response(sent, { status, headers: { "content-type": "application/json", ...headers } });
+};
+
+const textOf = (body: TransportRequest["body"]): string =>
+  body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+
+export const tokenOf = (authorization: string | null | undefined): string | undefined =>
+  authorization?.replace(/^Bearer /i, "");
+
+export const asTransport =
+  (cloud: FakeCloud): Transport =>
+  async (request, signal) => {
+    signal.throwIfAborted();
+    const question = questionOf(request.method, new URL(request.url), textOf(request.body));
+    const delivery = cloud.handle(question, tokenOf(request.headers?.["authorization"]));
+    return deliver(delivery, cloud.clock, signal);
+  };

@@ -139,6 +139,9 @@ async function* listPages<T extends KubeObject>(
       yield { type: "complete", resourceVersion: page.resourceVersion };
       return;
     }
+    // A page is some 20 MB of text and objects of which little is kept. Left alone, ten of them pile up before they are
+    // collected: 171 MiB with 15,000 nodes instead of 100.
+    Bun.gc(true);
     await sleep(clock, milliseconds(0), signal);
   }
 }

@@ -5,7 +5,7 @@ import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, MatchKey } from "../provider/instances.ts";
 import type { Clock } from "../seams/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
-import { type KeyAnswer, type SourceFailure, SourceInventory } from "./source-inventory.ts";
+import { type KeyAnswer, type SourceFailure, SourceInventory, type Want } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request began that the answer rests on; a "gone" older than the question proves nothing. */
 export type Answer =
@@ -100,9 +100,8 @@ export class Inventory {
     return newestFailure(this.#relevant(identity));
   }
 
-  /** Without a way, the cheaper one is taken. */
-  want(identity: NodeIdentity, since: number, urgency: Urgency, way?: "listing" | "lookup"): void {
-    for (const source of this.#relevant(identity)) source.want(identity, since, urgency, way);
+  want(identity: NodeIdentity, want: Want): void {
+    for (const source of this.#relevant(identity)) source.want(identity, want);
   }
 
   /** The independent ways in which the absence of this Node's machine can be proved. */
@@ -125,7 +124,7 @@ export class Inventory {
 
   /** A listing of everything, for refreshes and as the first thing at start. */
   wantListing(since: number, urgency: Urgency): void {
-    for (const source of this.#sources) source.want(undefined, since, urgency);
+    for (const source of this.#sources) source.want(undefined, { since, urgency });
   }
 
   #relevant({ providerID }: NodeIdentity): readonly SourceInventory[] {

@@ -6,7 +6,7 @@ import type { Call, Urgency } from "../provider/call.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import type { Clock } from "../seams/clock.ts";
-import type { NodeIdentity } from "./identity.ts";
+import { type NodeIdentity, valuesOf } from "./identity.ts";
 import { type InstanceIndex, indexInstances, keysOf } from "./instance-index.ts";
 import { type Batch, batchesFor, chooseWay, type SourceKeys, type Way } from "./lookup-or-list.ts";
 
@@ -22,12 +22,20 @@ export interface SourceFailure {
   readonly at: number;
 }
 
-interface Question {
-  readonly identity: NodeIdentity | undefined;
+/** What an answer must be like. */
+export interface Want {
+  /** "There is none" counts only from a request that began at or after this. */
   readonly since: number;
+  /** "There it is" may be older than that, down to this. */
+  readonly foundSince?: number;
   readonly urgency: Urgency;
-  /** A second, independent proof is wanted: this way and no other. */
-  readonly way: Way["kind"] | undefined;
+  /** A second, independent proof is wanted: this way and no other. Absent: the cheaper one. */
+  readonly way?: Way["kind"];
+}
+
+interface Question extends Want {
+  /** Absent: everything. */
+  readonly identity: NodeIdentity | undefined;
 }
 
 export interface SourceInventoryOptions {
@@ -85,9 +93,9 @@ export class SourceInventory {
     return { instances: latest.index[by].get(value) ?? [], asOf: latest.of.beganAt, proof: "listing" };
   }
 
-  /** Asks for an answer that began at or after `since`; without an identity, for a listing. News comes by `onNews`. */
-  want(identity: NodeIdentity | undefined, since: number, urgency: Urgency, way?: Way["kind"]): void {
-    this.#questions.push({ identity, since, urgency, way });
+  /** Asks about one Node, or for a listing of everything. News comes by `onNews`. */
+  want(identity: NodeIdentity | undefined, want: Want): void {
+    this.#questions.push({ ...want, identity });
     if (this.#isAsking) return;
     this.#isAsking = true;
     this.#options.clock.after(gathering, () => void this.#ask());
@@ -109,9 +117,15 @@ export class SourceInventory {
     this.#isAsking = false;
   }
 
-  async #answerAll(questions: readonly Question[]): Promise<void> {
+  async #answerAll(asked: readonly Question[]): Promise<void> {
     const { source, onNews } = this.#options;
     const keys = this.#keys;
+    // Much of what was asked while a listing was under way has been answered by it.
+    const questions = asked.filter((question) => !this.#isFound(question));
+    if (questions.length === 0) {
+      onNews("lookup");
+      return;
+    }
     this.#urgency =
       urgencies.find((urgency) => questions.some((question) => question.urgency === urgency)) ?? "refresh";
     const since = Math.max(...questions.map((question) => question.since));
@@ -137,6 +151,17 @@ export class SourceInventory {
     const lookups = lists ? mustLookUp : [...mustLookUp, ...waiting];
     await this.#lookUp(batchesFor(lookups, source.lookups, keys) ?? []);
     onNews(lists && !isAnswered ? "listing" : "lookup");
+  }
+
+  #isFound({ identity, foundSince, way }: Question): boolean {
+    if (identity === undefined || foundSince === undefined || way !== undefined) return false;
+    const kinds: readonly MatchKey[] = identity.providerID === undefined ? this.#keys.matchBy : ["id"];
+    return kinds.some((by) =>
+      valuesOf(identity, by, this.#keys.keyOf).some((value) => {
+        const answer = this.answer(by, value);
+        return answer !== undefined && answer.instances.length > 0 && answer.asOf >= foundSince;
+      }),
+    );
   }
 
   async #lookUp(batches: readonly Batch[]): Promise<void> {

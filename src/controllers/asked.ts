@@ -2,7 +2,8 @@
 
 import type { NodeIdentity } from "../cloud/identity.ts";
 import type { Inventory } from "../cloud/inventory.ts";
-import type { Urgency } from "../provider/call.ts";
+import type { Want } from "../cloud/source-inventory.ts";
+import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 
 export class Asked {
@@ -25,13 +26,19 @@ export class Asked {
     return since !== undefined && asOf >= since;
   }
 
-  /** Asks, unless the question is under way. Throws what went wrong with it; then it counts as not asked. */
-  ask(key: string, identity: NodeIdentity, urgency: Urgency, way?: "listing" | "lookup"): void {
+  /** Asks, unless the question is under way; a machine seen this short a time ago will do. Throws what went wrong with it; then it counts as not asked. */
+  ask(
+    key: string,
+    identity: NodeIdentity,
+    want: Omit<Want, "since" | "foundSince">,
+    acceptsAge?: Milliseconds,
+  ): void {
     const since = this.#since.get(key);
     if (since === undefined) {
       const now = this.#clock.monotonic();
       this.#since.set(key, now);
-      this.#inventory.want(identity, now, urgency, way);
+      const foundSince = acceptsAge === undefined ? {} : { foundSince: now - acceptsAge };
+      this.#inventory.want(identity, { ...want, ...foundSince, since: now });
       return;
     }
     const failure = this.#inventory.failureFor(identity);

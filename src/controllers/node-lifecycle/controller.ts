@@ -10,7 +10,7 @@ import { backoff } from "../../runtime/backoff.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
 import { Asked } from "../asked.ts";
-import { hasTaint, identityOf, isReady, readiness, taintsOf } from "../node-facts.ts";
+import { hasTaint, identityOf, isReady, isUninitialized, readiness, taintsOf } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { addProof, addSighting, type Evidence, noEvidence } from "./evidence.ts";
@@ -60,7 +60,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     }
     if (identity.providerID === undefined && !options.isSelected(node)) return settled;
     const answer = inventory.look(identity);
-    const known = gather(name, answer);
+    const known = gather(node, answer);
     const decision = planLifecycle({
       node,
       answer,
@@ -74,8 +74,9 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   };
 
   /** Adds what this answer says to what is known; an answer that a question was asked for ends that question. */
-  const gather = (name: string, answer: ReturnType<typeof inventory.look>): Evidence => {
-    const before = evidence.get(name) ?? noEvidence(clock.monotonic());
+  const gather = (node: Node, answer: ReturnType<typeof inventory.look>): Evidence => {
+    const { name } = node.metadata;
+    const before = evidence.get(name) ?? noEvidence(clock.monotonic() - (acceptedAge(node) ?? 0));
     const seen = answer.kind === "exists" || answer.kind === "ambiguous";
     const after =
       answer.kind === "gone" ? addProof(before, answer) : seen ? addSighting(before, answer) : before;
@@ -97,7 +98,12 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
         return watch(node);
       case "ask":
         if (decision.after > 0) return again(decision.after, "the next proof");
-        asked.ask(name, identityOf(node), "deletion-proof", decision.way);
+        asked.ask(
+          name,
+          identityOf(node),
+          { urgency: "deletion-proof", ...(decision.way !== undefined && { way: decision.way }) },
+          acceptedAge(node),
+        );
         return settled;
       case "hold":
         return hold(node, decision);
@@ -135,7 +141,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     if (due === undefined) nextLook.set(name, now + heldRest);
     else if (now >= due) {
       nextLook.set(name, now + heldRest);
-      asked.ask(name, identityOf(node), "deletion-proof");
+      asked.ask(name, identityOf(node), { urgency: "deletion-proof" });
     }
     return again(heldRest, reason);
   };
@@ -223,6 +229,10 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   return { queue, evidence, run };
 };
+
+/** A node that joins is not Ready yet; that its machine was seen a moment ago is all there is to know then. */
+const acceptedAge = (node: Node): Milliseconds | undefined =>
+  isUninitialized(node) ? minutes(1) : undefined;
 
 /** Whether nothing changed that a decision rests on. */
 const sameForUs = (a: Node, b: Node): boolean =>

@@ -64,7 +64,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
       return settled;
     }
     if (!isFresh(name, answer)) {
-      asked.ask(name, identity, "new-node");
+      asked.ask(name, identity, { urgency: "new-node" }, settings.acceptsAge);
       return settled;
     }
     asked.forget(name);

@@ -184,7 +184,8 @@ export class ApiServer {
     const { name, namespace, subresource, query } = info;
     const isStatus = subresource === "status" && resource.hasStatus;
     if (subresource === "token" && resource.kind === "ServiceAccount") return this.#issueToken(request, info);
-    if (subresource !== "" && !isStatus) throw noSuchResource();
+    if ((subresource !== "" && !isStatus) || (!resource.namespaced && namespace !== ""))
+      throw noSuchResource();
     const accept = headerOf(request, "accept");
     const validation = query.get("fieldValidation");
     const options: WriteOptions = {

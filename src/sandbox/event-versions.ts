@@ -19,15 +19,25 @@ const rename = (object: JsonObject, from: 0 | 1, apiVersion: string): JsonObject
   for (const pair of names) {
     const value: Json | undefined = object[pair[from]];
     if (value === undefined) continue;
+    // The new version leaves out what the old one prints empty.
+    if (from === 0 && value === "") {
+      result = without(result, pair[from]);
+      continue;
+    }
     result = { ...without(result, pair[from]), [pair[from === 0 ? 1 : 0]]: value };
   }
   return result;
 };
 
+const shown = (stored: JsonObject, apiVersion: string): JsonObject => {
+  const renamed = rename(stored, 0, apiVersion);
+  return renamed["reportingInstance"] === "" ? without(renamed, "reportingInstance") : renamed;
+};
+
 const isNewEvent = (resource: Resource): boolean => resource.group === "events.k8s.io";
 
 export const asServed = (resource: Resource, stored: KubeObject): KubeObject =>
-  isNewEvent(resource) ? (rename(stored, 0, apiVersionOf(resource)) as KubeObject) : stored;
+  isNewEvent(resource) ? (shown(stored, apiVersionOf(resource)) as KubeObject) : stored;
 
 export const asStored = (resource: Resource, served: JsonObject): JsonObject =>
   isNewEvent(resource) ? rename(served, 1, "v1") : served;

@@ -5,7 +5,7 @@ import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { ApiServer } from "./api-server.ts";
-import { microTimestamp } from "./kube-object.ts";
+import { type KubeObject, microTimestamp } from "./kube-object.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
 import { followReadyCondition, markUnknown } from "./node-health.ts";
 import { resourceNamed } from "./resource-table.ts";
@@ -47,6 +47,8 @@ interface Kubelet {
   leaseDue: number;
   statusDue: number;
   lastSeen: number;
+  /** The Node as it was when its taints were last found, or made, right. */
+  settled: KubeObject | undefined;
 }
 
 const nodes = resourceNamed("nodes");
@@ -83,6 +85,7 @@ export class Kubelets {
       leaseDue: now + random.fraction() * this.#timing.leaseEvery,
       statusDue: now + this.#timing.readyAfter,
       lastSeen: now,
+      settled: undefined,
     });
   }
 
@@ -124,7 +127,9 @@ export class Kubelets {
       markUnknown(server.objects, name, clock.now());
     }
     const current = server.store.get("nodes", "", name);
-    if (current !== undefined) followReadyCondition(server.objects, current, clock.now());
+    if (current === undefined || current === kubelet.settled) return;
+    followReadyCondition(server.objects, current, clock.now());
+    kubelet.settled = server.store.get("nodes", "", name);
   }
 
   #beat(kubelet: Kubelet, now: number): void {

@@ -49,7 +49,11 @@ export const mergeUpdate = (
 };
 
 export const withGeneration = (resource: Resource, object: KubeObject, before: KubeObject): KubeObject => {
-  if (!resource.tracksGeneration || isSame(desired(object), desired(before))) return object;
+  // Who a slice belongs to is said by its labels, so they count there.
+  const isRelabelled =
+    resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
+  if (!resource.tracksGeneration || (isSame(desired(object), desired(before)) && !isRelabelled))
+    return object;
   const generation = (before.metadata.generation ?? 0) + 1;
   return { ...object, metadata: { ...object.metadata, generation } };
 };

@@ -126,7 +126,7 @@ const defaults = (service: KubeObject, before: KubeObject | undefined): KubeObje
     }
     result = { ...result, spec: filled };
   }
-  const status = result.status ?? {};
+  const status = before === undefined ? {} : (result.status ?? {});
   const typeChanged = before !== undefined && before.spec?.["type"] !== result.spec?.["type"];
   const loadBalancer =
     typeChanged && result.spec?.["type"] !== "LoadBalancer" ? {} : (status["loadBalancer"] ?? {});

@@ -1,7 +1,7 @@
 // The kinds with little to say: a few defaults and checks each.
 
 import { type Cause, invalidValue, notSupported, required } from "./api-error.ts";
-import { type Json, objectAt, textAt, withValue } from "./json.ts";
+import { isObject, type Json, listAt, objectAt, textAt, withValue } from "./json.ts";
 import type { Rules } from "./rules.ts";
 
 export const namespaceRules: Rules = {
@@ -86,6 +86,18 @@ export const secretRules: Rules = {
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 
 export const sliceRules: Rules = {
+  defaults: (slice) => {
+    const ports = listAt(slice, "ports");
+    return {
+      ...slice,
+      endpoints: listAt(slice, "endpoints").map((each) =>
+        isObject(each) && each["conditions"] === undefined ? { ...each, conditions: {} } : each,
+      ),
+      ...(ports.length > 0 && {
+        ports: ports.map((port) => (isObject(port) ? { name: "", protocol: "TCP", ...port } : port)),
+      }),
+    };
+  },
   validate: (slice, before) => {
     const type = textAt(slice, "addressType");
     const causes: Cause[] = [];

@@ -195,8 +195,35 @@ export const serviceCases: readonly TwinCase[] = [
         `/apis/events.k8s.io/v1/namespaces/default/events/${textAt(made.body, "metadata", "name")}`,
       );
       expect(other.body).toMatchObject({ note: "m", regarding: { name } });
+      expect(valueAt(other.body, "reportingController")).toBeUndefined();
       const foreign = { ...event, involvedObject: { kind: "Pod", name, namespace: "kube-system" } };
       expect((await call(target, "POST", root, foreign)).code).toBe(422);
+    },
+  },
+  {
+    name: "fills in the protocol and the conditions of an EndpointSlice, and counts its generation, also for labels",
+    run: async (target) => {
+      const root = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+      const name = target.unique("slice");
+      const endpoints = [{ addresses: ["10.1.2.3"] }];
+      const slice = { metadata: { name }, addressType: "IPv4", ports: [{ name: "a", port: 80 }], endpoints };
+      const { body } = await call(target, "POST", root, slice);
+      expect(body).toMatchObject({
+        metadata: { generation: 1 },
+        ports: [{ name: "a", port: 80, protocol: "TCP" }],
+        endpoints: [{ addresses: ["10.1.2.3"], conditions: {} }],
+      });
+      const labelled = await call(
+        target,
+        "PATCH",
+        `${root}/${name}`,
+        { metadata: { labels: { a: "b" } } },
+        mergePatch,
+      );
+      const emptied = await call(target, "PATCH", `${root}/${name}`, { endpoints: [] }, mergePatch);
+      expect([labelled, emptied].map((answer) => valueAt(answer.body, "metadata", "generation"))).toEqual([
+        2, 3,
+      ]);
     },
   },
   {

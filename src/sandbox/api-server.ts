@@ -8,6 +8,7 @@ import type { TransportRequest } from "../seams/transport.ts";
 import { answerError, answerJson, answerText } from "./answer.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./api-error.ts";
 import { discover } from "./discovery.ts";
+import { eventSweeper } from "./expire-events.ts";
 import { ConnectionLostError, type Faults, untilAborted } from "./faults.ts";
 import { textAt } from "./json.ts";
 import { type Identity, type KubeObject, timestamp } from "./kube-object.ts";
@@ -58,6 +59,7 @@ export class ApiServer {
   readonly #options: ApiServerOptions;
   readonly #lister: Lister;
   readonly #read: ReadParts;
+  readonly #sweepEvents: () => void;
 
   constructor({ clock, random, options = {} }: ApiServerParts) {
     this.#clock = clock;
@@ -78,6 +80,7 @@ export class ApiServer {
       lister: this.#lister,
       settings: this.watchSettings,
     };
+    this.#sweepEvents = eventSweeper(this.store, clock);
     seedObjects(this.objects);
   }
 
@@ -204,10 +207,9 @@ export class ApiServer {
         return serveWatch(this.#read, resource, info, accept, signal);
       case "create": {
         if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
-        return serve(
-          201,
-          this.objects.create(resource, namespace, readObject(request, resource.kind), options),
-        );
+        const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
+        if (resource.storage === "events") this.#sweepEvents();
+        return serve(201, object);
       }
       case "update": {
         const given = readObject(request, resource.kind);

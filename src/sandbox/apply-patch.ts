@@ -1,5 +1,6 @@
 // Server-side apply, as far as it is useful without tracking every writer: only appliers own fields here, so conflicts arise between
 // appliers and fields that an applier leaves out go away, while values set by plain updates are taken over without a conflict.
+// It merges and reports; storing is not done here.
 
 import { ApiError } from "./api-error.ts";
 import {

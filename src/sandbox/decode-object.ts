@@ -1,4 +1,5 @@
 // From what a client sent to an object the rules can work on: kind and types checked, unknown fields dropped, warned of or refused.
+// Whether the values make sense is for the rules.
 
 import { type ApiError, badRequest, invalid, invalidValue } from "./api-error.ts";
 import { FieldCheck, WrongTypeError } from "./check-fields.ts";

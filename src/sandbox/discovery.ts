@@ -1,4 +1,5 @@
 // What the server tells about itself: groups, resources, version, and the little of OpenAPI that kubectl asks before it applies.
+// It knows kinds and verbs, not objects.
 
 import type { JsonObject } from "./json.ts";
 import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "./resource-table.ts";

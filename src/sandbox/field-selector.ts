@@ -1,4 +1,4 @@
-// Field selectors: only the fields each resource offers, compared as text.
+// Field selectors: only the fields each resource offers, compared as text. Labels have selectors of their own.
 
 import { badRequest } from "./api-error.ts";
 import { type Json, valueAt } from "./json.ts";

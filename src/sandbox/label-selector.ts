@@ -1,4 +1,4 @@
-// Label selectors, equality and set based, as the server parses and matches them.
+// Label selectors, equality and set based, as the server parses and matches them. Fields have selectors of their own.
 
 import { badRequest } from "./api-error.ts";
 

@@ -1,4 +1,4 @@
-// JSON merge patch (RFC 7386) on shared values: null removes, objects merge, everything else replaces.
+// JSON merge patch (RFC 7386) on shared values: null removes, objects merge, everything else replaces. Lists are never merged here.
 
 import { isObject, isSame, type Json, type JsonObject } from "./json.ts";
 

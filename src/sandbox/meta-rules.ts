@@ -1,4 +1,4 @@
-// The rules for metadata that hold for every kind: names, labels, finalizers, and what a client may not change.
+// The rules for metadata that hold for every kind: names, labels, finalizers, and what a client may not change. Specs and statuses are not looked at.
 
 import { type Cause, forbiddenField, invalidValue, required } from "./api-error.ts";
 import { isSame } from "./json.ts";

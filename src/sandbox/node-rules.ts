@@ -1,4 +1,5 @@
 // What the server does with Nodes: the not-ready taint on creation, zero values it prints, and fields that may not change.
+// Heartbeats and health are not its business.
 
 import { type Cause, duplicate, forbiddenField, invalidValue, notSupported, required } from "./api-error.ts";
 import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, valueAt, withValue } from "./json.ts";

@@ -1,4 +1,5 @@
 // What a cluster has before anybody made anything: its namespaces, their default accounts, and the Service of the API itself.
+// There are no Nodes among them.
 
 import type { ObjectRegistry } from "./object-registry.ts";
 import { resourceNamed } from "./resource-table.ts";

@@ -1,4 +1,4 @@
-// Deleting: one object with its preconditions, or all that a selector names.
+// Deleting: one object with its preconditions, or all that a selector names. Finalizers are minded by object-registry.ts.
 
 import type { TransportRequest } from "../seams/transport.ts";
 import { answerJson } from "./answer.ts";

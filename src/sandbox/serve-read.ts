@@ -1,4 +1,4 @@
-// Reading: one object, a listing, a watch, each as JSON or as a Table.
+// Reading: one object, a listing, a watch, each as JSON or as a Table. Nothing here writes.
 
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";

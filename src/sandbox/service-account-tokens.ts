@@ -1,4 +1,4 @@
-// Tokens and whom they belong to: those given at the start, and those handed out for service accounts, which end.
+// Tokens and whom they belong to: those given at the start, and those handed out for service accounts, which end. It is not a signer of real tokens.
 
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";

@@ -1,4 +1,4 @@
-// What the server does with Services: defaults, addresses and node ports, fields that follow the type, and validation.
+// What the server does with Services: defaults, addresses and node ports, fields that follow the type, and validation. No balancer is ever made here.
 
 import { ApiError, invalid, invalidValue } from "./api-error.ts";
 import {

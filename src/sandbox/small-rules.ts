@@ -1,4 +1,4 @@
-// The kinds with little to say: a few defaults and checks each.
+// The kinds with little to say: a few defaults and checks each. Nodes and Services have files of their own.
 
 import { type Cause, invalidValue, notSupported, required } from "./api-error.ts";
 import { isObject, type Json, listAt, objectAt, textAt, withValue } from "./json.ts";

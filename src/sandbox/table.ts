@@ -1,4 +1,5 @@
 // Answers as a Table, which is what `kubectl get` asks for: cells made by the server, and as much of each object as was asked.
+// What stands in a cell is decided in table-columns.ts.
 
 import type { JsonObject } from "./json.ts";
 import type { KubeObject } from "./kube-object.ts";

@@ -1,4 +1,4 @@
-// Certificates as a foreign reader sees them.
+// Certificates as a foreign reader sees them. The reader is that of node:crypto.
 
 import { describe, expect, test } from "bun:test";
 import { createPrivateKey, X509Certificate } from "node:crypto";

@@ -1,4 +1,4 @@
-// DER by property: lengths and integers read back as they were written.
+// DER by property: lengths and integers read back as they were written. Whole certificates are in authority.test.ts.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
 // What only the sandbox can show: old histories, slow readers, faults, servers of other ages; all in virtual time.
+// What holds for real servers too is in cases/.
 
 import { describe, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
@@ -212,6 +213,21 @@ describe("faults", () => {
     const after = server.store.get("nodes", "", "a");
     expect(after?.status).toBe(before.status);
     expect(after?.spec).toBe(before.spec);
+  });
+});
+
+describe("events", () => {
+  test("are forgotten an hour after they were last seen", async () => {
+    const { clock, server, target } = start();
+    const create = (name: string) =>
+      call(target, "POST", "/api/v1/namespaces/default/events", {
+        metadata: { name },
+        involvedObject: { kind: "Node", name: "a" },
+      });
+    for (let count = 0; count < 200; count++) await create(`old-${count}`);
+    await clock.advance(minutes(61));
+    for (let count = 0; count < 100; count++) await create(`new-${count}`);
+    expect(server.store.count("events")).toBe(100);
   });
 });
 

@@ -1,4 +1,5 @@
 // The sandbox over real sockets: both kinds of credential, watches, an abrupt stop, and a foreign client.
+// Rules about objects are tested without sockets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {

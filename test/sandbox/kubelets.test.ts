@@ -1,4 +1,4 @@
-// Simulated kubelets and the watcher of their heartbeats, in virtual time.
+// Simulated kubelets and the watcher of their heartbeats, in virtual time. No cloud takes part.
 
 import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";

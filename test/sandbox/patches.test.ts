@@ -1,4 +1,4 @@
-// Patches by table and by property, apart from any server.
+// Patches by table and by property, apart from any server. How servers answer them is in cases/.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

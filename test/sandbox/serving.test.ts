@@ -1,4 +1,4 @@
-// What kubectl asks for beside objects: tables, discovery, and bodies in protobuf.
+// What kubectl asks for beside objects: tables, discovery, and bodies in protobuf. kubectl itself does not take part.
 
 import { describe, expect, test } from "bun:test";
 import { minutes } from "../../src/core/brand.ts";

@@ -9,7 +9,13 @@ import { type KeyAnswer, type SourceFailure, SourceInventory, type Want } from "
 
 /** `asOf` is when the oldest request began that the answer rests on; a "gone" older than the question proves nothing. */
 export type Answer =
-  | { readonly kind: "exists"; readonly instance: Instance; readonly source: string; readonly asOf: number }
+  | {
+      readonly kind: "exists";
+      readonly instance: Instance;
+      readonly source: string;
+      readonly proof: "listing" | "lookup";
+      readonly asOf: number;
+    }
   | {
       readonly kind: "ambiguous";
       readonly candidates: readonly Instance[];
@@ -66,16 +72,13 @@ export class Inventory {
     const given: (KeyAnswer | undefined)[] = [];
     for (const by of kinds) {
       const answers = sources.map((source) => ({ source, answers: answersOf(source, identity, by) }));
-      const candidates = new Map<string, { instance: Instance; source: string; asOf: number }>();
+      const candidates = new Map<string, Omit<Extract<Answer, { kind: "exists" }>, "kind">>();
       for (const { source, answers: known } of answers) {
         given.push(...known);
-        for (const answer of known) {
-          for (const instance of answer?.instances ?? []) {
-            candidates.set(`${source.source.name} ${instance.key}`, {
-              instance,
-              source: source.source.name,
-              asOf: answer?.asOf ?? 0,
-            });
+        for (const { instances, proof, asOf } of known.filter((answer) => answer !== undefined)) {
+          for (const instance of instances) {
+            const { name } = source.source;
+            candidates.set(`${name} ${instance.key}`, { instance, source: name, proof, asOf });
           }
         }
       }

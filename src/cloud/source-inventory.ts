@@ -3,6 +3,7 @@
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Call, Urgency } from "../provider/call.ts";
+import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -167,14 +168,25 @@ export class SourceInventory {
   async #lookUp(batches: readonly Batch[]): Promise<void> {
     const { source, clock, signal } = this.#options;
     const call: Call = { signal, urgency: this.#urgency };
+    let missing = 0;
     for (const { by, keys } of batches) {
       const asOf = clock.monotonic();
       const found = await source.lookups?.[by]?.find(keys, call);
       for (const key of keys) {
         const instances = found?.get(key);
-        if (instances !== undefined) this.#remember(by, key, instances, asOf);
+        if (instances === undefined) missing += 1;
+        else this.#remember(by, key, instances, asOf);
       }
     }
+    if (missing === 0) return;
+    // Whoever asked must learn that there is no answer, or would wait for one for ever.
+    throw new CloudError(
+      "unavailable",
+      `${source.name} did not answer for ${missing} of the machines asked for.`,
+      {
+        operation: `look up in ${source.name}`,
+      },
+    );
   }
 
   #remember(by: MatchKey, key: string, instances: readonly Instance[], asOf: number): void {

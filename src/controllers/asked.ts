@@ -9,7 +9,7 @@ import type { Clock } from "../seams/clock.ts";
 export class Asked {
   readonly #inventory: Inventory;
   readonly #clock: Clock;
-  readonly #since = new Map<string, number>();
+  readonly #questions = new Map<string, { readonly since: number; readonly about: string }>();
 
   constructor(inventory: Inventory, clock: Clock) {
     this.#inventory = inventory;
@@ -17,13 +17,17 @@ export class Asked {
   }
 
   get keys(): Iterable<string> {
-    return this.#since.keys();
+    return this.#questions.keys();
+  }
+
+  has(key: string): boolean {
+    return this.#questions.has(key);
   }
 
   /** Whether an answer as old as this one answers what the key asked. */
   isAnsweredBy(key: string, asOf: number): boolean {
-    const since = this.#since.get(key);
-    return since !== undefined && asOf >= since;
+    const question = this.#questions.get(key);
+    return question !== undefined && asOf >= question.since;
   }
 
   /** Asks, unless the question is under way; a machine seen this short a time ago will do. Throws what went wrong with it; then it counts as not asked. */
@@ -33,21 +37,23 @@ export class Asked {
     want: Omit<Want, "since" | "foundSince">,
     acceptsAge?: Milliseconds,
   ): void {
-    const since = this.#since.get(key);
-    if (since === undefined) {
+    const question = this.#questions.get(key);
+    const about = JSON.stringify(identity);
+    // A Node that got its id or its UUID meanwhile is another question: the answer to the first one may not hold it.
+    if (question === undefined || question.about !== about) {
       const now = this.#clock.monotonic();
-      this.#since.set(key, now);
+      this.#questions.set(key, { since: now, about });
       const foundSince = acceptsAge === undefined ? {} : { foundSince: now - acceptsAge };
       this.#inventory.want(identity, { ...want, ...foundSince, since: now });
       return;
     }
     const failure = this.#inventory.failureFor(identity);
-    if (failure === undefined || failure.at < since) return;
-    this.#since.delete(key);
+    if (failure === undefined || failure.at < question.since) return;
+    this.#questions.delete(key);
     throw failure.error;
   }
 
   forget(key: string): void {
-    this.#since.delete(key);
+    this.#questions.delete(key);
   }
 }

@@ -6,7 +6,7 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/br
 import { isKubeError } from "../../kube/kube-error.ts";
 import { guardedNodePatch } from "../../kube/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
-import { backoff } from "../../runtime/backoff.ts";
+import { backoff, together, untilNext } from "../../runtime/backoff.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
 import { Asked } from "../asked.ts";
@@ -15,7 +15,7 @@ import type { NodePorts } from "../node-ports.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { addProof, addSighting, type Evidence, noEvidence } from "./evidence.ts";
 import { massLimit, RecentDeletions } from "./mass-limit.ts";
-import { isAnnouncedAsLeaving, type LifecycleDecision, planLifecycle } from "./plan.ts";
+import { isAnnouncedAsLeaving, isKept, type LifecycleDecision, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export interface LifecycleOptions extends NodePorts {
@@ -37,6 +37,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   const queue = new WorkQueue(clock);
   const asked = new Asked(inventory, clock);
   const evidence = new Map<string, Evidence>();
+  /** Whom the evidence is about: another Node may take the name, and what was proved of a name says nothing of an id. */
+  const subjects = new Map<string, string>();
   const nextLook = new Map<string, number>();
   const held = new Map<string, string>();
   const deletions = new RecentDeletions();
@@ -45,6 +47,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   const forget = (name: string): void => {
     asked.forget(name);
     evidence.delete(name);
+    subjects.delete(name);
     nextLook.delete(name);
     held.delete(name);
   };
@@ -59,6 +62,9 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       return settled;
     }
     if (identity.providerID === undefined && !options.isSelected(node)) return settled;
+    const subject = `${node.metadata.uid} ${identity.providerID ?? ""}`;
+    if (subjects.get(name) !== subject) forget(name);
+    subjects.set(name, subject);
     const answer = inventory.look(identity);
     const known = gather(node, answer);
     const decision = planLifecycle({
@@ -76,7 +82,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   /** Adds what this answer says to what is known; an answer that a question was asked for ends that question. */
   const gather = (node: Node, answer: ReturnType<typeof inventory.look>): Evidence => {
     const { name } = node.metadata;
-    const before = evidence.get(name) ?? noEvidence(clock.monotonic() - (acceptedAge(node) ?? 0));
+    const now = clock.monotonic();
+    const before = evidence.get(name) ?? noEvidence(now, now - (acceptedAge(node) ?? 0));
     const seen = answer.kind === "exists" || answer.kind === "ambiguous";
     const after =
       answer.kind === "gone" ? addProof(before, answer) : seen ? addSighting(before, answer) : before;
@@ -92,8 +99,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
         forget(name);
         return settled;
       case "taint":
-        await setShutdownTaint(node, decision.shutdown, signal);
-        return again(milliseconds(0), "the taint to be seen");
+        return setShutdownTaint(node, decision.shutdown, signal);
       case "watch":
         return watch(node);
       case "ask":
@@ -119,12 +125,13 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     const due = nextLook.get(name);
     if (due !== undefined && now >= due) {
       nextLook.delete(name);
-      evidence.set(name, { ...(evidence.get(name) ?? noEvidence(now)), since: now });
+      evidence.set(name, { ...(evidence.get(name) ?? noEvidence(now)), since: now, seenSince: now });
       return again(milliseconds(0), "another look");
     }
     const { shortest, longest } = settings.recheck;
     const pace = Math.min(longest, Math.max(shortest, inventory.costOf(identityOf(node)) * seconds(15)));
-    const next = due ?? now + pace;
+    // At the same moments for all Nodes of one pace, so that one answer serves them all.
+    const next = due ?? now + untilNext(now, milliseconds(pace));
     nextLook.set(name, next);
     return again(milliseconds(next - now), "another look");
   };
@@ -138,12 +145,10 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     // Whether the inventory has recovered is seen only by asking again.
     const due = nextLook.get(name);
     const now = clock.monotonic();
-    if (due === undefined) nextLook.set(name, now + heldRest);
-    else if (now >= due) {
-      nextLook.set(name, now + heldRest);
-      asked.ask(name, identityOf(node), { urgency: "deletion-proof" });
-    }
-    return again(heldRest, reason);
+    if (due !== undefined && now >= due) asked.ask(name, identityOf(node), { urgency: "deletion-proof" });
+    const next = due === undefined || now >= due ? now + untilNext(now, heldRest) : due;
+    nextLook.set(name, next);
+    return again(milliseconds(next - now), reason);
   };
 
   const remove = async (node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> => {
@@ -173,14 +178,17 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     return settled;
   };
 
-  const setShutdownTaint = async (node: Node, isOff: boolean, signal: AbortSignal): Promise<void> => {
+  const setShutdownTaint = async (node: Node, isOff: boolean, signal: AbortSignal): Promise<Outcome> => {
     const others = taintsOf(node).filter(
       ({ key, effect }) => key !== shutdownTaint || effect !== "NoSchedule",
     );
     const taints = isOff ? [...others, { key: shutdownTaint, effect: "NoSchedule" }] : others;
     const patch = guardedNodePatch({ node, taints });
     const why = isOff ? "its machine is switched off" : "its machine runs again";
-    if (patch !== undefined) await writes.patch(node, patch, why, signal);
+    const written = patch && (await writes.patch(node, patch, why, signal));
+    return written === undefined
+      ? again(heldRest, "observed")
+      : again(milliseconds(0), "the taint to be seen");
   };
 
   const massVerdict = () => {
@@ -194,7 +202,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     let candidates = 0;
     for (const [name, known] of evidence) {
       const node = known.proofs.length > 0 ? nodes.get(name) : undefined;
-      if (node !== undefined && !isAnnouncedAsLeaving(node, known)) candidates += 1;
+      if (node !== undefined && !isKept(node) && !isAnnouncedAsLeaving(node, known)) candidates += 1;
     }
     const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
     const recent = deletions.within(window, now);
@@ -205,7 +213,9 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     asked.forget(name);
     const isRace = isKubeError(error, "precondition", "conflict", "not-found");
     return again(
-      isRace ? backoff(failures, lostRace, random) : restAfter(error, failures, clock, random),
+      isRace
+        ? backoff(failures, lostRace, random)
+        : together(clock.monotonic(), restAfter(error, failures, clock, random)),
       "an error",
     );
   };
@@ -218,6 +228,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     const stopNews = inventory.subscribe(() => {
       for (const name of asked.keys) queue.add(name);
     });
+    // The watch tells only what changes from here on; what is there already is looked at once.
+    for (const { metadata } of nodes.list()) queue.add(metadata.name);
     try {
       const monotonic = () => clock.monotonic();
       await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);

@@ -10,13 +10,20 @@ export type ProofKind = "listing" | "lookup";
 export interface Evidence {
   /** When the Node was first seen not Ready by this process; a proof must be newer. Monotonic, as all times here. */
   readonly since: number;
+  /** A sighting may be older than that, down to this: a Node that joins is not Ready yet, and its machine was just seen. */
+  readonly seenSince: number;
   /** Both ends of what was proved by each kind, in the order in which the proofs began. */
   readonly proofs: readonly { readonly kind: ProofKind; readonly asOf: number }[];
   /** The cloud itself said that the machine was on its way out. */
   readonly wasTerminating: boolean;
 }
 
-export const noEvidence = (since: number): Evidence => ({ since, proofs: [], wasTerminating: false });
+export const noEvidence = (since: number, seenSince = since): Evidence => ({
+  since,
+  seenSince,
+  proofs: [],
+  wasTerminating: false,
+});
 
 export const addProof = (evidence: Evidence, gone: Extract<Answer, { kind: "gone" }>): Evidence => {
   const isKnown = evidence.proofs.some(({ asOf, kind }) => asOf === gone.asOf && kind === gone.proof);
@@ -29,7 +36,7 @@ export const addSighting = (
   evidence: Evidence,
   seen: Extract<Answer, { kind: "exists" | "ambiguous" }>,
 ): Evidence => ({
-  since: evidence.since,
+  ...evidence,
   proofs: seen.asOf < evidence.since ? evidence.proofs : [],
   wasTerminating:
     evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),

@@ -30,18 +30,24 @@ export interface LifecycleQuestion {
 }
 
 export const planLifecycle = (question: LifecycleQuestion): LifecycleDecision => {
-  const { node, answer, evidence } = question;
+  const { node, answer, evidence, ways } = question;
   if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "leave" };
   const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
   if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "leave" };
   switch (answer.kind) {
     case "exists": {
-      if (answer.asOf < evidence.since) return { kind: "ask", after: milliseconds(0) };
-      const isStopped = answer.instance.state === "stopped";
+      if (answer.asOf < evidence.seenSince) return { kind: "ask", after: milliseconds(0) };
+      const { state } = answer.instance;
+      if (state === undefined) {
+        // A listing that does not tell: only a lookup may, and until then nothing is concluded.
+        const isTold = answer.proof === "lookup" || !ways.includes("lookup");
+        return isTold ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
+      }
+      const isStopped = state === "stopped";
       return isStopped === isTainted ? { kind: "watch" } : { kind: "taint", shutdown: isStopped };
     }
     case "ambiguous":
-      return answer.asOf < evidence.since ? { kind: "ask", after: milliseconds(0) } : { kind: "watch" };
+      return answer.asOf < evidence.seenSince ? { kind: "ask", after: milliseconds(0) } : { kind: "watch" };
     case "unknown":
       return { kind: "ask", after: milliseconds(0) };
     case "gone":
@@ -58,17 +64,18 @@ const planDeletion = ({
   now,
 }: LifecycleQuestion): LifecycleDecision => {
   if (settings.deletion === "off") return { kind: "watch" };
-  const asked = node.metadata.annotations?.[deletionAnnotation];
-  if (asked === "never") {
-    return hold("DeletionForbidden", `Its machine is gone, but ${deletionAnnotation}=never keeps the node.`);
-  }
+  const isNamedOnly = (node.spec.providerID ?? "") === "";
+  const beyondMinAge = ageOf(node, now.wall) - settings.minAgeWithoutID;
+  if (isNamedOnly && beyondMinAge < 0) return { kind: "ask", after: milliseconds(-beyondMinAge) };
   const verdict = judge(evidence, ways, settings, now.monotonic);
   if (verdict.kind === "more") {
     return { kind: "ask", after: verdict.after, ...(verdict.way !== undefined && { way: verdict.way }) };
   }
-  const age = ageOf(node, now.wall);
-  if ((node.spec.providerID ?? "") === "" && age < settings.minAgeWithoutID) {
-    return { kind: "ask", after: milliseconds(settings.minAgeWithoutID - age) };
+  // What was proved while the machine may not have been visible yet proves nothing.
+  const newest = Math.max(...evidence.proofs.map(({ asOf }) => asOf));
+  if (isNamedOnly && newest < now.monotonic - beyondMinAge) return { kind: "ask", after: milliseconds(0) };
+  if (isKept(node)) {
+    return hold("DeletionForbidden", `Its machine is gone, but ${deletionAnnotation}=never keeps the node.`);
   }
   const isAnnounced = isAnnouncedAsLeaving(node, evidence);
   if (!isAnnounced) {
@@ -80,6 +87,9 @@ const planDeletion = ({
   }
   return { kind: "delete", isAnnounced };
 };
+
+/** Never deleted, whatever the cloud says; so it is no candidate either. */
+export const isKept = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "never";
 
 /** Not counted against the mass limit: somebody said before that it would go, or says now that it may. */
 export const isAnnouncedAsLeaving = (node: Node, evidence: Evidence): boolean =>

@@ -14,7 +14,7 @@ import {
 } from "../../kube/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import { backoff } from "../../runtime/backoff.ts";
+import { backoff, together } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
 import { Asked } from "../asked.ts";
@@ -141,16 +141,17 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const count = await show(node, problem, signal);
-    return again(backoff(count, rest, random), problem.reason, priorities.urgent);
+    const wait = together(clock.monotonic(), backoff(count, rest, random));
+    return again(wait, problem.reason, priorities.urgent);
   };
 
   const show = async (node: Node, problem: Problem, signal: AbortSignal): Promise<number> => {
     const { count } = troubles.add(node.metadata.name, problem);
     tellProblems(node, [problem]);
     const shown = conditionOf(node);
-    const isShown = shown?.reason === problem.reason && shown.message === problem.text;
+    const condition = troubleCondition(problem, clock.now());
+    const isShown = shown?.reason === condition.reason && shown?.message === condition.message;
     if (count >= settings.failuresBeforeCondition && !isShown) {
-      const condition = troubleCondition(problem, clock.now());
       await writes.patch(node, nodeConditionsPatch(node, [condition]), problem.reason, signal);
     }
     return count;
@@ -175,7 +176,9 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const onError = (name: string, error: unknown, failures: number): Outcome => {
     asked.forget(name);
     const isRace = isKubeError(error, "precondition", "conflict", "not-found");
-    const rest = isRace ? backoff(failures, lostRace, random) : restAfter(error, failures, clock, random);
+    const rest = isRace
+      ? backoff(failures, lostRace, random)
+      : together(clock.monotonic(), restAfter(error, failures, clock, random));
     const node = nodes.get(name);
     const problem = describeError(error);
     if (node !== undefined && problem !== undefined && isUninitialized(node)) {
@@ -185,17 +188,31 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     return again(rest, problem?.reason ?? "LostRace");
   };
 
+  const addNode = (node: Node): void =>
+    queue.add(node.metadata.name, {
+      priority: isUninitialized(node) ? priorities.urgent : priorities.normal,
+    });
+
+  /** A listing asked for by others. A Node it does not show keeps its rest: looking now would only ask for the next one. */
+  const isWorthALook = (node: Node): boolean =>
+    !asked.has(node.metadata.name) &&
+    (!isUninitialized(node) || inventory.look(identityOf(node)).kind === "exists");
+
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
       if (!isRelevantChange(before, after)) return;
-      const isNew = after !== undefined && isUninitialized(after);
-      queue.add(key, { priority: isNew ? priorities.urgent : priorities.normal });
+      if (after === undefined) queue.add(key);
+      else addNode(after);
     });
     const stopNews = inventory.subscribe((news) => {
       for (const name of asked.keys) queue.add(name, { priority: priorities.urgent });
       if (news !== "listing") return;
-      for (const { metadata } of nodes.list()) queue.add(metadata.name, { priority: priorities.background });
+      for (const node of nodes.list()) {
+        if (isWorthALook(node)) queue.add(node.metadata.name, { priority: priorities.background });
+      }
     });
+    // The watch tells only what changes from here on; what is there already is looked at once.
+    for (const node of nodes.list()) addNode(node);
     try {
       const monotonic = () => clock.monotonic();
       await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);

@@ -15,6 +15,7 @@ export const isRelevantChange = (before: Node | undefined, after: Node | undefin
     same(before.metadata.labels, after.metadata.labels) &&
     same(before.metadata.annotations, after.metadata.annotations) &&
     same(before.status.addresses, after.status.addresses) &&
+    before.status.nodeInfo?.systemUUID === after.status.nodeInfo?.systemUUID &&
     same(conditionOf(before), conditionOf(after))
   );
 };

@@ -42,12 +42,17 @@ export class Troubles {
   }
 }
 
+/** What is longer does not come back from the watch, so it could not be compared with what is shown. */
+const longestMessage = 256;
+const cut = (text: string): string =>
+  text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+
 /** Holds no retry time and no counter: those would be a write each. */
 export const troubleCondition = ({ reason, text }: Problem, now: number): Condition => ({
   type: cloudCondition,
   status: "False",
   reason,
-  message: text,
+  message: cut(text),
   lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
 });
 

@@ -1,0 +1,100 @@
+// A cloud with bad manners, as a synchronous state machine behind a transport: two sites, machines found by name, a
+// balancer that is known by its id only, routes in one document with a revision. Nothing in it takes time.
+
+import type { Transport } from "../../../src/seams/transport.ts";
+
+export interface AwkwardMachine {
+  readonly serial: string;
+  readonly name: string;
+  readonly power: "on" | "off" | "leaving";
+}
+
+export interface AwkwardFront {
+  readonly user: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly to: number;
+  readonly nodes: readonly string[];
+}
+
+interface Balancer {
+  readonly token: string;
+  readonly address: string;
+  fronts: readonly AwkwardFront[];
+}
+
+export interface AwkwardEntry {
+  /** A range, or the word "default". */
+  readonly to: string;
+  readonly via: string;
+  readonly note?: string;
+}
+
+const pageSize = 2;
+
+export class AwkwardCloud {
+  readonly machines: Record<string, AwkwardMachine[]> = { east: [], west: [] };
+  readonly balancers = new Map<string, Balancer>();
+  entries: readonly AwkwardEntry[] = [{ to: "default", via: "gateway", note: "do not touch" }];
+  revision = 1;
+  #next = 1;
+
+  add(site: string, name: string): void {
+    this.machines[site]?.push({ serial: String(this.#next++), name, power: "on" });
+  }
+
+  change(name: string, change: (machine: AwkwardMachine) => AwkwardMachine | undefined): void {
+    for (const [site, machines] of Object.entries(this.machines)) {
+      this.machines[site] = machines.flatMap((machine) =>
+        machine.name === name ? (change(machine) ?? []) : machine,
+      );
+    }
+  }
+
+  readonly transport: Transport = async ({ method, url, body, headers }, signal) => {
+    signal.throwIfAborted();
+    const { pathname, searchParams } = new URL(url);
+    const [area = "", what = "", id = ""] = pathname.split("/").slice(1).map(decodeURIComponent);
+    const wanted = typeof body === "string" ? JSON.parse(body) : undefined;
+    if (this.machines[area] !== undefined)
+      return this.#machines(this.machines[area], id, searchParams.get("after"));
+    if (area === "balancers") return this.#balancer(method, what, wanted);
+    if (area === "routes") return this.#routes(method, headers?.["if-match"], wanted);
+    return refuse(404, "no such place");
+  };
+
+  #machines(machines: readonly AwkwardMachine[], name: string, after: string | null): Response {
+    if (name !== "") return Response.json({ machines: machines.filter((machine) => machine.name === name) });
+    const start = after === null ? 0 : machines.findIndex(({ serial }) => serial === after) + 1;
+    const page = machines.slice(start, start + pageSize);
+    const next = start + pageSize < machines.length ? page.at(-1)?.serial : undefined;
+    return Response.json({ machines: page, next });
+  }
+
+  /** The same token gives the same balancer for as long as it exists. */
+  #balancer(method: string, id: string, wanted: { token: string; fronts: AwkwardFront[] }): Response {
+    if (method === "POST") {
+      const known = [...this.balancers].find(([, { token }]) => token === wanted.token)?.[0];
+      const made = known ?? `lb-${this.#next++}`;
+      if (known === undefined)
+        this.balancers.set(made, { token: wanted.token, address: "198.51.100.9", fronts: [] });
+      return Response.json({ id: made });
+    }
+    const balancer = this.balancers.get(id);
+    if (balancer === undefined) return refuse(404, "no such balancer");
+    if (method === "PUT") balancer.fronts = wanted.fronts;
+    if (method === "DELETE") this.balancers.delete(id);
+    return Response.json({ id, ...balancer });
+  }
+
+  #routes(method: string, revision: string | undefined, wanted: { entries: AwkwardEntry[] }): Response {
+    if (method === "PUT") {
+      if (revision !== String(this.revision)) return refuse(412, "the table is at another revision");
+      this.entries = wanted.entries;
+      this.revision++;
+    }
+    return Response.json({ revision: String(this.revision), entries: this.entries });
+  }
+}
+
+const refuse = (status: number, fault: string): Response => Response.json({ fault }, { status });

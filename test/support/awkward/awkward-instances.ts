@@ -1,0 +1,78 @@
+// Machines of the awkward cloud: a source per site, each with a token and failures of its own, looked up by name one at a
+// time; ids written by an older manager do not tell the site.
+
+import { type Context, type Instance, type InstanceSource, jsonApi, pagesByCursor, providerID } from "#ccm";
+import type { AwkwardMachine } from "./awkward-cloud.ts";
+
+export const looksAwkward = (body: unknown): boolean =>
+  typeof (body as { fault?: unknown } | undefined)?.fault === "string";
+
+export const readFault = (body: unknown) => ({ message: (body as { fault: string }).fault });
+
+interface Answer {
+  readonly machines?: readonly AwkwardMachine[];
+  readonly next?: string;
+}
+
+const states = { on: "running", off: "stopped", leaving: "terminating" } as const;
+
+export const site = (name: string, { account }: Context): InstanceSource => {
+  const { transport } = account({
+    name,
+    fetch: async () => ({ value: `${name}-session` }),
+    sign: (request, session) => ({ ...request, headers: { ...request.headers, "x-session": session } }),
+  });
+  const api = jsonApi({
+    base: "https://awkward.example",
+    transport,
+    looksOurs: looksAwkward,
+    readError: readFault,
+  });
+
+  const toInstance = (machine: AwkwardMachine): Instance => ({
+    key: machine.serial,
+    id: providerID(`awk://${name}/${machine.serial}`),
+    names: [machine.name],
+    title: `${machine.name} (${name})`,
+    uuids: [`SERIAL-${machine.serial}`],
+    state: states[machine.power],
+    addresses: [{ kind: "InternalIP", value: `10.9.0.${machine.serial}` }],
+    type: "",
+    region: name,
+  });
+
+  const ask = (
+    operation: string,
+    path: string,
+    query: { after?: string | undefined },
+    call: Parameters<typeof api.call>[1],
+  ) => api.call<Answer>({ operation, method: "GET", path, query }, call);
+
+  return {
+    name,
+    keyOf: (id) => new RegExp(`^(?:awk://${name}/|awkold://)(\\w+)$`).exec(id)?.[1],
+    list: async function* (call) {
+      const operation = "ListMachines";
+      const pages = pagesByCursor<AwkwardMachine>({ operation }, async (after) => {
+        const { machines, next } = await ask(operation, `/${name}/machines`, { after }, call);
+        return { items: machines, next };
+      });
+      for await (const page of pages) yield page.map(toInstance);
+    },
+    lookups: {
+      name: {
+        limit: 1,
+        find: async ([asked = ""], call) => {
+          const { machines } = await ask(
+            "FindMachine",
+            `/${name}/machines/${encodeURIComponent(asked)}`,
+            {},
+            call,
+          );
+          // An answer without a list is no answer, not "none".
+          return machines === undefined ? new Map() : new Map([[asked, machines.map(toInstance)]]);
+        },
+      },
+    },
+  };
+};

@@ -1,0 +1,150 @@
+// Balancers of the awkward cloud: one for all Services of a pool, found again only by the id remembered on them, and some
+// addresses announced by somebody else.
+
+import {
+  CloudError,
+  type DesiredLoadBalancer,
+  diffByKey,
+  type JsonApi,
+  type LoadBalancers,
+  type ObservedLoadBalancer,
+  oneOf,
+  type Problem,
+  parseIp,
+  type ServiceUID,
+  type Step,
+  text,
+} from "#ccm";
+import type { AwkwardFront } from "./awkward-cloud.ts";
+
+export const annotations = {
+  pool: text("Services of one pool share a balancer."),
+  announcer: oneOf("Who announces the address.", ["cloud", "vip-agent"], { fallback: "cloud" }),
+};
+
+type Desired = DesiredLoadBalancer<typeof annotations>;
+
+export interface AwkwardObserved extends ObservedLoadBalancer {
+  readonly id: string;
+  readonly address: string;
+  readonly fronts: readonly AwkwardFront[];
+}
+
+export type AwkwardStep = Step &
+  (
+    | { readonly do: "make balancer"; readonly token: string; readonly owners: readonly ServiceUID[] }
+    | { readonly do: "remember balancer"; readonly id: string; readonly owners: readonly ServiceUID[] }
+    | { readonly do: "write fronts"; readonly id: string; readonly fronts: readonly AwkwardFront[] }
+    | { readonly do: "delete balancer"; readonly id: string; readonly owners: readonly ServiceUID[] }
+  );
+
+const groupOf = ({ settings: { pool }, owner }: Desired): string =>
+  pool === undefined ? owner.uid : `pool-${pool}`;
+
+const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
+  ({ done: true, remember: new Map(owners.map((owner) => [owner, { balancer: id }])) }) as const;
+
+/** The first member to ask for a port has it. */
+const frontsOf = (members: readonly Desired[]): { fronts: AwkwardFront[]; problems: Problem[] } => {
+  const fronts = new Map<string, AwkwardFront>();
+  const problems: Problem[] = [];
+  for (const { owner, ports, targets } of members) {
+    const nodes = targets.filter(({ draining }) => !draining).map(({ node }) => node);
+    for (const { protocol, port, nodePort = 0 } of ports) {
+      const key = `${protocol} ${port}`;
+      const taken = fronts.get(key);
+      if (taken === undefined) fronts.set(key, { user: owner.uid, protocol, port, to: nodePort, nodes });
+      else {
+        const words = `${key} of ${owner.namespace}/${owner.name} is taken by Service ${taken.user} of this pool; use another port or pool.`;
+        problems.push({ severity: "error", reason: "PortConflict", text: words });
+      }
+    }
+  }
+  return { fronts: [...fronts.values()], problems };
+};
+
+const sameFronts = (one: readonly AwkwardFront[], other: readonly AwkwardFront[]): boolean => {
+  const keyOf = (front: AwkwardFront) =>
+    JSON.stringify([front.user, front.protocol, front.port, front.to, front.nodes]);
+  const { create, remove } = diffByKey(one, other, {
+    keyOfDesired: keyOf,
+    keyOfObserved: keyOf,
+    isSame: () => true,
+  });
+  return create.length + remove.length === 0;
+};
+
+export const awkwardLoadBalancers = (
+  api: JsonApi,
+): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep> => ({
+  groupOf,
+  // Its listing shows ids and no marks: nothing in it could be told from what is not ours.
+  list: async function* () {},
+  observe: async (members, _listed, call) => {
+    const id = members.map(({ facts }) => facts["balancer"]).find((fact) => fact !== undefined);
+    const first = members[0];
+    if (id === undefined || first === undefined) return undefined;
+    type Body = Pick<AwkwardObserved, "address" | "fronts">;
+    try {
+      const path = `/balancers/${id}`;
+      const body = await api.call<Body>({ operation: "GetBalancer", method: "GET", path }, call);
+      const owners = [...new Set(body.fronts.map(({ user }) => user as ServiceUID))];
+      return { ...body, id, group: groupOf(first), owners, ownership: "ours", state: "ready" };
+    } catch (error) {
+      if (CloudError.is(error) && error.kind === "not-found") return undefined;
+      throw error;
+    }
+  },
+  plan: (members, observed) => {
+    const staying = members.filter(({ ending }) => ending === undefined);
+    const { fronts, problems } = frontsOf(staying);
+    const uids = (some: readonly Desired[]) => some.map(({ owner }) => owner.uid);
+    if (observed === undefined) {
+      const first = staying[0];
+      if (first === undefined) return { steps: [] };
+      const token = groupOf(first);
+      return { steps: [{ do: "make balancer", on: token, token, owners: uids(staying) }], problems };
+    }
+    const { id } = observed;
+    if (staying.length === 0)
+      return { steps: [{ do: "delete balancer", on: id, id, owners: uids(members) }] };
+    const forgetful = uids(staying.filter(({ facts }) => facts["balancer"] !== id));
+    const remember: AwkwardStep[] =
+      forgetful.length === 0 ? [] : [{ do: "remember balancer", on: id, id, owners: forgetful }];
+    const write: AwkwardStep[] = sameFronts(fronts, observed.fronts)
+      ? []
+      : [{ do: "write fronts", on: id, id, fronts }];
+    return { steps: [...remember, ...write], problems };
+  },
+  apply: async (step, call) => {
+    const path = "id" in step ? `/balancers/${step.id}` : "/balancers";
+    switch (step.do) {
+      case "make balancer": {
+        const body = { token: step.token };
+        const made = await api.call<{ readonly id: string }>(
+          { operation: "MakeBalancer", method: "POST", path, body },
+          call,
+        );
+        return remembering(step.owners, made.id);
+      }
+      case "remember balancer":
+        return remembering(step.owners, step.id);
+      case "write fronts": {
+        const { fronts } = step;
+        await api.call({ operation: "WriteFronts", method: "PUT", path, body: { fronts } }, call);
+        return { done: true };
+      }
+      case "delete balancer":
+        await api.call({ operation: "DeleteBalancer", method: "DELETE", path }, call);
+        return remembering(step.owners, undefined);
+    }
+  },
+  publish: ({ settings: { announcer } }, observed) => {
+    if (announcer === "vip-agent") return { kind: "not-ours" };
+    const ip = observed === undefined ? undefined : parseIp(observed.address);
+    return ip === undefined
+      ? { kind: "wait", waitingFor: "the balancer" }
+      : { kind: "addresses", addresses: [{ ip }] };
+  },
+  check: (members) => frontsOf(members.filter(({ ending }) => ending === undefined)).problems,
+});

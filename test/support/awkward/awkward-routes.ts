@@ -1,0 +1,43 @@
+// Routes of the awkward cloud: one document, replaced as a whole against its revision, with entries that are nobody's
+// business of ours and must survive.
+
+import { type JsonApi, type ObservedRoute, parseCidr, type RouteDocument, type RoutesAsDocument } from "#ccm";
+import type { AwkwardEntry } from "./awkward-cloud.ts";
+
+interface AwkwardDocument extends RouteDocument {
+  readonly entries: readonly AwkwardEntry[];
+}
+
+interface Body {
+  readonly revision: string;
+  readonly entries: readonly AwkwardEntry[];
+}
+
+export const awkwardRoutes = (apiAt: (revision: string) => JsonApi): RoutesAsDocument => ({
+  style: "document",
+  families: ["IPv4"],
+  read: async (call): Promise<AwkwardDocument> => {
+    const request = { operation: "ReadRoutes", method: "GET", path: "/routes" } as const;
+    const { revision, entries } = await apiAt("").call<Body>(request, call);
+    const routes = entries.flatMap(({ to, via }): ObservedRoute[] => {
+      const destination = parseCidr(to);
+      return destination === undefined
+        ? []
+        : [{ handle: to, destination, targetName: via, ownership: "unmarked" }];
+    });
+    return { revision, routes, entries };
+  },
+  change: async ({ create, remove }, before, call) => {
+    // What `read` gave comes back, with the entries that are no routes to us.
+    const { revision, entries } = before as AwkwardDocument;
+    const gone = new Set(remove.map(({ handle }) => handle));
+    const body = {
+      entries: [
+        ...entries.filter(({ to }) => !gone.has(to)),
+        ...create.map(({ destination, target }) => ({ to: destination, via: target.node })),
+      ],
+    };
+    await apiAt(revision).call({ operation: "WriteRoutes", method: "PUT", path: "/routes", body }, call);
+    return { done: true };
+  },
+});

@@ -1,0 +1,36 @@
+// The awkward provider: everything that makes the contract hurt, in one small place, so that what passes its conformance
+// run may be called a contract. It is for tests only.
+
+import { defineProvider, jsonApi } from "#ccm";
+import { looksAwkward, readFault, site } from "./awkward-instances.ts";
+import { annotations, awkwardLoadBalancers } from "./awkward-load-balancers.ts";
+import { awkwardRoutes } from "./awkward-routes.ts";
+
+export const awkward = defineProvider({
+  contract: 1,
+  name: "awkward",
+  schemes: ["awk://", "awkold://"],
+  config: {},
+  annotations: { prefix: "awkward.example/", fields: annotations },
+  facts: { balancer: { annotation: "awkward.example/balancer-id" } },
+  connect: (_config, context) => {
+    const { transport } = context.account({
+      name: "network",
+      fetch: async () => ({ value: "key" }),
+      sign: (request, key) => ({ ...request, headers: { ...request.headers, "x-key": key } }),
+    });
+    const apiAt = (revision: string) =>
+      jsonApi({
+        base: "https://awkward.example",
+        transport,
+        looksOurs: looksAwkward,
+        readError: readFault,
+        ...(revision !== "" && { authorize: async () => ({ "if-match": revision }) }),
+      });
+    return {
+      instances: { sources: [site("east", context), site("west", context)], matchBy: ["name"] },
+      loadBalancers: awkwardLoadBalancers(apiAt("")),
+      routes: awkwardRoutes(apiAt),
+    };
+  },
+});

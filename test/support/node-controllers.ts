@@ -1,0 +1,122 @@
+// Both node controllers over a sandbox and scripted sources, in virtual time: what a test of whole behaviour starts from.
+// Everything a test may want to look at is a member.
+
+import { Inventory } from "../../src/cloud/inventory.ts";
+import { createNodeController, type NodeController } from "../../src/controllers/node/controller.ts";
+import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";
+import {
+  createLifecycleController,
+  type LifecycleController,
+} from "../../src/controllers/node-lifecycle/controller.ts";
+import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
+import type { NodePorts } from "../../src/controllers/node-ports.ts";
+import { seconds } from "../../src/core/brand.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import type { Instance, InstanceSource, MatchKey } from "../../src/provider/instances.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { SandboxNodes } from "./sandbox-nodes.ts";
+import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export interface SetupOptions {
+  readonly node?: Partial<NodeSettings>;
+  readonly lifecycle?: Partial<LifecycleSettings>;
+  readonly machines?: readonly Instance[];
+  readonly script?: Omit<ScriptOptions, "clock">;
+  /** In place of the one source named "cloud". */
+  readonly sources?: (clock: VirtualClock) => readonly [InstanceSource, ...InstanceSource[]];
+  readonly matchBy?: readonly MatchKey[];
+  readonly ownPrefixes?: readonly string[];
+  readonly mode?: "enforce" | "observe";
+  readonly lag?: number;
+  readonly isSelected?: (node: Node) => boolean;
+  readonly concurrency?: number;
+}
+
+export interface Told {
+  readonly at: number;
+  readonly node: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export class NodeControllers {
+  readonly clock = new VirtualClock();
+  readonly cloud: ScriptedSource;
+  readonly inventory: Inventory;
+  readonly nodes: SandboxNodes;
+  readonly told: Told[] = [];
+  readonly initialized: string[] = [];
+  readonly node: NodeController;
+  readonly lifecycle: LifecycleController;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>[] = [];
+
+  constructor(options: SetupOptions = {}) {
+    const { clock } = this;
+    const random = seededRandom(7);
+    this.cloud = new ScriptedSource({ clock, ...options.script }, options.machines);
+    const sources = options.sources?.(clock) ?? [this.cloud];
+    this.inventory = new Inventory({
+      instances: { sources, matchBy: options.matchBy ?? ["name"] },
+      clock,
+      signal: this.#stop.signal,
+    });
+    this.nodes = new SandboxNodes({
+      clock,
+      random,
+      ...(options.mode !== undefined && { mode: options.mode }),
+      ...(options.lag !== undefined && { lag: options.lag }),
+    });
+    const ports: NodePorts = {
+      nodes: this.nodes.store,
+      writes: this.nodes.writes,
+      inventory: this.inventory,
+      tell: (node, event) => this.told.push({ at: clock.monotonic(), node: node.metadata.name, ...event }),
+      clock,
+      random,
+      isSelected: options.isSelected ?? (() => true),
+      concurrency: options.concurrency ?? 8,
+    };
+    this.node = createNodeController({
+      ...ports,
+      settings: { ...nodeDefaults, ...options.node },
+      ownPrefixes: options.ownPrefixes ?? [],
+      onInitialized: (node) => this.initialized.push(node.metadata.name),
+    });
+    this.lifecycle = createLifecycleController({
+      ...ports,
+      settings: { ...lifecycleDefaults, ...options.lifecycle },
+    });
+  }
+
+  start(...which: readonly ("node" | "lifecycle")[]): this {
+    for (const name of which) this.#running.push(this[name].run(this.#stop.signal));
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("The test is over."));
+    await Promise.all(this.#running);
+  }
+
+  /** Lets this much time pass, and what follows from it. */
+  pass(amountInSeconds: number): Promise<void> {
+    return this.clock.advance(seconds(amountInSeconds));
+  }
+
+  until(condition: () => boolean, what: string, withinSeconds = 60): Promise<void> {
+    return this.clock.until(condition, seconds(withinSeconds), what);
+  }
+
+  reasons(node: string): readonly string[] {
+    return this.told.flatMap((told) => (told.node === node ? [told.reason] : []));
+  }
+}
+
+export const uninitialized = {
+  key: "node.cloudprovider.kubernetes.io/uninitialized",
+  value: "true",
+  effect: "NoSchedule",
+} as const;

@@ -1,0 +1,132 @@
+// A source of machines that does what a test tells it: it holds machines, counts what is asked of it, and can fail, stall,
+// break off or lie. It has no time of its own beyond the delay it is given.
+
+import { type Milliseconds, milliseconds, providerID } from "../../src/core/brand.ts";
+import type { Call } from "../../src/provider/call.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import type {
+  Found,
+  Instance,
+  InstanceLookup,
+  InstanceSource,
+  MatchKey,
+} from "../../src/provider/instances.ts";
+import { type Clock, sleep } from "../../src/seams/clock.ts";
+
+export interface ScriptOptions {
+  readonly clock: Clock;
+  readonly name?: string;
+  readonly scheme?: string;
+  readonly pageSize?: number;
+  /** How long each page or lookup takes. */
+  readonly takes?: Milliseconds;
+  /** Kinds of keys that can be looked up, with the most that fit in one request. */
+  readonly lookups?: Readonly<Partial<Record<MatchKey, number>>>;
+}
+
+export const machine = (key: string, changes: Partial<Instance> = {}): Instance => ({
+  key,
+  id: providerID(`fake://${key}`),
+  names: [key],
+  title: key,
+  addresses: [{ kind: "InternalIP", value: "10.0.0.1" }],
+  type: "t1.micro",
+  state: "running",
+  ...changes,
+});
+
+export const outage = (operation = "GET /machines"): CloudError =>
+  new CloudError("unavailable", `${operation} failed: 500`, { operation, status: 500 });
+
+const keysUnder = (instance: Instance, by: MatchKey): readonly string[] =>
+  ({
+    id: [instance.key],
+    name: instance.names,
+    uuid: instance.uuids ?? [],
+    address: instance.addresses.map(({ value }) => value),
+  })[by];
+
+export class ScriptedSource implements InstanceSource {
+  readonly name: string;
+  readonly machines = new Map<string, Instance>();
+  /** Listings begun, pages asked for, and lookups by kind, in order. */
+  readonly calls: { readonly at: number; readonly what: string; readonly urgency: string }[] = [];
+  /** Thrown by every call, or only by listings or lookups, while it is there. */
+  failure: { readonly error: Error; readonly only?: "listing" | "lookup" } | undefined;
+  /** The listing throws after this many pages. */
+  breaksAfter: number | undefined;
+  /** Keys that are left out, of listings or lookups or both, although the machine is there. */
+  readonly hidden = new Map<string, "listing" | "lookup" | "both">();
+  /** Keys that lookups do not answer at all. */
+  readonly unanswered = new Set<string>();
+  readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
+  readonly #options: ScriptOptions;
+
+  constructor(options: ScriptOptions, machines: readonly Instance[] = []) {
+    this.#options = options;
+    this.name = options.name ?? "cloud";
+    for (const each of machines) this.machines.set(each.key, each);
+    if (options.lookups === undefined) return;
+    const kinds = Object.entries(options.lookups) as [MatchKey, number][];
+    this.lookups = Object.fromEntries(
+      kinds.map(([by, limit]) => [
+        by,
+        { limit, find: (keys: readonly string[], call: Call) => this.#find(by, keys, call) },
+      ]),
+    );
+  }
+
+  keyOf(id: string): string | undefined {
+    const scheme = this.#options.scheme ?? "fake://";
+    return id.startsWith(scheme) ? id.slice(scheme.length) : undefined;
+  }
+
+  get listings(): number {
+    return this.calls.filter(({ what }) => what === "list").length;
+  }
+
+  get lookupCalls(): readonly string[] {
+    return this.calls.flatMap(({ what }) => (what.startsWith("find") ? [what] : []));
+  }
+
+  put(...machines: readonly Instance[]): void {
+    for (const each of machines) this.machines.set(each.key, each);
+  }
+
+  async *list(call: Call): AsyncIterable<readonly Instance[]> {
+    this.#count("list", call);
+    const visible = [...this.machines.values()].filter(({ key }) => !this.#isHidden(key, "listing"));
+    const size = this.#options.pageSize ?? 50;
+    for (let page = 0; page === 0 || page * size < visible.length; page += 1) {
+      await this.#work("listing", call);
+      if (this.breaksAfter !== undefined && page >= this.breaksAfter) throw outage("GET /machines?page");
+      yield visible.slice(page * size, (page + 1) * size);
+    }
+  }
+
+  async #find(by: MatchKey, keys: readonly string[], call: Call): Promise<Found> {
+    this.#count(`find ${by} ${keys.join(",")}`, call);
+    const known = [...this.machines.values()].filter(({ key }) => !this.#isHidden(key, "lookup"));
+    await this.#work("lookup", call);
+    return new Map(
+      keys
+        .filter((key) => !this.unanswered.has(key))
+        .map((key) => [key, known.filter((instance) => keysUnder(instance, by).includes(key))]),
+    );
+  }
+
+  #count(what: string, call: Call): void {
+    this.calls.push({ at: this.#options.clock.monotonic(), what, urgency: call.urgency });
+  }
+
+  #isHidden(key: string, from: "listing" | "lookup"): boolean {
+    const hidden = this.hidden.get(key);
+    return hidden === from || hidden === "both";
+  }
+
+  async #work(kind: "listing" | "lookup", { signal }: Call): Promise<void> {
+    const { clock, takes = milliseconds(0) } = this.#options;
+    if (takes > 0) await sleep(clock, takes, signal);
+    if (this.failure !== undefined && (this.failure.only ?? kind) === kind) throw this.failure.error;
+  }
+}

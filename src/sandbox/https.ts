@@ -8,7 +8,6 @@ import { unauthorized } from "./api-error.ts";
 import type { ApiServer } from "./api-server.ts";
 import { administrator } from "./as-transport.ts";
 import { startCertificateListener } from "./certificate-listener.ts";
-import { ConnectionLostError } from "./faults.ts";
 import type { Identity } from "./kube-object.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { openedStream } from "./opened-stream.ts";
@@ -42,9 +41,9 @@ const isWatch = /[?&]watch=(1|true)(&|$)/;
 const bearer = (request: Request): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 
-/** A connection that breaks in the middle of the answer: the nearest to no answer at all that an HTTP server can give. */
+/** A connection that breaks instead of an answer. An error with a reason would be printed by Bun. */
 const brokenAnswer = (): Response =>
-  new Response(new ReadableStream({ start: (controller) => controller.error(new ConnectionLostError()) }));
+  new Response(new ReadableStream({ start: (controller) => controller.error() }));
 
 const answer = async (
   server: ApiServer,
@@ -79,6 +78,7 @@ export const startHttpsFace = async (parts: HttpsFaceParts): Promise<HttpsFace> 
       port,
       // Watches are silent for as long as nothing happens.
       idleTimeout: 0,
+      development: false,
       tls: { key: tls.key, cert: tls.cert },
       fetch: (request) => answer(server, request, identify(request)),
     });

@@ -105,6 +105,14 @@ describe("the HTTPS face", () => {
     expect(await reading).toBeInstanceOf(Error);
   });
 
+  test("breaks the connection for a request that a fault drops", async () => {
+    server.faults.intercept = () => "drop";
+    const asking = withToken("/version");
+    await asking.catch(() => {});
+    server.faults.intercept = undefined;
+    expect(asking).rejects.toThrow();
+  });
+
   test("writes a kubeconfig that only its owner may read", async () => {
     const written: [string, number][] = [];
     const files = { write: async (path: string, _: string, mode: number) => void written.push([path, mode]) };

@@ -6,6 +6,8 @@ import type { Priority, WorkQueue } from "./work-queue.ts";
 /** What happens next to a key. There is no silent default: a reconcile says it. */
 export type Outcome =
   | { readonly kind: "settled" }
+  /** A question is under way and its answer will bring the key back: neither a success nor a failure yet. */
+  | { readonly kind: "waiting" }
   /** The world moves on its own; look again then. Not a failure. */
   | {
       readonly kind: "again";
@@ -15,6 +17,7 @@ export type Outcome =
     };
 
 export const settled: Outcome = { kind: "settled" };
+export const waiting: Outcome = { kind: "waiting" };
 export const again = (after: Milliseconds, why: string, priority?: Priority): Outcome => ({
   kind: "again",
   after,
@@ -59,7 +62,7 @@ export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): P
   const attempt = async (key: string): Promise<Outcome> => {
     try {
       const outcome = await options.reconcile(key, signal);
-      failures.delete(key);
+      if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {
       if (signal.aborted) return settled;

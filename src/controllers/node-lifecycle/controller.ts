@@ -8,7 +8,7 @@ import { guardedNodePatch } from "../../kube/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
 import { backoff, together, untilNext } from "../../runtime/backoff.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
+import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { Asked } from "../asked.ts";
 import { hasTaint, identityOf, isReady, isUninitialized, readiness, taintsOf } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
@@ -110,7 +110,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
           { urgency: "deletion-proof", ...(decision.way !== undefined && { way: decision.way }) },
           acceptedAge(node),
         );
-        return settled;
+        return waiting;
       case "hold":
         return hold(node, decision);
       case "delete":

@@ -16,7 +16,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { backoff, together } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
+import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { Asked } from "../asked.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
@@ -65,7 +65,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     }
     if (!isFresh(name, answer)) {
       asked.ask(name, identity, { urgency: "new-node" }, settings.acceptsAge);
-      return settled;
+      return waiting;
     }
     asked.forget(name);
     switch (answer.kind) {

@@ -1,5 +1,5 @@
 // Makes one executable per cloud: a virtual entry that imports the program and one provider, and nothing else. The
-// argument is a cloud of ours or the path of a provider module that exports `provider`.
+// argument is a cloud of ours or the path of a provider module that exports what defineProvider made.
 
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
@@ -22,8 +22,12 @@ const found = [builtIn, given, resolve(given, "index.ts")].find(
 );
 const module = found ?? fail(`There is no provider ${wanted}: looked for ${builtIn} and ${given}.`);
 
-const { provider } = (await import(module)) as { readonly provider?: { readonly name: string } };
-const name = provider?.name ?? fail(`${module} must export "provider", as made by defineProvider.`);
+/** By its shape, so that the export may have the cloud's name. */
+const exported = Object.entries((await import(module)) as Record<string, unknown>).find(
+  ([, value]) => typeof value === "object" && value !== null && "contract" in value && "connect" in value,
+);
+const [exportName, provider] = exported ?? fail(`${module} exports nothing made by defineProvider.`);
+const { name } = provider as { readonly name: string };
 
 const git = (...args: string[]): string =>
   Bun.spawnSync(["git", ...args], { cwd: root })
@@ -47,7 +51,7 @@ const result = await Bun.build({
   files: {
     [entry]: [
       `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`,
-      `import { provider } from ${JSON.stringify(module)};`,
+      `import { ${exportName} as provider } from ${JSON.stringify(module)};`,
       "void runExecutable(provider as never);",
     ].join("\n"),
   },

@@ -2,17 +2,14 @@
 // asked to, 1 when it could not go on, 2 when the operator must mend something first.
 
 import { KubeError } from "../kube/kube-error.ts";
-import { systemClock } from "../seams/clock.ts";
-import { type Environment, systemArguments, systemEnvironment } from "../seams/environment.ts";
+import { keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
 import { onSignals } from "../seams/process.ts";
-import { systemRandom } from "../seams/random.ts";
-import { systemFiles } from "../seams/system-files.ts";
-import { systemTransport } from "../seams/transport.ts";
 import { createLog } from "../telemetry/log.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
 import { ConfigurationError, createManager, type ManagerSeams } from "./manager.ts";
 import { readFlags } from "./read-flags.ts";
+import { systemSeams } from "./system-seams.ts";
 import { version } from "./version.ts";
 
 export interface Console {
@@ -21,15 +18,6 @@ export interface Console {
 }
 
 export type ExitCode = 0 | 1 | 2;
-
-export const systemSeams = (environment: Environment = systemEnvironment()): ManagerSeams => ({
-  clock: systemClock,
-  random: systemRandom,
-  files: systemFiles,
-  transport: systemTransport,
-  cloudTransport: systemTransport,
-  environment,
-});
 
 export const runManager = async (
   provider: AnyProvider,
@@ -89,6 +77,7 @@ export const runManager = async (
 
 /** The whole program; the entry of an executable is a call of this with the provider it is for. */
 export const runExecutable = async (provider: AnyProvider): Promise<void> => {
+  keepLoopbackDirect();
   const controller = new AbortController();
   const { exit, stdout, stderr } = onSignals(() => controller.abort(new Error("asked to stop")));
   const streams = { out: stdout, err: stderr };

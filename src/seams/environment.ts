@@ -5,3 +5,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const systemEnvironment = (): Environment => process.env;
 
 export const systemArguments = (): readonly string[] => process.argv.slice(2);
+
+/** Bun sends even loopback through a proxy named by the environment; Go does not, and neither do we. */
+export const keepLoopbackDirect = (): void => {
+  const present = process.env["NO_PROXY"] ?? process.env["no_proxy"];
+  process.env["NO_PROXY"] = [present, "127.0.0.1", "localhost", "::1"].filter(Boolean).join(",");
+};

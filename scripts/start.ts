@@ -1,0 +1,160 @@
+// `npm start`: the real manager against the embedded sandbox and the cloud in memory, shown live on a terminal and as
+// plain lines elsewhere. With --until-settled it ends by itself, for scripts.
+
+import { defineCommand, runMain } from "citty";
+import { milliseconds } from "../src/core/brand.ts";
+import { didYouMean } from "../src/core/did-you-mean.ts";
+import { systemClock } from "../src/seams/clock.ts";
+import { keepLoopbackDirect } from "../src/seams/environment.ts";
+import { createLog } from "../src/telemetry/log.ts";
+import { openPlayground } from "./start/playground.ts";
+import { type Chapter, storyOf } from "./start/story.ts";
+import { linesOf } from "./start/view.ts";
+
+const args = {
+  nodes: { type: "string", default: "5", description: "Nodes that join." },
+  "cloud-latency": {
+    type: "string",
+    default: "20",
+    description: "Milliseconds that each cloud request takes.",
+  },
+  faults: { type: "boolean", default: false, description: "Let the cloud fail now and then." },
+  port: { type: "string", default: "0", description: "Port of the API server; 0 takes a free one." },
+  "until-settled": {
+    type: "boolean",
+    default: false,
+    description: "End with 0 once everything has settled, with 1 and the reason when it does not.",
+  },
+  timeout: { type: "string", default: "120", description: "Seconds that --until-settled waits." },
+} as const;
+
+const fail = (text: string): never => {
+  process.stderr.write(`${text}\n`);
+  process.exit(2);
+};
+
+const wholeNumber = (name: string, text: string, least: number): number => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < least)
+    fail(`--${name} must be a whole number of at least ${least}, got ${JSON.stringify(text)}.`);
+  return value;
+};
+
+/** citty takes any flag without a word. */
+const refuseUnknown = (given: readonly string[]): void => {
+  for (const word of given) {
+    if (!word.startsWith("--")) continue;
+    const name = word.slice(2).split("=")[0] ?? "";
+    const known = [...Object.keys(args), "help", "version"];
+    if (known.includes(name) || known.includes(name.replace(/^no-/, ""))) continue;
+    const meant = didYouMean(name, known);
+    fail(`--${name} is not known${meant === undefined ? "" : `; did you mean --${meant}?`}`);
+  }
+};
+
+const main = defineCommand({
+  meta: {
+    name: "npm start --",
+    description: "The manager on an embedded sandbox: nodes join, one is stopped, one vanishes.",
+  },
+  args,
+  run: async ({ args: given, rawArgs }) => {
+    refuseUnknown(rawArgs);
+    keepLoopbackDirect();
+    const nodes = wholeNumber("nodes", given.nodes, 1);
+    const timeout = wholeNumber("timeout", given.timeout, 1) * 1000;
+    const isLive = process.stdout.isTTY === true && !given["until-settled"];
+    const write = (text: string) => void process.stdout.write(text);
+    const log = createLog({
+      format: "text",
+      verbosity: 0,
+      clock: systemClock,
+      write: isLive || nodes > 20 ? () => undefined : write,
+    });
+
+    const stop = new AbortController();
+    const world = await openPlayground({
+      nodes,
+      cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0)),
+      faults: given.faults,
+      port: wholeNumber("port", given.port, 0),
+      log,
+      signal: stop.signal,
+    });
+    const started = systemClock.monotonic();
+    const elapsed = () => systemClock.monotonic() - started;
+    const chapters = storyOf(world, nodes);
+    let current = 0;
+    let pauseUntil = 0;
+
+    const turnPage = (chapter: Chapter | undefined): void => {
+      if (chapter === undefined || chapter.waitsFor() !== undefined) return;
+      if (!isLive) write(`${(elapsed() / 1000).toFixed(1)} s: ${chapter.title}: done\n`);
+      current += 1;
+      // A moment to look at what there is before the next thing happens.
+      pauseUntil = elapsed() + (isLive ? 3000 : 0);
+    };
+    const begun = new Set<Chapter>();
+    const tick = (): void => {
+      if (elapsed() < pauseUntil) return;
+      const chapter = chapters[current];
+      if (chapter !== undefined && !begun.has(chapter)) {
+        begun.add(chapter);
+        chapter.begin();
+        if (!isLive) write(`${(elapsed() / 1000).toFixed(1)} s: ${chapter.title}\n`);
+      }
+      turnPage(chapter);
+    };
+    const draw = (): void => {
+      const scene = {
+        chapter: chapters[Math.min(current, chapters.length - 1)]?.title ?? "",
+        waitsFor: chapters[current]?.waitsFor(),
+        kubeconfig: world.kubeconfig,
+        elapsedMs: elapsed(),
+        nodes: world.manager.nodes.list(),
+        machines: new Map(world.cloud.machines.list().map(({ name, status }) => [name, status])),
+        cloudCalls: world.cloud.counts(),
+        journal: world.manager.journal.entries(),
+      };
+      const { rows = 40, columns = 120 } = process.stdout;
+      write(
+        `\u001B[H${linesOf(scene, { rows, columns })
+          .map((line) => `${line}\u001B[K`)
+          .join("\n")}\u001B[J`,
+      );
+    };
+
+    let code = 0;
+    const end = (exitCode: number): void => {
+      code = exitCode;
+      stop.abort(new Error("asked to stop"));
+    };
+    process.on("SIGINT", () => end(0));
+    process.on("SIGTERM", () => end(0));
+    write(isLive ? "\u001B[?1049h\u001B[?25l" : `KUBECONFIG=${world.kubeconfig}\n`);
+    const timer = setInterval(() => {
+      tick();
+      if (isLive) draw();
+      if (!given["until-settled"]) return;
+      if (current >= chapters.length && world.manager.isIdle()) {
+        const calls = Object.values(world.cloud.counts()).reduce((sum, count) => sum + count, 0);
+        write(`settled after ${(elapsed() / 1000).toFixed(1)} s with ${calls} cloud calls\n`);
+        end(0);
+      } else if (elapsed() > timeout) {
+        write(
+          `not settled after ${timeout / 1000} s: waits for ${chapters[current]?.waitsFor() ?? "queues to empty"}\n`,
+        );
+        end(1);
+      }
+    }, 100);
+    try {
+      await world.ended;
+    } finally {
+      clearInterval(timer);
+      if (isLive) write("\u001B[?25h\u001B[?1049l");
+    }
+    process.exit(code);
+  },
+});
+
+await runMain(main);

@@ -1,0 +1,45 @@
+// What happens in the playground: the nodes join, then one machine is switched off and one vanishes. Each chapter says
+// when it is over; the story is settled when all are.
+
+import type { Playground } from "./playground.ts";
+
+const shutdown = "node.cloudprovider.kubernetes.io/shutdown";
+const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
+
+export interface Chapter {
+  readonly title: string;
+  begin(): void;
+  /** Undefined once it is over; before, what it still waits for. */
+  waitsFor(): string | undefined;
+}
+
+export const storyOf = ({ cloud, manager }: Playground, count: number): readonly Chapter[] => {
+  const node = (name: string) => manager.nodes.get(name);
+  const taints = (name: string) => node(name)?.spec.taints?.map(({ key }) => key) ?? [];
+  const isReady = (name: string) =>
+    node(name)?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
+  const stopped = "node-2";
+  const vanished = "node-3";
+  const joins: Chapter = {
+    title: `${count} nodes join, tainted until the cloud knows them`,
+    begin: () => undefined,
+    waitsFor: () => {
+      const names = cloud.machines.list().map(({ name }) => name);
+      const waiting = names.filter((name) => taints(name).includes(uninitialized) || !isReady(name));
+      return waiting.length === 0
+        ? undefined
+        : `${waiting.length} nodes to be schedulable, ${waiting[0]} among them`;
+    },
+  };
+  const stops: Chapter = {
+    title: `the machine of ${stopped} is switched off`,
+    begin: () => void cloud.machines.setStatus(stopped, "stopped"),
+    waitsFor: () => (taints(stopped).includes(shutdown) ? undefined : `${stopped} to get its shutdown taint`),
+  };
+  const vanishes: Chapter = {
+    title: `the machine of ${vanished} vanishes`,
+    begin: () => void cloud.machines.remove(vanished),
+    waitsFor: () => (node(vanished) === undefined ? undefined : `${vanished} to be proved gone and deleted`),
+  };
+  return count >= 3 ? [joins, stops, vanishes] : [joins];
+};

@@ -18,6 +18,7 @@ export interface JsonRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, QueryValue>>;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Absent: everything but GET and HEAD. */
   readonly mutates?: boolean;
 }
@@ -137,6 +138,7 @@ export const jsonApi = (options: JsonApiOptions): JsonApi => {
       headers: {
         accept: "application/json",
         ...(body !== undefined && { "content-type": "application/json" }),
+        ...request.headers,
         ...extra,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),

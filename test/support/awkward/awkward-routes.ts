@@ -13,12 +13,12 @@ interface Body {
   readonly entries: readonly AwkwardEntry[];
 }
 
-export const awkwardRoutes = (apiAt: (revision: string) => JsonApi): RoutesAsDocument => ({
+export const awkwardRoutes = (api: JsonApi): RoutesAsDocument => ({
   style: "document",
   families: ["IPv4"],
   read: async (call): Promise<AwkwardDocument> => {
     const request = { operation: "ReadRoutes", method: "GET", path: "/routes" } as const;
-    const { revision, entries } = await apiAt("").call<Body>(request, call);
+    const { revision, entries } = await api.call<Body>(request, call);
     const routes = entries.flatMap(({ to, via }): ObservedRoute[] => {
       const destination = parseCidr(to);
       return destination === undefined
@@ -37,7 +37,8 @@ export const awkwardRoutes = (apiAt: (revision: string) => JsonApi): RoutesAsDoc
         ...create.map(({ destination, target }) => ({ to: destination, via: target.node })),
       ],
     };
-    await apiAt(revision).call({ operation: "WriteRoutes", method: "PUT", path: "/routes", body }, call);
+    const headers = { "if-match": revision };
+    await api.call({ operation: "WriteRoutes", method: "PUT", path: "/routes", headers, body }, call);
     return { done: true };
   },
 });

@@ -19,18 +19,16 @@ export const awkward = defineProvider({
       fetch: async () => ({ value: "key" }),
       sign: (request, key) => ({ ...request, headers: { ...request.headers, "x-key": key } }),
     });
-    const apiAt = (revision: string) =>
-      jsonApi({
-        base: "https://awkward.example",
-        transport,
-        looksOurs: looksAwkward,
-        readError: readFault,
-        ...(revision !== "" && { authorize: async () => ({ "if-match": revision }) }),
-      });
+    const api = jsonApi({
+      base: "https://awkward.example",
+      transport,
+      looksOurs: looksAwkward,
+      readError: readFault,
+    });
     return {
       instances: { sources: [site("east", context), site("west", context)], matchBy: ["name"] },
-      loadBalancers: awkwardLoadBalancers(apiAt("")),
-      routes: awkwardRoutes(apiAt),
+      loadBalancers: awkwardLoadBalancers(api),
+      routes: awkwardRoutes(api),
     };
   },
 });

@@ -1,0 +1,129 @@
+// What every provider's balancers must keep to: one end whatever goes wrong on the way, nothing to do once there, nothing
+// left after teardown, and nobody else's touched.
+
+import { describe, expect, test } from "bun:test";
+import { Crash, converge, type Memory } from "./balancer-driver.ts";
+import { faultHows } from "./faulty-transport.ts";
+import { Lab } from "./lab.ts";
+import { makeWish, targetOf, type WishWords } from "./make-wish.ts";
+import type { Harness } from "./simulated-cloud.ts";
+
+const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
+
+export const loadBalancersConformance = (name: string, harness: Harness): void => {
+  const wish = (words: WishWords) => makeWish(harness, words);
+  const first = [
+    wish({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
+    wish({ name: "mail", ports: [25], targets }),
+  ];
+  const second = [
+    wish({ name: "web", ports: [80, 8443], targets: targets.slice(1) }),
+    wish({ name: "mail", ports: [25], targets: [] }),
+  ];
+  const gone = [
+    wish({ name: "web", ports: [80, 8443], ending: "delete" }),
+    wish({ name: "mail", ending: "delete" }),
+  ];
+
+  const fresh = () => {
+    const lab = new Lab(harness);
+    const memory: Memory = new Map();
+    return { lab, memory };
+  };
+  const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
+
+  /** The whole life of two Services; what matters is the state after each part of it. */
+  const live = async ({ lab, memory }: { lab: Lab; memory: Memory }): Promise<string[]> => {
+    const states: string[] = [];
+    for (const wishes of [first, second, gone]) {
+      await converge({ lab, memory }, wishes);
+      states.push(stateOf(lab));
+    }
+    return states;
+  };
+
+  describe(`${name}: load balancers`, () => {
+    test("converges, changes with the wish, and leaves nothing behind", async () => {
+      const { lab, memory } = fresh();
+      const before = stateOf(lab);
+      const [made, changed, removed] = await live({ lab, memory });
+      expect(made).not.toBe(before);
+      expect(changed).not.toBe(made);
+      expect(removed).toBe(before);
+      expect([lab.liars, lab.leftListeners]).toEqual([[], 0]);
+    });
+
+    test("does nothing once settled, nor after a restart", async () => {
+      const { lab, memory } = fresh();
+      await converge({ lab, memory }, first);
+      const before = lab.mutations;
+      expect((await converge({ lab, memory }, first)).steps).toBe(0);
+      lab.connect();
+      expect((await converge({ lab, memory }, first)).steps).toBe(0);
+      expect(lab.mutations).toBe(before);
+    });
+
+    test("publishes addresses, or says that the status is not ours, once settled", async () => {
+      const { lab, memory } = fresh();
+      const { observed, members } = await converge({ lab, memory }, first);
+      for (const [group, wishes] of members) {
+        for (const member of wishes) {
+          const publication = lab.cloud.loadBalancers?.publish(member, observed.get(group));
+          expect(publication?.kind).not.toBe("wait");
+        }
+      }
+    });
+
+    test("waits with publishing while there is nothing", () => {
+      const [member] = first;
+      const publication = member && fresh().lab.cloud.loadBalancers?.publish(member, undefined);
+      expect(publication?.kind).toBe("wait");
+    });
+
+    test("plans nothing for a wish that ends before anything was made", async () => {
+      const { lab, memory } = fresh();
+      expect((await converge({ lab, memory }, gone)).steps).toBe(0);
+      expect(lab.mutations).toBe(0);
+    });
+
+    test.each(faultHows)("comes to the same end with %p at any request", async (how) => {
+      const clean = fresh();
+      const expected = await live(clean);
+      for (let position = 0; position < clean.lab.requests.length; position++) {
+        const run = fresh();
+        run.lab.faulty.failAt(position, how);
+        expect({ position, states: await live(run) }).toEqual({ position, states: expected });
+        expect(run.lab.leftListeners).toBe(0);
+      }
+    });
+
+    test.each(["before-facts", "after-facts"] as const)(
+      "comes to the same end after a crash %s of any step",
+      async (when) => {
+        const clean = fresh();
+        const expected = await live(clean);
+        for (const [part, wishes] of [first, second, gone].entries()) {
+          for (let atStep = 0; ; atStep++) {
+            const { lab, memory } = fresh();
+            for (const earlier of [first, second].slice(0, part)) await converge({ lab, memory }, earlier);
+            const crashed = await converge({ lab, memory, crash: { atStep, when } }, wishes).then(
+              () => false,
+              (error) => {
+                if (error instanceof Crash) return true;
+                throw error;
+              },
+            );
+            if (!crashed) break;
+            lab.connect();
+            await converge({ lab, memory }, wishes);
+            expect({ part, atStep, state: stateOf(lab) }).toEqual({
+              part,
+              atStep,
+              state: expected[part] as string,
+            });
+          }
+        }
+      },
+    );
+  });
+};

@@ -1,0 +1,35 @@
+// What a provider author brings to the conformance suites: the definition, its configuration and a fresh simulated cloud
+// on demand. Faults, time, signals and counting are the suites' own business.
+
+import type { Fields } from "../../src/core/settings.ts";
+import type { ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
+import type { Step } from "../../src/provider/plan.ts";
+import type { Cloud, ProviderDefinition } from "../../src/provider/provider.ts";
+import type { Transport } from "../../src/seams/transport.ts";
+import type { VirtualClock } from "../support/virtual-clock.ts";
+
+export interface SimulatedCloud {
+  /** One request in, one answer out; synchronous inside, in the clock's time. */
+  readonly transport: Transport;
+  addMachine(name: string): void;
+  stopMachine(name: string): void;
+  terminateMachine(name: string): void;
+  removeMachine(name: string): void;
+  /** All that a provider may change, without ids and times: equal states are equally good ends. */
+  state(): unknown;
+  /** The next page of machines lacks an entry although the cloud says that it is there, where a cloud says such things. */
+  shortenNextPage?(): void;
+  /** Somebody else changes the routes' table, where it is one document. */
+  disturbRoutes?(): void;
+}
+
+export interface Harness {
+  // biome-ignore lint/suspicious/noExplicitAny: the suites take a provider of any types and hand them back unread.
+  readonly definition: ProviderDefinition<any, any, any, any, any>;
+  readonly config: Readonly<Record<string, string>>;
+  simulate(clock: VirtualClock): SimulatedCloud;
+  /** Requests that one listing of all sources costs when there are so many machines. */
+  listingRequests(machines: number): number;
+}
+
+export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;

@@ -1,0 +1,91 @@
+// The awkward provider keeps the contract too, or the contract is not one; beside it, what is awkward about it.
+
+import { describe, expect, test } from "bun:test";
+import { converge } from "../conformance/balancer-driver.ts";
+import { instancesConformance } from "../conformance/instances-conformance.ts";
+import { collect, Lab } from "../conformance/lab.ts";
+import { loadBalancersConformance } from "../conformance/load-balancers-conformance.ts";
+import { makeWish } from "../conformance/make-wish.ts";
+import { routesConformance } from "../conformance/routes-conformance.ts";
+import type { Harness } from "../conformance/simulated-cloud.ts";
+import { awkward } from "../support/awkward/awkward.ts";
+import { AwkwardCloud } from "../support/awkward/awkward-cloud.ts";
+
+const harness: Harness = {
+  definition: awkward,
+  config: {},
+  // Machines take turns between two sites with pages of two each.
+  listingRequests: (machines) =>
+    Math.max(1, Math.ceil(Math.ceil(machines / 2) / 2)) +
+    Math.max(1, Math.ceil(Math.floor(machines / 2) / 2)),
+  simulate: () => {
+    const cloud = new AwkwardCloud();
+    let added = 0;
+    return {
+      transport: cloud.transport,
+      addMachine: (name) => cloud.add(added++ % 2 === 0 ? "east" : "west", name),
+      stopMachine: (name) => cloud.change(name, (machine) => ({ ...machine, power: "off" })),
+      terminateMachine: (name) => cloud.change(name, (machine) => ({ ...machine, power: "leaving" })),
+      removeMachine: (name) => cloud.change(name, () => undefined),
+      state: () => ({ balancers: [...cloud.balancers.values()], entries: cloud.entries }),
+      disturbRoutes: () => {
+        cloud.entries = [...cloud.entries, { to: "172.16.0.0/12", via: "tunnel", note: "somebody else's" }];
+        cloud.revision++;
+      },
+    };
+  },
+};
+
+instancesConformance("awkward", harness);
+loadBalancersConformance("awkward", harness);
+routesConformance("awkward", harness);
+
+describe("awkward", () => {
+  const inPool = (name: string, port: number, ending?: "delete") =>
+    makeWish(harness, { name, ports: [port], annotations: { pool: "p" }, ...(ending && { ending }) });
+  const frontsOf = (lab: Lab) =>
+    (lab.simulated.state() as { balancers: { fronts: { port: number; user: string }[] }[] }).balancers.map(
+      ({ fronts }) => fronts.map(({ port }) => port),
+    );
+
+  test("serves a pool by one balancer until its last Service leaves", async () => {
+    const lab = new Lab(harness);
+    const memory = new Map();
+    await converge({ lab, memory }, [inPool("one", 80)]);
+    await converge({ lab, memory }, [inPool("one", 80), inPool("two", 81)]);
+    expect(frontsOf(lab)).toEqual([[80, 81]]);
+    await converge({ lab, memory }, [inPool("one", 80, "delete"), inPool("two", 81)]);
+    expect(frontsOf(lab)).toEqual([[81]]);
+    await converge({ lab, memory }, [inPool("two", 81, "delete")]);
+    expect(frontsOf(lab)).toEqual([]);
+  });
+
+  test("names the Service that has the port already", () => {
+    const { loadBalancers } = new Lab(harness).cloud;
+    const problems = loadBalancers?.check?.([inPool("one", 80), inPool("two", 80)]);
+    expect(problems?.map(({ text }) => text)).toEqual([
+      "TCP 80 of default/two is taken by Service 5e1f-one of this pool; use another port or pool.",
+    ]);
+  });
+
+  test("leaves a status to its announcer", () => {
+    const wish = makeWish(harness, { name: "one", annotations: { announcer: "vip-agent" } });
+    expect(new Lab(harness).cloud.loadBalancers?.publish(wish, undefined)).toEqual({ kind: "not-ours" });
+  });
+
+  test("lists one site while the other is down", async () => {
+    const lab = new Lab(harness);
+    for (const name of ["a", "b"]) lab.simulated.addMachine(name);
+    const [east, west] = lab.cloud.instances?.sources ?? [];
+    lab.faulty.setDown(true);
+    await expect(lab.run(async (call) => east && collect(east.list(call)))).rejects.toThrow("ListMachines");
+    lab.faulty.setDown(false);
+    expect((await lab.run(async (call) => (west ? collect(west.list(call)) : []))).flat()).toHaveLength(1);
+  });
+
+  test("recognises ids of the older scheme at every site", () => {
+    const sources = new Lab(harness).cloud.instances?.sources ?? [];
+    expect(sources.map((source) => source.keyOf("awkold://7"))).toEqual(["7", "7"]);
+    expect(sources.map((source) => source.keyOf("awk://west/7"))).toEqual([undefined, "7"]);
+  });
+});

@@ -1,0 +1,150 @@
+// The simulated cloud misbehaves as ordered, in virtual time, and serves other processes.
+
+import { expect, test } from "bun:test";
+import { handleAdmin } from "../../providers/fake/simulator/admin.ts";
+import { FakeCloud, type FakeCloudOptions } from "../../providers/fake/simulator/fake-cloud.ts";
+import type { FaultKind } from "../../providers/fake/simulator/faults.ts";
+import { asTransport } from "../../providers/fake/simulator/transport.ts";
+import { minutes, seconds } from "../../src/core/brand.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const setUp = (options: Partial<FakeCloudOptions> = {}) => {
+  const clock = new VirtualClock();
+  const cloud = new FakeCloud({ clock, ...options });
+  const transport = asTransport(cloud);
+  for (const name of ["a", "b", "c"]) cloud.machines.add(name);
+  const { signal } = new AbortController();
+  const ask = (path: string, method = "GET", body?: unknown) =>
+    transport(
+      { method, url: `http://fake/v1${path}`, ...(body !== undefined && { body: JSON.stringify(body) }) },
+      signal,
+    );
+  const namesAt = async (path: string): Promise<string[]> => {
+    // The simulator's own answer, known to be of this shape.
+    const { machines } = (await (await ask(path)).json()) as { machines: { name: string }[] };
+    return machines.map(({ name }) => name);
+  };
+  return { clock, cloud, ask, namesAt, transport };
+};
+
+test("pages its collections and says how many there are", async () => {
+  const { ask } = setUp();
+  const body = (await (await ask("/machines?per_page=2&page=2")).json()) as { meta: unknown };
+  expect(body.meta).toEqual({ page: 2, per_page: 2, total: 3, next_page: null });
+});
+
+test("looks up by ids and by names", async () => {
+  const { namesAt } = setUp();
+  expect(await namesAt("/machines?ids=3,9,1")).toEqual(["c", "a"]);
+  expect(await namesAt("/machines?names=b,x")).toEqual(["b"]);
+});
+
+test("keeps a balancer busy while an action runs", async () => {
+  const { ask, clock } = setUp({ actionTime: seconds(3) });
+  await ask("/balancers", "POST", { name: "one" });
+  expect((await ask("/balancers/b1", "PATCH", { targets: ["1"] })).status).toBe(423);
+  await clock.advance(seconds(3));
+  expect((await ask("/balancers/b1", "PATCH", { targets: ["1"] })).status).toBe(200);
+  expect((await ask("/balancers", "POST", { name: "one" })).status).toBe(409);
+});
+
+test("takes its latency from the clock", async () => {
+  const { ask, clock } = setUp({ latency: seconds(2) });
+  let isDone = false;
+  const asked = ask("/machines").then(() => {
+    isDone = true;
+  });
+  await clock.advance(seconds(1));
+  expect(isDone).toBe(false);
+  await clock.advance(seconds(1));
+  await asked;
+  expect(isDone).toBe(true);
+});
+
+test("refuses beyond its quota and gives places back with time", async () => {
+  const { ask, clock } = setUp({ requestsPerHour: 60 });
+  for (let count = 0; count < 60; count++) expect((await ask("/machines")).status).toBe(200);
+  const refused = await ask("/machines");
+  expect([
+    refused.status,
+    refused.headers.get("retry-after"),
+    refused.headers.get("ratelimit-remaining"),
+  ]).toEqual([429, "60", "0"]);
+  await clock.advance(minutes(1));
+  expect((await ask("/machines")).status).toBe(200);
+});
+
+test("refuses an unknown token", async () => {
+  const { ask } = setUp({ token: "good" });
+  expect((await ask("/machines")).status).toBe(401);
+});
+
+test("strikes only the ordered requests", async () => {
+  const { ask, cloud } = setUp();
+  cloud.faults.add({ kind: "status", status: 503, operation: "GET /machines", after: 1, calls: 2 });
+  const statuses: number[] = [];
+  for (const path of ["/routes", "/machines", "/routes", "/machines", "/machines", "/machines"]) {
+    statuses.push((await ask(path)).status);
+  }
+  expect(statuses).toEqual([200, 200, 200, 503, 503, 200]);
+  expect(cloud.counts()).toEqual({ "GET /machines": 4, "GET /routes": 2 });
+});
+
+test("lies about a machine for a time", async () => {
+  const { namesAt, cloud, clock } = setUp();
+  cloud.faults.lie({ machine: "b", milliseconds: 1000 });
+  expect(await namesAt("/machines")).toEqual(["a", "c"]);
+  expect(await namesAt("/machines?names=b")).toEqual([]);
+  await clock.advance(seconds(1));
+  expect(await namesAt("/machines")).toEqual(["a", "b", "c"]);
+});
+
+test.each([
+  ["empty-list", []],
+  ["short-page", ["a", "b"]],
+] as const)("gives a listing with the fault %p", async (kind, expected) => {
+  const { namesAt, cloud } = setUp();
+  cloud.faults.add({ kind });
+  expect(await namesAt("/machines")).toEqual([...expected]);
+});
+
+test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
+  "breaks the connection with %p",
+  async (kind) => {
+    const { ask, cloud } = setUp();
+    cloud.faults.add({ kind });
+    await expect(ask("/routes", "POST", { destination: "10.0.0.0/24", machine: "1" })).rejects.toThrow(
+      "closed",
+    );
+    expect(cloud.routes.list()).toHaveLength(kind === "reset" ? 0 : 1);
+  },
+);
+
+test("hangs until the one who asked gives up", async () => {
+  const { cloud, transport } = setUp();
+  cloud.faults.add({ kind: "hang" });
+  const controller = new AbortController();
+  const asked = transport({ method: "GET", url: "http://fake/v1/machines" }, controller.signal);
+  controller.abort(new Error("enough"));
+  await expect(asked).rejects.toThrow("enough");
+});
+
+test("is moved by its admin API", async () => {
+  const { cloud } = setUp();
+  const order = (method: string, path: string, body?: unknown) =>
+    handleAdmin(cloud, { method, path, query: new URLSearchParams(), body });
+  expect(order("GET", "/machines")).toBeUndefined();
+  order("POST", "/admin/machines/add", { count: 2, prefix: "n" });
+  expect(order("POST", "/admin/machines/stop", { machines: ["n3", "1"] })?.body).toEqual({ changed: 2 });
+  order("POST", "/admin/machines/terminate", { machines: ["b"] });
+  order("POST", "/admin/machines/remove", { machines: ["c"] });
+  expect(cloud.machines.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
+    "a stopped",
+    "b terminating",
+    "n3 stopped",
+    "n4 running",
+  ]);
+  expect(order("POST", "/admin/machines/explode", {})?.status).toBe(404);
+  order("POST", "/admin/reset");
+  expect(cloud.machines.list()).toEqual([]);
+});

@@ -1,0 +1,100 @@
+// The fake provider keeps the contract against its own simulator; beside it, what only this provider can do.
+
+import { describe, expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { asTransport } from "../../providers/fake/simulator/transport.ts";
+import { type NodeName, seconds } from "../../src/core/brand.ts";
+import { cidr } from "../../src/core/cidr.ts";
+import { readSettings } from "../../src/core/read-settings.ts";
+import { converge } from "../conformance/balancer-driver.ts";
+import { instancesConformance } from "../conformance/instances-conformance.ts";
+import { Lab } from "../conformance/lab.ts";
+import { loadBalancersConformance } from "../conformance/load-balancers-conformance.ts";
+import { makeWish, targetOf } from "../conformance/make-wish.ts";
+import { routesConformance } from "../conformance/routes-conformance.ts";
+import type { Harness } from "../conformance/simulated-cloud.ts";
+
+const pageSize = 3;
+
+const harness: Harness = {
+  definition: fake,
+  config: { "page-size": String(pageSize), "lookup-limit": "4" },
+  listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
+  simulate: (clock) => {
+    const cloud = new FakeCloud({ clock, actionTime: seconds(3), token: "fake" });
+    cloud.routes.create({ destination: "10.244.9.0/24", machine: "1", labels: { cluster: "another" } });
+    cloud.balancers.create({ name: "not-ours", labels: { cluster: "another" } });
+    return {
+      transport: asTransport(cloud),
+      addMachine: (name) => cloud.machines.add(name),
+      stopMachine: (name) => cloud.machines.setStatus(name, "stopped"),
+      terminateMachine: (name) => cloud.machines.setStatus(name, "terminating"),
+      removeMachine: (name) => cloud.machines.remove(name),
+      shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
+      state: () => ({
+        balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({
+          name,
+          labels,
+          algorithm,
+          listeners,
+          targets,
+        })),
+        routes: cloud.routes
+          .list()
+          .map(({ destination, machine, labels }) => ({ destination, machine, labels }))
+          .toSorted((one, other) => (one.destination < other.destination ? -1 : 1)),
+      }),
+    };
+  },
+};
+
+instancesConformance("fake", harness);
+loadBalancersConformance("fake", harness);
+routesConformance("fake", harness);
+
+describe("fake", () => {
+  test("answers for any node name without a cloud, always alike", async () => {
+    const lab = new Lab({ ...harness, config: { "answer-any-node": "true" } });
+    const source = lab.cloud.instances?.sources[0];
+    const byName = await lab.run(async (call) => source?.lookups?.name?.find(["worker-7"], call));
+    const instance = byName?.get("worker-7")?.[0];
+    expect(instance?.id as string).toBe("fake://any-worker-7");
+    const key = source?.keyOf(instance?.id ?? "") ?? "";
+    lab.connect();
+    const again = lab.cloud.instances?.sources[0];
+    const byID = await lab.run(async (call) => again?.lookups?.id?.find([key], call));
+    expect(byID?.get(key)).toEqual([instance as never]);
+    expect(lab.requests).toEqual([]);
+  });
+
+  test("lets a Service go without losing its balancer", async () => {
+    const lab = new Lab(harness);
+    const memory = new Map();
+    const targets = [targetOf("node-1", "machines", "1")];
+    await converge({ lab, memory }, [makeWish(harness, { name: "web", targets })]);
+    await converge({ lab, memory }, [makeWish(harness, { name: "web", ending: "release" })]);
+    const { balancers } = lab.simulated.state() as { balancers: readonly { name: string; labels: object }[] };
+    expect(balancers.map(({ labels }) => labels)).toEqual([{ cluster: "another" }, {}]);
+  });
+
+  test("refuses a route to a node without a machine before asking the cloud", async () => {
+    const lab = new Lab(harness);
+    const { routes } = lab.cloud;
+    if (routes?.style !== "one-by-one") throw new Error("The fake cloud has its routes one by one.");
+    const target = { node: "node-1" as NodeName, uid: "1", addresses: [] };
+    const created = lab.run((call) => routes.create({ destination: cidr("10.244.1.0/24"), target }, call));
+    await expect(created).rejects.toThrow("node node-1 has no machine to lead to");
+    expect(lab.requests).toEqual([]);
+  });
+
+  test("reads its configuration without any being given", () => {
+    const { values, problems } = readSettings(fake.config, {}, { what: "setting" });
+    expect(problems).toEqual([]);
+    expect([values["page-size"], values["lookup-limit"], String(values.token)]).toEqual([
+      50,
+      100,
+      "[secret]",
+    ]);
+  });
+});

@@ -50,19 +50,20 @@ const listenerText = ({ protocol, port, target_port }: ApiListener): string =>
 const targetsOf = ({ targets }: Desired): readonly string[] =>
   targets.flatMap(({ machine, draining }) => (machine === undefined || draining ? [] : [machine.key]));
 
+const wantedOf = (desired: Desired) => ({
+  algorithm: desired.settings.algorithm,
+  listeners: listenersOf(desired),
+  targets: targetsOf(desired),
+});
+
 /** Only what differs, in one order: each order makes the balancer busy. */
-const changesOf = (desired: Desired, { algorithm, listeners, targets }: ApiBalancer): BalancerOrder => {
-  const wanted = {
-    algorithm: desired.settings.algorithm,
-    listeners: listenersOf(desired),
-    targets: targetsOf(desired),
-  };
+const changesOf = (desired: Desired, there: ApiBalancer): BalancerOrder => {
+  const { algorithm, listeners, targets } = wantedOf(desired);
+  const isSameListeners = sameSet(listeners.map(listenerText), there.listeners.map(listenerText));
   return {
-    ...(wanted.algorithm !== algorithm && { algorithm: wanted.algorithm }),
-    ...(!sameSet(wanted.listeners.map(listenerText), listeners.map(listenerText)) && {
-      listeners: wanted.listeners,
-    }),
-    ...(!sameSet(wanted.targets, targets) && { targets: wanted.targets }),
+    ...(algorithm !== there.algorithm && { algorithm }),
+    ...(!isSameListeners && { listeners }),
+    ...(!sameSet(targets, there.targets) && { targets }),
   };
 };
 
@@ -92,7 +93,7 @@ export const fakeLoadBalancers = (
     order: {
       name: desired.defaultName,
       labels: { ...marks, [ownerLabel]: desired.owner.uid },
-      ...changesOf(desired, nothing),
+      ...wantedOf(desired),
     },
   });
 
@@ -145,15 +146,4 @@ export const fakeLoadBalancers = (
     },
     settingsOf: ({ balancer: { algorithm } }) => ({ algorithm }),
   };
-};
-
-const nothing: ApiBalancer = {
-  id: "",
-  name: "",
-  labels: {},
-  status: "active",
-  ip: "",
-  algorithm: "round-robin",
-  listeners: [],
-  targets: [],
 };

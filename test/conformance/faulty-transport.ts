@@ -3,9 +3,10 @@
 
 import type { Transport, TransportRequest } from "../../src/seams/transport.ts";
 
-/** `lost-answer`: done, but nobody hears of it. `cut`: half a body. The others happen before anything is done. */
-export type FaultHow = "reset" | "error" | "hang" | "cut" | "lost-answer";
+/** `lost-answer`: done, but nobody hears of it. `cut`: half a body. `nonsense`: 200 with JSON of somebody else. The others happen before anything is done. */
+export type FaultHow = "reset" | "error" | "hang" | "cut" | "lost-answer" | "nonsense";
 
+/** What may happen to any request. */
 export const faultHows = [
   "reset",
   "error",
@@ -13,6 +14,9 @@ export const faultHows = [
   "cut",
   "lost-answer",
 ] as const satisfies readonly FaultHow[];
+
+/** What may happen to a reading one, besides. */
+export const readFaultHows = [...faultHows, "nonsense"] as const satisfies readonly FaultHow[];
 
 const hang = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
@@ -52,6 +56,8 @@ export class FaultyTransport {
         return hang(signal);
       case "error":
         return new Response("<html>Bad gateway</html>", { status: 502 });
+      case "nonsense":
+        return Response.json({ status: "captive" });
       case "lost-answer":
         await this.#inner(request, signal);
         throw new TypeError("The connection was closed before an answer came.");

@@ -10,8 +10,13 @@ import type { Harness } from "./simulated-cloud.ts";
 
 const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
 
-export const loadBalancersConformance = (name: string, harness: Harness): void => {
-  const wish = (words: WishWords) => makeWish(harness, words);
+export const loadBalancersConformance = (
+  name: string,
+  harness: Harness,
+  /** Put on every Service: what makes them share a balancer, for a second run. */
+  annotations: Readonly<Record<string, string>> = {},
+): void => {
+  const wish = (words: WishWords) => makeWish(harness, { annotations, ...words });
   const first = [
     wish({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
     wish({ name: "mail", ports: [25], targets }),

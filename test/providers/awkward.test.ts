@@ -38,6 +38,7 @@ const harness: Harness = {
 
 instancesConformance("awkward", harness);
 loadBalancersConformance("awkward", harness);
+loadBalancersConformance("awkward, shared", harness, { pool: "p" });
 routesConformance("awkward", harness);
 
 describe("awkward", () => {

@@ -44,11 +44,20 @@ const nodeLine = (node: Node, machine: string | undefined): string => {
   ].join(" ");
 };
 
+/** A patch in words, by the most telling of the paths that it changes. */
+const words: readonly (readonly [string, string])[] = [
+  ["/spec/providerID", "initialised"],
+  ["/spec/taints", "taints changed"],
+  ["/metadata/labels", "labels changed"],
+  ["/status/addresses", "addresses written"],
+];
+
 const journalLine = (entry: JournalEntry, width: number): string => {
   const time = new Date(entry.at).toISOString().slice(11, 19);
-  const text = `${column(entry.object.replace("node/", ""), 14)} ${entry.action.replace(/^patch: .*taints.*$/, "initialised").replace(/^patch status: .*addresses.*$/, "addresses written")}, because ${entry.why}`;
+  const action = words.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
   const outcome = entry.outcome === "done" ? "" : ` [${entry.outcome}]`;
-  return `  ${paint(time, "dim")} ${column(`${text}${outcome}`, Math.max(20, width - 14))}`;
+  const text = `${column(entry.object.replace("node/", ""), 14)} ${action}, because ${entry.why}${outcome}`;
+  return `  ${paint(time, "dim")} ${column(text, Math.max(20, width - 14))}`;
 };
 
 export const linesOf = (

@@ -43,7 +43,10 @@ export interface Plan<S extends Step> {
 export type StepOutcome =
   | {
       readonly done: true;
-      /** To be written on the Services before the next step; undefined takes a fact away. */
+      /**
+       * To be written on the Services before the next step; undefined takes a fact away. We may be killed before it is
+       * written: what was made must be found again by its mark, its name or a client token, never made twice.
+       */
       readonly remember?: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
     }
   | ({ readonly done: false; readonly ticket?: string } & Wait);

@@ -40,6 +40,8 @@ export interface RoutePage {
 
 export interface RouteDocument extends RoutePage {
   readonly revision: string;
+  /** What else is in it and must survive a change; the framework hands it back untouched. */
+  readonly carried?: unknown;
 }
 
 interface RoutesOfAnyStyle {

@@ -50,6 +50,8 @@ export class Breaker {
   }
 
   failed(): void {
+    // Calls that began before it opened say nothing new when they fail too: the rest must not grow with their number.
+    if (this.#openUntil !== undefined && !this.#probing) return;
     this.#failures += 1;
     this.#probing = false;
     const beyond = this.#failures - this.#options.failures + 1;

@@ -36,7 +36,8 @@ export const withDeadline = <T>(
       signal.removeEventListener("abort", onAbort);
     };
     signal.addEventListener("abort", onAbort, { once: true });
-    work(controller.signal).then(
+    const begun = async (): Promise<T> => work(controller.signal);
+    begun().then(
       (value) => {
         finish();
         resolve(value);

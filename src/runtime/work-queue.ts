@@ -35,11 +35,12 @@ export class WorkQueue {
 
   /** A run now overrides a delayed one; of two delays the earlier one counts; the more urgent of two priorities counts. */
   add(key: string, options: AddOptions = {}): void {
-    const priority = options.priority ?? priorities.normal;
+    const given = options.priority ?? priorities.normal;
     if (options.delay !== undefined && options.delay > 0) {
-      this.#addLater(key, options.delay, priority);
+      this.#addLater(key, options.delay, given);
       return;
     }
+    const priority = moreUrgent(given, this.#delayed.get(key)?.priority ?? given);
     this.#delayed.delete(key);
     if (this.#active.has(key)) {
       const asked = this.#active.get(key);
@@ -81,9 +82,8 @@ export class WorkQueue {
   done(key: string): void {
     const asked = this.#active.get(key);
     this.#active.delete(key);
-    if (asked === undefined) return;
-    this.#delayed.delete(key);
-    this.#hand(key, asked);
+    // A run was asked for meanwhile: now, whatever delay the last one ended in.
+    if (asked !== undefined) this.add(key, { priority: asked });
   }
 
   /** Waiting now, not counting delayed and active ones. */

@@ -1,0 +1,203 @@
+import { describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import fc from "fast-check";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { Breaker } from "../../src/runtime/breaker.ts";
+import { Budget, type BudgetOptions } from "../../src/runtime/budget.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const never = new AbortController().signal;
+
+describe("a budget [F71 F87]", () => {
+  const setUp = (options: Partial<BudgetOptions> = {}) => {
+    const clock = new VirtualClock();
+    const budget = new Budget({ clock, maxInFlight: 100, reserve: [0, 0.05, 0.1, 0.25], ...options });
+    const entered: string[] = [];
+    const enter = (name: string, rank: number, signal = never) =>
+      void budget.enter(rank, signal).then(
+        () => entered.push(name),
+        () => entered.push(`${name} gave up`),
+      );
+    return { clock, budget, entered, enter };
+  };
+
+  test("lets the more urgent go first, and the first come within a rank", async () => {
+    const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
+    for (const [name, rank] of [
+      ["a", 3],
+      ["b", 3],
+      ["c", 0],
+      ["d", 2],
+      ["e", 0],
+    ] as const)
+      enter(name, rank);
+    await clock.advance(milliseconds(1));
+    for (let index = 0; index < 4; index += 1) {
+      budget.leave();
+      await clock.advance(milliseconds(1));
+    }
+    expect(entered).toEqual(["a", "c", "e", "d", "b"]);
+  });
+
+  test("keeps a share of what is left for those before", async () => {
+    const { clock, budget, entered, enter } = setUp();
+    budget.learn({ limit: 100, remaining: 10, resetIn: seconds(60) });
+    enter("refresh", 3);
+    enter("proof", 2);
+    enter("node", 1);
+    enter("user", 0);
+    await clock.advance(seconds(1));
+    expect(entered).toEqual(["node", "user"]);
+    expect(budget.level).toMatchObject({ limit: 100, remaining: 8, inFlight: 2, waiting: 2 });
+    await clock.advance(seconds(60));
+    expect(entered).toEqual(["node", "user", "proof", "refresh"]);
+    expect(budget.level).toMatchObject({ limit: undefined, remaining: undefined, waiting: 0 });
+  });
+
+  test("is spent by those under way before their answers come", async () => {
+    const { clock, budget, entered, enter } = setUp();
+    budget.learn({ limit: 4, remaining: 2, resetIn: seconds(10) });
+    for (const name of ["a", "b", "c"]) enter(name, 0);
+    await clock.advance(seconds(9));
+    expect(entered).toEqual(["a", "b"]);
+    await clock.advance(seconds(1));
+    expect(entered).toEqual(["a", "b", "c"]);
+  });
+
+  test("closes for everybody after a refusal, until it is over", async () => {
+    const { clock, budget, entered, enter } = setUp();
+    budget.learn({ closedFor: seconds(30) });
+    budget.learn({ closedFor: seconds(5) });
+    enter("user", 0);
+    expect(budget.level.closedFor).toBe(seconds(30));
+    await clock.advance(milliseconds(29_999));
+    expect(entered).toEqual([]);
+    await clock.advance(milliseconds(1));
+    expect(entered).toEqual(["user"]);
+  });
+
+  test("forgets who gave up, and their listeners", async () => {
+    const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
+    const gaveUp = new AbortController();
+    enter("a", 0);
+    enter("b", 0, gaveUp.signal);
+    enter("c", 0);
+    gaveUp.abort();
+    budget.leave();
+    await clock.advance(milliseconds(1));
+    expect(entered.toSorted()).toEqual(["a", "b gave up", "c"]);
+    expect(getEventListeners(gaveUp.signal, "abort")).toHaveLength(0);
+    expect(budget.level).toMatchObject({ inFlight: 1, waiting: 0 });
+  });
+
+  test("loses nobody, whatever is learnt, left and given up", async () => {
+    const news = fc.record(
+      {
+        limit: fc.constant(20),
+        remaining: fc.integer({ min: 0, max: 20 }),
+        resetIn: fc.integer({ min: 0, max: 5000 }).map(milliseconds),
+        closedFor: fc.integer({ min: 0, max: 5000 }).map(milliseconds),
+      },
+      { requiredKeys: [] },
+    );
+    const step = fc.oneof(
+      fc.integer({ min: 0, max: 3 }),
+      fc.constant("leave" as const),
+      fc.constant("give up" as const),
+      news,
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const { clock, budget, entered, enter } = setUp({ maxInFlight: 3 });
+        const signals: AbortController[] = [];
+        let left = 0;
+        for (const each of steps) {
+          if (typeof each === "number") {
+            const controller = new AbortController();
+            signals.push(controller);
+            enter("x", each, controller.signal);
+          } else if (each === "give up") signals.at(-1)?.abort();
+          else if (each !== "leave") budget.learn(each);
+          else if (budget.level.inFlight > 0) {
+            budget.leave();
+            left += 1;
+          }
+          expect(budget.level.inFlight).toBeLessThanOrEqual(3);
+          await clock.advance(milliseconds(50));
+        }
+        while (budget.level.inFlight + budget.level.waiting > 0) {
+          await clock.advance(seconds(70));
+          expect(budget.level.inFlight).toBeGreaterThan(0);
+          budget.leave();
+          left += 1;
+          await clock.advance(milliseconds(1));
+        }
+        expect(entered).toHaveLength(signals.length);
+        expect(entered.filter((name) => name === "x")).toHaveLength(left);
+      }),
+      { numRuns: 60, seed: 3 },
+    );
+  });
+});
+
+describe("a breaker", () => {
+  const setUp = () => {
+    const clock = new VirtualClock();
+    const random = { ...seededRandom(1), fraction: () => 1 };
+    const breaker = new Breaker({
+      clock,
+      random,
+      failures: 3,
+      rest: { first: seconds(2), cap: seconds(60) },
+    });
+    const failing = (times: number) => {
+      for (let index = 0; index < times; index += 1) {
+        breaker.ask();
+        breaker.failed();
+      }
+    };
+    return { clock, breaker, failing };
+  };
+
+  test("opens after so many failures in a row, and a success in between starts anew", () => {
+    const { breaker, failing } = setUp();
+    failing(2);
+    breaker.succeeded();
+    failing(2);
+    expect(breaker.state).toBe("closed");
+    failing(1);
+    expect(breaker.state).toBe("open");
+    expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(2) });
+  });
+
+  test("lets one probe through when its rest is over, and closes when that succeeds", async () => {
+    const { clock, breaker, failing } = setUp();
+    failing(3);
+    await clock.advance(seconds(2));
+    expect(breaker.state).toBe("half-open");
+    expect([breaker.ask().may, breaker.ask().may]).toEqual([true, false]);
+    breaker.succeeded();
+    expect(breaker.state).toBe("closed");
+  });
+
+  test("rests longer after each probe that failed, and lets the next through after one that was abandoned", async () => {
+    const { clock, breaker, failing } = setUp();
+    failing(3);
+    await clock.advance(seconds(2));
+    breaker.ask();
+    breaker.failed();
+    expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(4) });
+    await clock.advance(seconds(4));
+    breaker.ask();
+    breaker.abandoned();
+    expect(breaker.ask().may).toBe(true);
+  });
+
+  test("does not rest longer because many calls were under way when it opened", () => {
+    const { breaker } = setUp();
+    for (let index = 0; index < 16; index += 1) breaker.ask();
+    for (let index = 0; index < 16; index += 1) breaker.failed();
+    expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(2) });
+  });
+});

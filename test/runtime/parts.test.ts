@@ -1,0 +1,287 @@
+import { describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { backoff, together, untilNext } from "../../src/runtime/backoff.ts";
+import { DeadlineError, withDeadline } from "../../src/runtime/deadline.ts";
+import { Journal } from "../../src/runtime/journal.ts";
+import { runTogether } from "../../src/runtime/scope.ts";
+import { Snapshot } from "../../src/runtime/snapshot.ts";
+import { WorkQueue } from "../../src/runtime/work-queue.ts";
+import { again, type Outcome, runWorkers, settled, waiting } from "../../src/runtime/workers.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+describe("workers", () => {
+  const setUp = (reconcile: (key: string) => Promise<Outcome>, count = 2) => {
+    const clock = new VirtualClock();
+    const queue = new WorkQueue(clock);
+    const stop = new AbortController();
+    const errors: string[] = [];
+    const done: string[] = [];
+    const running = runWorkers(
+      {
+        queue,
+        count,
+        reconcile,
+        onError: (key, error, failures) => {
+          errors.push(`${key} ${messageOf(error)} ${failures}`);
+          return again(seconds(failures), "failed");
+        },
+        onDone: (key, outcome) => done.push(`${key} ${outcome.kind}`),
+        monotonic: () => clock.monotonic(),
+      },
+      stop.signal,
+    );
+    return { clock, queue, stop, errors, done, running };
+  };
+
+  test("work on as many keys at once as there are workers, and on each by one only", async () => {
+    const open: (() => void)[] = [];
+    const w = setUp(() => new Promise((resolve) => open.push(() => resolve(settled))));
+    for (const key of ["a", "b", "c", "a"]) w.queue.add(key);
+    await w.clock.advance(seconds(1));
+    expect([w.queue.active, w.queue.depth]).toEqual([2, 1]);
+    open[0]?.();
+    await w.clock.advance(seconds(1));
+    // "c" is in hand now; "a", asked for once more, waits its turn.
+    expect([w.queue.active, w.queue.depth]).toEqual([2, 1]);
+    w.stop.abort();
+    for (const finish of open) finish();
+    await w.running;
+  });
+
+  test("count failures in a row, across waiting for an answer, until a success", async () => {
+    const script = ["fail", "wait", "fail", "ok", "fail"];
+    const w = setUp(async () => {
+      const next = script.shift();
+      if (next === "fail") throw new Error("no");
+      return next === "wait" ? waiting : settled;
+    });
+    for (let round = 0; round < 5; round += 1) {
+      w.queue.add("a");
+      await w.clock.advance(milliseconds(1));
+    }
+    expect(w.errors).toEqual(["a no 1", "a no 2", "a no 1"]);
+    w.stop.abort();
+    await w.running;
+  });
+
+  test("come back when the outcome says so, and end with their keys put down", async () => {
+    let runs = 0;
+    const w = setUp(async () => (++runs < 3 ? again(seconds(5), "look") : settled));
+    w.queue.add("a");
+    await w.clock.advance(seconds(9));
+    expect(runs).toBe(2);
+    await w.clock.advance(seconds(1));
+    expect(w.done).toEqual(["a again", "a again", "a settled"]);
+    expect(w.queue.isIdle).toBe(true);
+    w.stop.abort();
+    await w.running;
+    expect(getEventListeners(w.stop.signal, "abort")).toHaveLength(0);
+  });
+});
+
+describe("a scope", () => {
+  test("aborts the others when one fails, waits for them, and names the one", async () => {
+    const ended: string[] = [];
+    const outer = new AbortController();
+    const failure = runTogether(
+      [
+        {
+          name: "watch",
+          run: (signal) =>
+            new Promise((resolve) =>
+              signal.addEventListener("abort", () => {
+                ended.push("watch");
+                resolve();
+              }),
+            ),
+        },
+        { name: "serve", run: () => Promise.reject(new Error("port taken")) },
+        { name: "short", run: async () => void ended.push("short") },
+      ],
+      outer.signal,
+    );
+    expect(messageOf(await failure.catch((error: unknown) => error))).toBe("serve ended: port taken");
+    expect(ended).toEqual(["short", "watch"]);
+    expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
+  });
+
+  test("ends without an error when it is told to", async () => {
+    const outer = new AbortController();
+    const run = (signal: AbortSignal) =>
+      new Promise<void>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const running = runTogether([{ name: "a", run }], outer.signal);
+    outer.abort(new Error("stop"));
+    await running;
+  });
+});
+
+describe("a snapshot", () => {
+  const setUp = () => {
+    const clock = new VirtualClock();
+    const begun: number[] = [];
+    let fails = false;
+    const snapshot = new Snapshot<string>({
+      clock,
+      signal: new AbortController().signal,
+      list: async function* () {
+        const index = begun.push(clock.monotonic());
+        for (const page of ["x", "y"]) {
+          await new Promise<void>((resolve) => clock.after(seconds(1), resolve));
+          if (fails && page === "y") throw new Error("page missing");
+          yield [`${page}${index}`];
+        }
+      },
+    });
+    return { clock, begun, snapshot, fail: (on: boolean) => (fails = on) };
+  };
+
+  test("is shared by all who ask before it begins, and complete for each", async () => {
+    const { clock, begun, snapshot } = setUp();
+    const asked = [snapshot.beganAfter(0), snapshot.beganAfter(0)];
+    await clock.advance(seconds(2));
+    const [first, second] = await Promise.all(asked);
+    expect(first).toBe(second as NonNullable<typeof second>);
+    expect(first).toMatchObject({ items: ["x1", "y1"], pages: 2, beganAt: 0, endedAt: 2000, version: 1 });
+    expect(begun).toEqual([0]);
+  });
+
+  test("answers a question asked while it runs by one new listing after it", async () => {
+    const { clock, begun, snapshot } = setUp();
+    void snapshot.beganAfter(0);
+    await clock.advance(seconds(1));
+    const late = [snapshot.beganAfter(1000), snapshot.beganAfter(1000)];
+    await clock.advance(seconds(5));
+    expect((await Promise.all(late)).map(({ beganAt }) => beganAt)).toEqual([2000, 2000]);
+    expect(begun).toEqual([0, 2000]);
+  });
+
+  test("replaces nothing when a page is missing, and fails only those it would have answered", async () => {
+    const { clock, snapshot, fail } = setUp();
+    void snapshot.beganAfter(0);
+    await clock.advance(seconds(2));
+    fail(true);
+    const doomed = snapshot.beganAfter(2000).catch(messageOf);
+    await clock.advance(seconds(1));
+    const later = snapshot.beganAfter(3000);
+    await clock.advance(milliseconds(999));
+    fail(true);
+    await clock.advance(milliseconds(1));
+    fail(false);
+    expect(await doomed).toBe("page missing");
+    expect(snapshot.latest?.version).toBe(1);
+    await clock.advance(seconds(3));
+    expect(await later).toMatchObject({ version: 2, beganAt: 4000 });
+  });
+});
+
+describe("a deadline [F72]", () => {
+  test("ends work that ignores its signal, aborts that signal, and leaves no listener", async () => {
+    const clock = new VirtualClock();
+    const outer = new AbortController();
+    let inner: AbortSignal | undefined;
+    const late = withDeadline(clock, seconds(3), "GET /x", outer.signal, (signal) => {
+      inner = signal;
+      return new Promise<never>(() => undefined);
+    }).catch((error: unknown) => error);
+    expect(getEventListeners(outer.signal, "abort")).toHaveLength(1);
+    await clock.advance(seconds(3));
+    const error = await late;
+    expect(error).toBeInstanceOf(DeadlineError);
+    expect(messageOf(error)).toBe("GET /x did not answer within 3 s.");
+    expect(inner?.aborted).toBe(true);
+    expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
+  });
+
+  test.each([
+    ["ends well", async () => "fine", "fine"],
+    ["fails", () => Promise.reject(new Error("broken")), "broken"],
+    [
+      "throws at once",
+      () => {
+        throw new Error("at once");
+      },
+      "at once",
+    ],
+  ])("leaves neither timer nor listener when the work %s", async (_, work, result) => {
+    const clock = new VirtualClock();
+    const outer = new AbortController();
+    expect(await withDeadline<string>(clock, seconds(3), "x", outer.signal, work).catch(messageOf)).toBe(
+      result,
+    );
+    expect([clock.pending, getEventListeners(outer.signal, "abort").length]).toEqual([0, 0]);
+  });
+
+  test("passes on the reason when the caller gives up", async () => {
+    const clock = new VirtualClock();
+    const outer = new AbortController();
+    const ended = withDeadline(
+      clock,
+      seconds(3),
+      "x",
+      outer.signal,
+      () => new Promise(() => undefined),
+    ).catch(messageOf);
+    outer.abort(new Error("stop"));
+    expect([await ended, clock.pending]).toEqual(["stop", 0]);
+  });
+});
+
+test("the journal keeps the newest entries, oldest first [N19]", () => {
+  const journal = new Journal(3);
+  const heard: number[] = [];
+  const stop = journal.subscribe(({ at }) => heard.push(at));
+  const record = (at: number) =>
+    journal.record({
+      at,
+      target: "cluster",
+      action: "patch",
+      object: "node/a",
+      why: "test",
+      outcome: "done",
+    });
+  for (const at of [1, 2]) record(at);
+  expect(journal.entries().map(({ at }) => at)).toEqual([1, 2]);
+  for (const at of [3, 4, 5]) record(at);
+  stop();
+  record(6);
+  expect(journal.entries().map(({ at }) => at)).toEqual([4, 5, 6]);
+  expect(heard).toEqual([1, 2, 3, 4, 5]);
+});
+
+describe("rests", () => {
+  const limits = { first: seconds(1), cap: seconds(60) };
+  test("double from failure to failure up to the cap, and differ by up to a half", () => {
+    for (const [failures, full] of [
+      [1, 1000],
+      [2, 2000],
+      [4, 8000],
+      [7, 60_000],
+      [500, 60_000],
+    ] as const) {
+      const rests = Array.from({ length: 50 }, (_, seed) => backoff(failures, limits, seededRandom(seed)));
+      expect(Math.min(...rests)).toBeGreaterThanOrEqual(full / 2);
+      expect(Math.max(...rests)).toBeLessThanOrEqual(full);
+      expect(new Set(rests).size).toBeGreaterThan(20);
+    }
+  });
+
+  test("that are about equally long end together, none early, none doubled", () => {
+    const random = seededRandom(1);
+    const ends = new Set<number>();
+    for (let index = 0; index < 200; index += 1) {
+      const now = random.fraction() * 10_000;
+      const rest = milliseconds(150_000 + random.fraction() * 100_000);
+      const wait = together(now, rest);
+      expect(wait).toBeGreaterThanOrEqual(rest);
+      expect(wait).toBeLessThanOrEqual(2 * rest);
+      ends.add(now + wait);
+    }
+    expect(ends.size).toBeLessThanOrEqual(2);
+    expect(untilNext(60_000, seconds(60))).toBe(seconds(60));
+    expect(untilNext(61_000, seconds(60))).toBe(seconds(59));
+  });
+});

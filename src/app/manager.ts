@@ -22,6 +22,7 @@ import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
+import { leaseWatch } from "./lease-watch.ts";
 import { createManagerMetrics } from "./manager-metrics.ts";
 import type { ReadFlags } from "./read-flags.ts";
 import { runTerms } from "./terms.ts";
@@ -186,9 +187,18 @@ export const createManager = async (
     ({ name: task }) => task === "inventory" || isEnabled(flags.controllers, task),
   );
 
+  const lease = {
+    namespace: flags["leader-elect-resource-namespace"],
+    name: flags["leader-elect-resource-name"],
+  };
+  const watchesLease: readonly Task[] = flags["leader-elect"]
+    ? [leaseWatch({ api: kube.api, clock, random, log, ...lease, onFree: () => election?.nudge() })]
+    : [];
+
   const run = (): Promise<void> =>
     runTogether(
       [
+        ...watchesLease,
         // Caches stay warm while another replica leads, so that a hand-over costs no listing.
         { name: "node watch", run: (stop) => reflector.run(stop) },
         { name: "events", run: (stop) => events.run(stop) },
@@ -206,8 +216,7 @@ export const createManager = async (
                   api: kube.reserved,
                   clock,
                   random,
-                  namespace: flags["leader-elect-resource-namespace"],
-                  name: flags["leader-elect-resource-name"],
+                  ...lease,
                   identity: `${seams.environment["HOSTNAME"] ?? name}_${random.uuid()}`,
                   leaseDuration: flags["leader-elect-lease-duration"],
                   renewDeadline: flags["leader-elect-renew-deadline"],

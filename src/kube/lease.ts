@@ -56,6 +56,7 @@ export class LeaderElection {
   /** When the last renewal that succeeded was sent: nobody can have seen it earlier. */
   #proof: Moment | undefined;
   #wake: (() => void) | undefined;
+  #isNudged = false;
 
   constructor(options: LeaderElectionOptions) {
     const { leaseDuration = seconds(15), renewDeadline = seconds(10), retryPeriod = seconds(2) } = options;
@@ -95,6 +96,8 @@ export class LeaderElection {
 
   /** Makes a waiting candidate look at once: somebody saw the lease change. */
   nudge(): void {
+    // An attempt under way may have looked before the change: it is followed by another one.
+    this.#isNudged = true;
     this.#wake?.();
   }
 
@@ -115,7 +118,9 @@ export class LeaderElection {
   async #acquire(signal: AbortSignal): Promise<void> {
     const { random, clock } = this.#options;
     while (!signal.aborted) {
+      this.#isNudged = false;
       if (await this.#tried(this.#requestLimit(), signal)) return;
+      if (this.#isNudged) continue;
       const pause = milliseconds(this.#retryPeriod * (1 + random.fraction() * 1.2));
       const { controller, unlink } = linkedController(signal);
       this.#wake = () => controller.abort();

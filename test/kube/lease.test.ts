@@ -116,6 +116,19 @@ test("hands over at once when the next one is nudged", async () => {
   await two.ended;
 });
 
+test("a nudge that comes during an attempt is followed by another attempt at once", async () => {
+  const { candidate, clock, setMood } = election();
+  setMood("silent");
+  const one = candidate("one");
+  await clock.advance(seconds(1));
+  one.leader.nudge();
+  setMood("answers");
+  await clock.advance(seconds(4));
+  expect(one.leader.isHeld()).toBe(true);
+  one.stop.abort();
+  await one.ended;
+});
+
 describe("when renewals fail", () => {
   test("it is lost at the renew deadline, writes stop before it can expire, and it is taken again later", async () => {
     const { candidate, clock, setMood } = election();

@@ -1,0 +1,47 @@
+// Watches the one Lease of the leader election, so that a replica that waits takes over as soon as the leader gives up and
+// not at its next look. It is a help and no more: without the permission to watch, candidates look as often as ever.
+
+import type { KubeApi } from "../kube/api.ts";
+import { holderOf } from "../kube/lease-record.ts";
+import type { Lease } from "../kube/objects.ts";
+import { createReflector } from "../kube/reflector.ts";
+import { leases } from "../kube/resources.ts";
+import type { Task } from "../runtime/scope.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+import type { Log } from "../telemetry/log.ts";
+
+export interface LeaseWatchOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly namespace: string;
+  readonly name: string;
+  /** Nobody holds it now, or it is gone. */
+  readonly onFree: () => void;
+}
+
+export const leaseWatch = ({ api, clock, random, log, namespace, name, onFree }: LeaseWatchOptions): Task => {
+  let isTold = false;
+  const reflector = createReflector<Lease>({
+    api,
+    resource: leases,
+    clock,
+    random,
+    namespace,
+    fieldSelector: `metadata.name=${name}`,
+    // Whatever else is wrong is wrong with the election too, which says it.
+    onProblem: ({ kind, message }) => {
+      if (kind !== "forbidden" || isTold) return;
+      isTold = true;
+      log.warn(
+        `The Lease ${namespace}/${name} may not be watched, so a hand-over takes a retry period longer: ${message}`,
+      );
+    },
+  });
+  reflector.store.subscribe(({ after }) => {
+    if (after === undefined || holderOf(after) === "") onFree();
+  });
+  return { name: "lease watch", run: (stop) => reflector.run(stop) };
+};

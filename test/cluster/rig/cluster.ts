@@ -1,0 +1,136 @@
+// What a cluster test works with: the API server, Nodes made as kubelets make them, a simulated cloud served over HTTP in
+// this process, and the compiled executable between them. Everything it started ends with it.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
+import { type ServedCloud, serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
+import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
+import type { KubeApi } from "../../../src/kube/api.ts";
+import { isKubeError } from "../../../src/kube/kube-error.ts";
+import type { Event, Lease, Node } from "../../../src/kube/objects.ts";
+import { events, leases, nodes } from "../../../src/kube/resources.ts";
+import { systemClock } from "../../../src/seams/clock.ts";
+import { connect, never } from "../../kube/cluster/connect.ts";
+import { type KeptProcess, keepFolder, startProcess } from "./kept-process.ts";
+import { kubeletNode, readyCondition } from "./kubelet-objects.ts";
+import { type UntilOptions, until } from "./until.ts";
+
+export interface ManagerOptions {
+  readonly kubeconfig?: string;
+  readonly flags?: readonly string[];
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly api: KubeApi;
+  readonly cloud: FakeCloud;
+  readonly leaseName: string;
+  readonly folder: string;
+  /** The executable, with this cluster's cloud and a Lease of its own. */
+  manager(options?: ManagerOptions): KeptProcess;
+  /** Registers a Node as a kubelet with an external cloud does. */
+  join(name: string, changes?: Partial<Node["spec"]>): Promise<Node>;
+  node(name: string): Promise<Node | undefined>;
+  ready(name: string, isReady: boolean): Promise<void>;
+  lease(): Promise<Lease | undefined>;
+  eventsOf(name: string): Promise<readonly Event[]>;
+  /** Polls; on failure the message holds the newest part of every manager's log. */
+  until: typeof until;
+  initialized(name: string): Promise<Node>;
+  file(name: string, content: string): string;
+}
+
+const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (isKubeError(error, "not-found")) return undefined;
+    throw error;
+  }
+};
+
+/** $FAIRLEAD_TEST_EXECUTABLE is set by scripts/cluster-tests.ts, and so is the kubeconfig. */
+const required = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined || value === "")
+    throw new Error(`Expected ${name} to be set: run npm run test:cluster.`);
+  return value;
+};
+
+export const isUninitialized = (node: Node): boolean =>
+  (node.spec.taints ?? []).some(({ key }) => key === uninitializedTaint);
+
+/** Each from a clean slate: no Nodes of an earlier test, a cloud without machines. */
+export const openCluster = async (
+  kubeconfig: string = required("FAIRLEAD_CLUSTER_KUBECONFIG"),
+): Promise<Cluster> => {
+  const executable = required("FAIRLEAD_TEST_EXECUTABLE");
+  const api = await connect(kubeconfig);
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-"));
+  keepFolder(folder);
+  const cloud = new FakeCloud({ clock: systemClock });
+  const served: ServedCloud = serveFakeCloud(cloud, 0);
+  const leaseName = `ccm-${crypto.randomUUID().slice(0, 8)}`;
+  const managers: KeptProcess[] = [];
+  const leftover = await api.listPage(nodes, {}, never);
+  await Promise.all(
+    leftover.items.map(({ metadata }) => orUndefined(api.delete(nodes, metadata, {}, never))),
+  );
+
+  const node = (name: string) => orUndefined(api.get(nodes, { name }, never));
+  const logs = (): string =>
+    managers.map((each, index) => `--- manager ${index + 1}\n${each.output().slice(-3000)}`).join("\n");
+  const waitFor: typeof until = <T>(
+    what: string,
+    probe: () => T | undefined | false | Promise<T | undefined | false>,
+    options: UntilOptions = {},
+  ) => until(what, probe, { explain: logs, ...options });
+
+  return {
+    api,
+    cloud,
+    leaseName,
+    folder,
+    manager: ({ kubeconfig: other = kubeconfig, flags = [] } = {}) => {
+      const started = startProcess(
+        [
+          executable,
+          `--kubeconfig=${other}`,
+          `--config-set=endpoint=${served.url}`,
+          `--leader-elect-resource-name=${leaseName}`,
+          ...flags,
+        ],
+        { cwd: folder },
+      );
+      managers.push(started);
+      return started;
+    },
+    join: (name, changes = {}) => api.create(nodes, kubeletNode(name, changes), never),
+    node,
+    ready: async (name, isReady) => {
+      await api.patch(nodes, { name }, readyCondition(isReady), never);
+    },
+    lease: () => orUndefined(api.get(leases, { namespace: "kube-system", name: leaseName }, never)),
+    eventsOf: async (name) => {
+      const selection = { namespace: "default", fieldSelector: `involvedObject.name=${name}` };
+      return (await api.listPage(events, selection, never)).items;
+    },
+    until: waitFor,
+    initialized: (name) =>
+      waitFor(`node ${name} to be initialised`, async () => {
+        const found = await node(name);
+        return found !== undefined && !isUninitialized(found) && found;
+      }),
+    file: (name, content) => {
+      const path = join(folder, name);
+      writeFileSync(path, content, { mode: 0o600 });
+      return path;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(managers.map((each) => each.stop(5)));
+      await served[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,45 @@
+// Nodes as kubelets of an external cloud register them, at their real size: some 7 KB of which the list of images is most.
+// Making them tells no server anything.
+
+import type { Draft } from "../../../src/kube/api.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import type { Patch } from "../../../src/kube/patch.ts";
+import { describeNode, kubeletConditions } from "../../../src/sandbox/kubelet-node.ts";
+
+/** A kubelet tells its fifty largest images; forty of this length make a Node of 7 KB. */
+const images = Array.from({ length: 40 }, (_, index) => ({
+  names: [
+    `registry.k8s.io/some-team/component-${index}@sha256:${index.toString(16).padStart(64, "0")}`,
+    `registry.k8s.io/some-team/component-${index}:v1.${index}.0`,
+  ],
+  sizeBytes: 20_000_000 + index * 1000,
+}));
+
+export const kubeletNode = (
+  name: string,
+  changes: Partial<Node["spec"]> = {},
+  isReady = true,
+): Draft<Node> => {
+  const uuid = crypto.randomUUID();
+  const { metadata, spec, status } = describeNode({ name }, uuid, Date.now()) as unknown as Draft<Node>;
+  return {
+    metadata,
+    spec: { ...spec, ...changes },
+    status: {
+      ...status,
+      conditions: kubeletConditions(
+        isReady,
+        Date.now(),
+        Date.now(),
+      ) as unknown as Node["status"]["conditions"],
+      // Not among the fields we read, and so not in our type; the server keeps them.
+      ...({ images } as object),
+    } as Node["status"],
+  };
+};
+
+export const readyCondition = (isReady: boolean): Patch => ({
+  contentType: "application/strategic-merge-patch+json",
+  body: { status: { conditions: kubeletConditions(isReady, Date.now(), Date.now()) } },
+  subresource: "status",
+});

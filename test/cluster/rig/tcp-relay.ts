@@ -1,0 +1,110 @@
+// Stands between a client and the API server and passes bytes on, until a test cuts every connection or freezes them: what a
+// broken network does, which no fake API server shows. It reads nothing of what it carries.
+
+import type { Socket } from "bun";
+
+export interface TcpRelay extends AsyncDisposable {
+  readonly port: number;
+  readonly connections: number;
+  /** Breaks every connection; new ones are taken. */
+  cut(): void;
+  /** Nothing passes and nothing is closed: a half-open peer. New connections are taken and hang too. */
+  freeze(): void;
+  thaw(): void;
+}
+
+interface Side {
+  other: Socket<Side> | undefined;
+  /** What waits until the other side is there, or takes more. */
+  waiting: Uint8Array[];
+}
+
+export const startTcpRelay = (target: { readonly hostname: string; readonly port: number }): TcpRelay => {
+  const sockets = new Set<Socket<Side>>();
+  /** What clients said before their way to the server was open. */
+  const firstWords = new Map<Socket<Side>, Uint8Array[]>();
+  let isFrozen = false;
+
+  const drain = (socket: Socket<Side>): void => {
+    if (isFrozen) return;
+    const { waiting } = socket.data;
+    while (waiting.length > 0) {
+      const part = waiting[0] as Uint8Array;
+      const written = Math.max(0, socket.write(part));
+      if (written < part.length) {
+        waiting[0] = part.subarray(written);
+        return;
+      }
+      waiting.shift();
+    }
+  };
+  const pass = (socket: Socket<Side> | undefined, part: Uint8Array): void => {
+    if (socket === undefined) return;
+    socket.data.waiting.push(Uint8Array.from(part));
+    drain(socket);
+  };
+  const end = (socket: Socket<Side>): void => {
+    sockets.delete(socket);
+    const { other } = socket.data;
+    if (other !== undefined && sockets.has(other) && !isFrozen) {
+      sockets.delete(other);
+      drain(other);
+      other.end();
+    }
+  };
+  const common = { drain, close: end, end, error: end };
+
+  const listener = Bun.listen<Side>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      ...common,
+      open: (client) => {
+        client.data = { other: undefined, waiting: [] };
+        sockets.add(client);
+        Bun.connect<Side>({
+          ...target,
+          data: { other: client, waiting: [] },
+          socket: {
+            ...common,
+            open: (server) => {
+              sockets.add(server);
+              client.data.other = server;
+              for (const part of firstWords.get(client) ?? []) pass(server, part);
+              firstWords.delete(client);
+            },
+            data: (server, part) => pass(server.data.other, part),
+            connectError: () => client.terminate(),
+          },
+        }).catch(() => client.terminate());
+      },
+      data: (client, part) => {
+        if (client.data.other !== undefined) pass(client.data.other, part);
+        else firstWords.set(client, [...(firstWords.get(client) ?? []), Uint8Array.from(part)]);
+      },
+    },
+  });
+
+  const cut = (): void => {
+    for (const socket of sockets) socket.terminate();
+    sockets.clear();
+  };
+  return {
+    port: listener.port,
+    get connections() {
+      return sockets.size / 2;
+    },
+    cut,
+    freeze: () => {
+      isFrozen = true;
+    },
+    thaw: () => {
+      isFrozen = false;
+      for (const socket of sockets) drain(socket);
+    },
+    [Symbol.asyncDispose]: async () => {
+      cut();
+      listener.stop(true);
+    },
+  };
+};

@@ -3,7 +3,7 @@
 
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
-import { latestNodes } from "../controllers/latest-nodes.ts";
+import { latestObjects } from "../controllers/latest-objects.ts";
 import { createNodeController } from "../controllers/node/controller.ts";
 import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
 import type { NodeEvent, NodePorts } from "../controllers/node-ports.ts";
@@ -109,7 +109,7 @@ export const createManager = async (
     random,
     onProblem: (problem, retryIn) => log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) }),
   });
-  const store = latestNodes({
+  const store = latestObjects({
     get: (key) => reflector.store.get(key),
     list: () => [...reflector.store.list()],
     get size() {

@@ -2,7 +2,7 @@
 // refused for its credential is made once more with a new one.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
-import type { Call, CloudTransport } from "../provider/call.ts";
+import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Account, OpenAccount } from "../provider/provider.ts";
 import { Budget } from "../runtime/budget.ts";
@@ -54,11 +54,16 @@ export const openAccount = <T>(account: Account<T>, around: AccountSurroundings)
   });
   const fetchCall: Call = { signal, urgency: "user-change" };
   const credential = renewingCredential(clock, () => account.fetch(plain, fetchCall));
+  const signedWith = new WeakMap<CloudRequest, T>();
   const governed = governedTransport({
     ...common,
     budget,
     mayMutate,
-    sign: async (request) => account.sign(request, await credential.current(), clock.now()),
+    sign: async (request) => {
+      const value = await credential.current();
+      signedWith.set(request, value);
+      return account.sign(request, value, clock.now());
+    },
   });
 
   const send: CloudTransport = async (request, call, read) => {
@@ -66,8 +71,9 @@ export const openAccount = <T>(account: Account<T>, around: AccountSurroundings)
       return await governed(request, call, read);
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
-      const refused = credential.forget();
-      if (refused === undefined) throw error;
+      // Refused before there was a credential: the fetch of one was, and making it again is for later.
+      if (!signedWith.has(request)) throw error;
+      credential.forget(signedWith.get(request));
       return governed(request, call, read);
     }
   };

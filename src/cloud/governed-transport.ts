@@ -11,7 +11,7 @@ import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import { fromNow } from "./from-now.ts";
-import { budgetNewsOf } from "./rate-headers.ts";
+import { budgetNewsOf, defaultRest } from "./rate-headers.ts";
 
 /** Rank in the budget, and the share of the limit that is kept for those before it. */
 const ranks = {
@@ -73,9 +73,11 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     return response;
   };
 
-  const learnFrom = (error: CloudError): void => {
-    if (error.kind !== "rate-limited" || error.detail.retryAfter === undefined) return;
-    budget.learn({ closedFor: fromNow(error.detail.retryAfter, clock) });
+  /** The head of a 429 has been read already; a refusal that only the body tells counts as well. */
+  const learnFrom = (error: CloudError, status: number | undefined): void => {
+    const { retryAfter } = error.detail;
+    if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
+    budget.learn({ closedFor: retryAfter === undefined ? defaultRest : fromNow(retryAfter, clock) });
   };
 
   const guarded = async <T>(
@@ -92,9 +94,11 @@ export const governedTransport = (governance: Governance): CloudTransport => {
       const text = `was not sent: ${host} did not answer several times in a row; it is asked again in ${Math.ceil(wait / 1000)} s.`;
       throw refusal(request, text, { cause: "breaker", retryAfter: { in: wait } });
     }
+    let status: number | undefined;
     try {
       const response = await exchange(request, call);
-      seen(response.status);
+      status = response.status;
+      seen(status);
       const result = await read(response);
       breaker.succeeded();
       return result;
@@ -106,7 +110,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
       const told = CloudError.is(error)
         ? error
         : refusal(request, `failed: ${messageOf(error)}`, { cause: error });
-      learnFrom(told);
+      learnFrom(told, status);
       // Any answer that could be understood shows that the endpoint lives.
       if (told.detail.cause === "fenced") breaker.abandoned();
       else if (told.kind === "unavailable") breaker.failed();

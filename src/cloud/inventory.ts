@@ -2,7 +2,7 @@
 // is known and never waits; who needs something newer says so and is told when it has come.
 
 import type { Urgency } from "../provider/call.ts";
-import type { Instance, Instances, MatchKey } from "../provider/instances.ts";
+import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
 import type { Clock } from "../seams/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
 import { type KeyAnswer, type SourceFailure, SourceInventory, type Want } from "./source-inventory.ts";
@@ -62,6 +62,15 @@ export class Inventory {
   /** Whether a Node is one of ours by its id; a Node without one may be. */
   claims({ providerID }: NodeIdentity): boolean {
     return providerID === undefined || this.#claimants(providerID).length > 0;
+  }
+
+  /** The machine that a provider id names, as balancers and routes are told of it; whether it exists is another question. */
+  machineOf(identity: NodeIdentity): Machine | undefined {
+    const [claimant] = identity.providerID === undefined ? [] : this.#claimants(identity.providerID);
+    const key = identity.providerID && claimant?.source.keyOf(identity.providerID);
+    if (claimant === undefined || key === undefined) return undefined;
+    const handles = claimant.answer("id", key)?.instances[0]?.handles;
+    return { source: claimant.source.name, key, ...(handles !== undefined && { handles }) };
   }
 
   look(identity: NodeIdentity): Answer {

@@ -30,7 +30,8 @@ export const retryAfterOf = (headers: Headers, now: number): Milliseconds | unde
   return Number.isNaN(date) ? undefined : milliseconds(Math.max(0, date - now));
 };
 
-const defaultRest = milliseconds(5000);
+/** After a refusal that names no time. */
+export const defaultRest = milliseconds(5000);
 
 export const budgetNewsOf = (response: Response, now: number): BudgetNews => {
   const { headers, status } = response;

@@ -8,8 +8,8 @@ import { fromNow } from "./from-now.ts";
 
 export interface RenewingCredential<T> {
   current(): Promise<T>;
-  /** It was refused, or what it is made from has changed: the next caller fetches. Returns the one that was held. */
-  forget(): T | undefined;
+  /** It was refused: the next caller fetches, unless another one has done so since. Without one: whichever there is. */
+  forget(refused?: T): void;
 }
 
 /** Renewed this long before it ends, or at four fifths of its life, whichever is later in life. */
@@ -44,12 +44,12 @@ export const renewingCredential = <T>(
       fetching ??= renew(generation);
       return fetching;
     },
-    forget: () => {
-      const value = held?.value;
+    forget: (refused) => {
+      // Many calls are refused together: only the first one may throw away, or each would end the fetch of the one before.
+      if (refused !== undefined && held?.value !== refused) return;
       generation += 1;
       held = undefined;
       fetching = undefined;
-      return value;
     },
   };
 };

@@ -5,16 +5,9 @@ import type { Node } from "../kube/objects.ts";
 import type { Patch } from "../kube/patch.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
+import type { ObjectStore } from "./latest-objects.ts";
 
-export interface NodeStore {
-  get(name: string): Node | undefined;
-  list(): readonly Node[];
-  readonly size: number;
-  /** Also called for every object there is when the first list is complete; returns how to stop it. */
-  subscribe(
-    listener: (change: { readonly key: string; readonly before?: Node; readonly after?: Node }) => void,
-  ): () => void;
-}
+export type NodeStore = ObjectStore<Node>;
 
 /** Guarded writes; each is journalled with its reason, and only journalled in observe mode (then nothing comes back). */
 export interface NodeWrites {

@@ -1,7 +1,7 @@
 // The Nodes of a sandbox API server as controllers meet them: a store that follows every write, and guarded writes that
 // really go through the client and the server's rules. Tests change Nodes behind the controllers' backs through it.
 
-import { latestNodes } from "../../src/controllers/latest-nodes.ts";
+import { latestObjects } from "../../src/controllers/latest-objects.ts";
 import type { NodeStore, NodeWrites } from "../../src/controllers/node-ports.ts";
 import { createNodeWrites } from "../../src/controllers/node-writes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
@@ -91,7 +91,7 @@ export class SandboxNodes {
       writes: createWriteWindow(clock),
     });
     this.api = createKubeApi(requests, { userAgent: "test" });
-    const latest = latestNodes(this.#follow(lag));
+    const latest = latestObjects(this.#follow(lag));
     this.store = latest;
     this.writes = createNodeWrites({
       api: this.api,

@@ -1,0 +1,64 @@
+// Which Service belongs to which balancer group, and whose Services are gone but may have left something in the cloud.
+// It remembers keys and uids only; the objects are in the store.
+
+import type { ServiceUID } from "../../core/brand.ts";
+
+interface Place {
+  readonly uid: ServiceUID;
+  readonly group: string;
+}
+
+export class Groups {
+  readonly #places = new Map<string, Place>();
+  readonly #members = new Map<string, Set<string>>();
+  readonly #gone = new Map<string, Set<ServiceUID>>();
+
+  /** All groups that have a member or a debt. */
+  get all(): ReadonlySet<string> {
+    return new Set([...this.#members.keys(), ...this.#gone.keys()]);
+  }
+
+  knows(key: string): boolean {
+    return this.#places.has(key);
+  }
+
+  membersOf(group: string): readonly string[] {
+    return [...(this.#members.get(group) ?? [])];
+  }
+
+  /** Owners whose Services this process has seen and that are gone. */
+  goneFrom(group: string): readonly ServiceUID[] {
+    return [...(this.#gone.get(group) ?? [])];
+  }
+
+  /** Returns the groups that must be looked at: the one it is in now, and the one it left. */
+  place(key: string, uid: ServiceUID, group: string): readonly string[] {
+    const before = this.#places.get(key);
+    if (before?.uid === uid && before.group === group) return [group];
+    const left = before === undefined ? [] : this.#leave(key, before);
+    // The same Service in another group: its old group must let go of it.
+    this.#places.set(key, { uid, group });
+    this.#members.set(group, (this.#members.get(group) ?? new Set()).add(key));
+    return [...left, group];
+  }
+
+  /** The Service is gone from the API server. */
+  remove(key: string): readonly string[] {
+    const before = this.#places.get(key);
+    return before === undefined ? [] : this.#leave(key, before);
+  }
+
+  /** Nothing of theirs is left in the cloud. */
+  settle(group: string): void {
+    this.#gone.delete(group);
+  }
+
+  #leave(key: string, { uid, group }: Place): readonly string[] {
+    this.#places.delete(key);
+    const members = this.#members.get(group);
+    members?.delete(key);
+    if (members?.size === 0) this.#members.delete(group);
+    this.#gone.set(group, (this.#gone.get(group) ?? new Set<ServiceUID>()).add(uid));
+    return [group];
+  }
+}

@@ -1,0 +1,48 @@
+// What the service controller needs from the outside, named: composed once in `app`, replaced by small fakes in tests.
+
+import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { Fields } from "../../core/settings.ts";
+import type { Node, Service } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patch.ts";
+import type { Inputs } from "../../provider/inputs.ts";
+import type { Machine } from "../../provider/instances.ts";
+import type { LoadBalancers, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
+import type { Clock } from "../../seams/clock.ts";
+import type { Random } from "../../seams/random.ts";
+import type { ObjectStore } from "../latest-objects.ts";
+import type { NodeEvent, NodeStore } from "../node-ports.ts";
+
+export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+
+export type ServiceStore = ObjectStore<Service>;
+
+/** Guarded writes; each is journalled with its reason, and only journalled in observe mode (then nothing comes back). */
+export interface ServiceWrites {
+  patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
+}
+
+export interface ServicePorts {
+  readonly services: ServiceStore;
+  readonly writes: ServiceWrites;
+  readonly nodes: NodeStore;
+  readonly machineOf: (node: Node) => Machine | undefined;
+  readonly balancers: AnyBalancers;
+  readonly listing: SharedListing<ObservedLoadBalancer>;
+  readonly annotations: { readonly prefix: string; readonly fields: Fields };
+  readonly facts: Readonly<Record<string, FactPlace>>;
+  readonly pending: Pending | undefined;
+  readonly inputs: Inputs;
+  readonly tell: (service: Service, event: NodeEvent) => void;
+  /** Every step handed to the cloud, with the group it is for. */
+  readonly journal: (
+    step: Step,
+    group: string,
+    outcome: "done" | "failed" | "observed",
+    detail?: string,
+  ) => void;
+  readonly isObserving: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly concurrency: number;
+}

@@ -65,6 +65,16 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a", "b", "c"]);
   });
 
+  test("lets those who wait go on as soon as an answer tells of room", async () => {
+    const { clock, budget, entered, enter } = setUp();
+    budget.learn({ limit: 100, remaining: 0, resetIn: seconds(60) });
+    enter("a", 0);
+    await clock.advance(seconds(1));
+    budget.learn({ limit: 100, remaining: 50, resetIn: seconds(59) });
+    await clock.advance(milliseconds(0));
+    expect(entered).toEqual(["a"]);
+  });
+
   test("closes for everybody after a refusal, until it is over", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ closedFor: seconds(30) });

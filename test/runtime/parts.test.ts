@@ -247,6 +247,7 @@ test("the journal keeps the newest entries, oldest first [N19]", () => {
   expect(journal.entries().map(({ at }) => at)).toEqual([1, 2]);
   for (const at of [3, 4, 5]) record(at);
   stop();
+  expect(journal.entries().map(({ at }) => at)).toEqual([3, 4, 5]);
   record(6);
   expect(journal.entries().map(({ at }) => at)).toEqual([4, 5, 6]);
   expect(heard).toEqual([1, 2, 3, 4, 5]);

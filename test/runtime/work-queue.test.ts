@@ -88,6 +88,18 @@ describe("the work queue", () => {
     expect([queue.depth, queue.delayed]).toEqual([1, 0]);
   });
 
+  test("is not woken for a delay that a run has overtaken", async () => {
+    const { queue, clock } = setUp();
+    queue.add("a", { delay: milliseconds(30) });
+    queue.add("a");
+    queue.done(await queue.take(never));
+    queue.add("a", { delay: milliseconds(100) });
+    await clock.advance(milliseconds(99));
+    expect([queue.depth, queue.delayed]).toEqual([0, 1]);
+    await clock.advance(milliseconds(1));
+    expect([queue.depth, queue.delayed]).toEqual([1, 0]);
+  });
+
   test("leaves no listener behind, and loses no key to a taker that gave up", async () => {
     const { queue } = setUp();
     const gaveUp = new AbortController();

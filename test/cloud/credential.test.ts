@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test";
+import { restAfter } from "../../src/cloud/disposition.ts";
+import { budgetNewsOf, retryAfterOf } from "../../src/cloud/rate-headers.ts";
+import { renewingCredential } from "../../src/cloud/renewing-credential.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import type { Fetched } from "../../src/provider/provider.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+describe("a credential [F70]", () => {
+  const setUpCredential = (fetchOne: (count: number) => Promise<Fetched<string>>) => {
+    const clock = new VirtualClock();
+    let count = 0;
+    const credential = renewingCredential(clock, () => fetchOne(++count));
+    return { clock, credential, count: () => count };
+  };
+
+  test("is fetched once for all who ask meanwhile", async () => {
+    const { credential, count } = setUpCredential(async (n) => ({ value: `t${n}` }));
+    const all = await Promise.all([credential.current(), credential.current(), credential.current()]);
+    expect([...all, count()]).toEqual(["t1", "t1", "t1", 1]);
+  });
+
+  test.each([
+    [100, 80],
+    [3600, 3570],
+  ])("that is good for %p s is fetched anew after %p s", async (life, renewed) => {
+    const { clock, credential } = setUpCredential(async (n) => ({
+      value: `t${n}`,
+      goodUntil: { in: seconds(life) },
+    }));
+    await credential.current();
+    await clock.advance(milliseconds(renewed * 1000 - 1));
+    expect(await credential.current()).toBe("t1");
+    await clock.advance(milliseconds(1));
+    expect(await credential.current()).toBe("t2");
+  });
+
+  test("that could not be fetched is fetched by the next who asks", async () => {
+    const { credential } = setUpCredential(async (n) => {
+      if (n === 1) throw new Error("no");
+      return { value: `t${n}` };
+    });
+    expect(await credential.current().catch((error: Error) => error.message)).toBe("no");
+    expect(await credential.current()).toBe("t2");
+  });
+
+  test("that was forgotten while it was fetched is not kept", async () => {
+    const open: (() => void)[] = [];
+    const { credential } = setUpCredential(
+      (n) => new Promise((resolve) => open.push(() => resolve({ value: `t${n}` }))),
+    );
+    const old = credential.current();
+    credential.forget();
+    const fresh = credential.current();
+    for (const finish of open) finish();
+    expect([await old, await fresh, await credential.current()]).toEqual(["t1", "t2", "t2"]);
+  });
+
+  test("is thrown away only by whom it was refused", async () => {
+    const { credential } = setUpCredential(async (n) => ({ value: `t${n}` }));
+    await credential.current();
+    credential.forget("t0");
+    expect(await credential.current()).toBe("t1");
+    credential.forget("t1");
+    expect(await credential.current()).toBe("t2");
+  });
+});
+
+describe("what a cloud says about its limits [N4]", () => {
+  const now = Date.UTC(2026, 0, 1);
+  test.each([
+    [
+      { "ratelimit-limit": "100", "ratelimit-remaining": "40", "ratelimit-reset": "30" },
+      200,
+      { limit: 100, remaining: 40, resetIn: 30_000 },
+    ],
+    [
+      { "x-ratelimit-limit": "5000, 5000;w=3600", "x-ratelimit-remaining": "1" },
+      200,
+      { limit: 5000, remaining: 1 },
+    ],
+    [{ "ratelimit-reset": String(now / 1000 + 60) }, 200, { resetIn: 60_000 }],
+    [{ "retry-after": "3" }, 429, { closedFor: 3000 }],
+    [{ "ratelimit-reset": "9" }, 429, { resetIn: 9000, closedFor: 9000 }],
+    [{}, 429, { closedFor: 5000 }],
+    [{ "ratelimit-limit": "many" }, 200, {}],
+  ])("is read from %j with %p", (headers, status, news) => {
+    expect(budgetNewsOf(new Response("", { status, headers }), now)).toEqual(
+      news as ReturnType<typeof budgetNewsOf>,
+    );
+  });
+
+  test("may be a date, and never lies in the past", () => {
+    const after = (value: string) => retryAfterOf(new Headers({ "retry-after": value }), now);
+    expect(after(new Date(now + 4000).toUTCString())).toBe(seconds(4));
+    expect(after(new Date(now - 4000).toUTCString())).toBe(seconds(0));
+    expect(after("soon")).toBeUndefined();
+  });
+});
+
+test("a key rests as long as the cloud asks, or longer when it failed often", () => {
+  const clock = new VirtualClock();
+  const random = { ...seededRandom(1), fraction: () => 1 };
+  const refused = (retryAfter: number) =>
+    new CloudError("rate-limited", "slow", { operation: "x", retryAfter: { in: seconds(retryAfter) } });
+  expect(restAfter(refused(90), 1, clock, random)).toBe(seconds(90));
+  expect(restAfter(refused(1), 1, clock, random)).toBe(seconds(5));
+  expect(restAfter(refused(1), 3, clock, random)).toBe(seconds(20));
+  expect(restAfter(new Error("bug"), 2, clock, random)).toBe(seconds(2));
+});

@@ -1,0 +1,200 @@
+import { describe, expect, test } from "bun:test";
+import { openAccount } from "../../src/cloud/account.ts";
+import type { CloudCallReport, MutationGate } from "../../src/cloud/governed-transport.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import type { Call, CloudRequest } from "../../src/provider/call.ts";
+import { CloudError, type CloudErrorKind } from "../../src/provider/errors.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { Transport } from "../../src/seams/transport.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const call: Call = { signal: new AbortController().signal, urgency: "refresh" };
+const read: CloudRequest = { method: "GET", url: "https://cloud/x", operation: "GET /x", mutates: false };
+const write: CloudRequest = { ...read, method: "POST", operation: "POST /x", mutates: true };
+
+const kinds: Readonly<Record<number, CloudErrorKind>> = {
+  401: "unauthorized",
+  404: "not-found",
+  429: "rate-limited",
+  500: "unavailable",
+};
+/** As a provider reads an answer. */
+const text = async (response: Response): Promise<string> => {
+  const body = await response.text();
+  if (response.ok) return body;
+  const kind = kinds[response.status] ?? "invalid";
+  throw new CloudError(kind, `GET /x: ${response.status}`, { operation: "GET /x", status: response.status });
+};
+
+const setUp = (answer: Transport, options: { deadline?: number; mayMutate?: MutationGate } = {}) => {
+  const clock = new VirtualClock();
+  const reports: CloudCallReport[] = [];
+  const stop = new AbortController();
+  let fetched = 0;
+  const sent: string[] = [];
+  const account = openAccount<string>(
+    {
+      name: "main",
+      fetch: async () => ({ value: `token-${++fetched}` }),
+      sign: (request, token) => ({ ...request, headers: { authorization: token } }),
+    },
+    {
+      transport: (request, signal) => {
+        sent.push(`${request.method} ${request.headers?.["authorization"]}`);
+        return answer(request, signal);
+      },
+      clock,
+      random: { ...seededRandom(1), fraction: () => 1 },
+      mayMutate: options.mayMutate ?? (() => ({ may: true })),
+      report: (report) => reports.push(report),
+      signal: stop.signal,
+      ...(options.deadline !== undefined && { deadline: milliseconds(options.deadline) }),
+    },
+  );
+  const send = (request = read, how = call) =>
+    account.transport({ ...request }, how, text).catch((error: unknown) => error);
+  return { clock, account, reports, sent, send, fetches: () => fetched };
+};
+
+describe("the way to a cloud", () => {
+  test("signs, sends and reports a call by its operation [F85]", async () => {
+    const { send, sent, reports } = setUp(async () => new Response("fine"));
+    expect(await send()).toBe("fine");
+    expect(sent).toEqual(["GET token-1"]);
+    expect(reports).toEqual([
+      { account: "main", operation: "GET /x", mutates: false, durationMs: 0, status: 200 },
+    ]);
+  });
+
+  test("asks the fence after signing, directly before a change is sent [N14]", async () => {
+    const order: string[] = [];
+    const clock = new VirtualClock();
+    const { transport } = openAccount<string>(
+      {
+        name: "main",
+        fetch: async () => ({ value: "t" }),
+        sign: async (request) => {
+          await new Promise<void>((resolve) => clock.after(seconds(5), resolve));
+          order.push("signed");
+          return request;
+        },
+      },
+      {
+        transport: async () => {
+          order.push("sent");
+          return new Response("");
+        },
+        clock,
+        random: seededRandom(1),
+        mayMutate: () => {
+          order.push("asked");
+          return clock.monotonic() < 7000 ? { may: true } : { may: false, why: "no lease" };
+        },
+        report: () => undefined,
+        signal: call.signal,
+      },
+    );
+    const first = transport(write, call, text);
+    await clock.advance(seconds(5));
+    expect(await first).toBe("");
+    const second = transport(write, call, text).catch((error: Error) => error.message);
+    await clock.advance(seconds(5));
+    expect(await second).toBe("POST /x was not sent: no lease.");
+    expect(order).toEqual(["signed", "asked", "sent", "signed", "asked"]);
+  });
+
+  test("lets reads through a closed fence, and a closed fence does not open the breaker [N14]", async () => {
+    const { send, sent, reports } = setUp(async () => new Response("fine"), {
+      mayMutate: () => ({ may: false, why: "observing" }),
+    });
+    for (let index = 0; index < 10; index += 1) await send(write);
+    expect(await send()).toBe("fine");
+    expect(sent).toEqual(["GET token-1"]);
+    expect(reports[0]).toMatchObject({ failure: "fenced" });
+  });
+
+  test("makes a refused call once more with a new credential, and no third time [F70]", async () => {
+    const { send, sent } = setUp(async () => new Response("", { status: 401 }));
+    expect(await send()).toMatchObject({ kind: "unauthorized" });
+    expect(sent).toEqual(["GET token-1", "GET token-2"]);
+  });
+
+  test("fetches one new credential for all the calls that were refused together [F70]", async () => {
+    let staggered = 0;
+    const { clock, send, fetches } = setUp(async ({ headers }) => {
+      const late = headers?.["authorization"] === "token-1";
+      await new Promise<void>((resolve) => clock.after(milliseconds(10 * ++staggered), resolve));
+      return new Response("fine", { status: late ? 401 : 200 });
+    });
+    const all = Promise.all(Array.from({ length: 10 }, () => send()));
+    await clock.advance(seconds(1));
+    expect(await all).toEqual(Array.from({ length: 10 }, () => "fine"));
+    expect(fetches()).toBe(2);
+  });
+
+  test("ends a call whose body stalls at the deadline [F72]", async () => {
+    const stalled = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode("{")) });
+    const { clock, send, reports } = setUp(async () => new Response(stalled), { deadline: 5000 });
+    const sending = send();
+    await clock.advance(seconds(5));
+    expect(await sending).toMatchObject({ kind: "unavailable" });
+    expect(reports).toMatchObject([{ failure: "deadline", durationMs: 5000 }]);
+  });
+
+  test("stops asking a host that failed five times in a row, and asks once when its rest is over", async () => {
+    let status = 500;
+    const { clock, send, sent, reports } = setUp(async () => new Response("", { status }));
+    for (let index = 0; index < 7; index += 1) await send();
+    expect(sent).toHaveLength(5);
+    expect(reports.at(-1)).toMatchObject({ failure: "breaker" });
+    expect(await send()).toMatchObject({ detail: { retryAfter: { in: 2000 } } });
+    await clock.advance(seconds(2));
+    status = 200;
+    expect(await send()).toBe("");
+    expect(await send()).toBe("");
+  });
+
+  test("takes any answer that it understands for a sign of life", async () => {
+    const statuses = [500, 500, 500, 500, 404, 500, 500, 500, 500, 200];
+    const { send, sent } = setUp(async () => new Response("", { status: statuses.shift() ?? 200 }));
+    for (let index = 0; index < 10; index += 1) await send();
+    expect(sent).toHaveLength(10);
+  });
+
+  test("learns its limit from the headers and keeps the rest for what is more urgent [N4 F87]", async () => {
+    const headers = { "ratelimit-limit": "100", "ratelimit-remaining": "20", "ratelimit-reset": "60" };
+    const { clock, account, send, sent } = setUp(async () => new Response("", { headers }));
+    await send();
+    expect(account.budget.level).toMatchObject({ limit: 100, remaining: 20 });
+    void send();
+    await send(read, { ...call, urgency: "user-change" });
+    expect(sent).toHaveLength(2);
+    await clock.advance(seconds(60));
+    expect(sent).toHaveLength(3);
+  });
+
+  test("is closed for every urgency while a Retry-After lasts [N4 F71]", async () => {
+    let answer = new Response("", { status: 429, headers: { "retry-after": "7" } });
+    const { clock, send, sent } = setUp(async () => answer);
+    await send();
+    answer = new Response("fine");
+    const urgent = send(read, { ...call, urgency: "user-change" });
+    await clock.advance(milliseconds(6999));
+    expect(sent).toHaveLength(1);
+    await clock.advance(milliseconds(1));
+    expect(await urgent).toBe("fine");
+  });
+
+  test.each([
+    ["with its time", { in: seconds(9) }, 9],
+    ["without a time", undefined, 5],
+  ])("is closed by a refusal that only the body tells, %s [F71]", async (_, retryAfter, expected) => {
+    const { account } = setUp(async () => new Response("slow down"));
+    const detail = { operation: "GET /x", ...(retryAfter !== undefined && { retryAfter }) };
+    const refusing = async () => {
+      throw new CloudError("rate-limited", "slow down", detail);
+    };
+    await account.transport(read, call, refusing).catch(() => undefined);
+    expect(account.budget.level.closedFor).toBe(seconds(expected));
+  });
+});

@@ -1,0 +1,267 @@
+import { describe, expect, test } from "bun:test";
+import { Inventory } from "../../src/cloud/inventory.ts";
+import { batchesFor, chooseWay } from "../../src/cloud/lookup-or-list.ts";
+import { refreshInterval } from "../../src/cloud/refresh-interval.ts";
+import { milliseconds, minutes, nodeName, providerID, seconds } from "../../src/core/brand.ts";
+import type { MatchKey } from "../../src/provider/instances.ts";
+import { machine, outage, ScriptedSource, type ScriptOptions } from "../support/scripted-source.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const stop = new AbortController();
+
+const named = (name: string, more: { uuid?: string; addresses?: readonly string[] } = {}) => ({
+  name: nodeName(name),
+  addresses: more.addresses ?? [],
+  ...(more.uuid !== undefined && { uuid: more.uuid }),
+});
+const withID = (id: string) => ({ name: nodeName("n"), addresses: [], providerID: providerID(id) });
+
+const setUp = (
+  scripts: readonly Omit<ScriptOptions, "clock">[] = [{}],
+  matchBy: readonly MatchKey[] = ["name"],
+) => {
+  const clock = new VirtualClock();
+  const sources = scripts.map((script) => new ScriptedSource({ clock, takes: seconds(1), ...script }));
+  const [first, ...rest] = sources;
+  if (first === undefined) throw new Error("At least one source is needed.");
+  const inventory = new Inventory({
+    instances: { sources: [first, ...rest], matchBy },
+    clock,
+    signal: stop.signal,
+  });
+  const news: string[] = [];
+  inventory.subscribe((kind) => news.push(kind));
+  const ask = (identity: Parameters<Inventory["look"]>[0], way?: "listing" | "lookup") =>
+    inventory.want(identity, {
+      since: clock.monotonic(),
+      urgency: "new-node",
+      ...(way !== undefined && { way }),
+    });
+  /** Asks and waits long enough for the answer. */
+  const answer = async (identity: Parameters<Inventory["look"]>[0], way?: "listing" | "lookup") => {
+    ask(identity, way);
+    await clock.advance(seconds(30));
+    return inventory.look(identity);
+  };
+  const second = rest[0] ?? first;
+  return { clock, inventory, news, ask, answer, first, second };
+};
+
+describe("an inventory", () => {
+  test("answers a thousand questions by one listing [F9 F24]", async () => {
+    const { clock, first, ask, inventory, news } = setUp();
+    for (let index = 0; index < 1000; index += 1) {
+      first.put(machine(`n${index}`));
+      ask(named(`n${index}`));
+    }
+    await clock.advance(seconds(60));
+    expect(first.listings).toBe(1);
+    expect(news).toEqual(["listing"]);
+    expect(inventory.look(named("n999"))).toMatchObject({
+      kind: "exists",
+      source: "cloud",
+      proof: "listing",
+    });
+  });
+
+  test("asks with the urgency of the most urgent question", async () => {
+    const { clock, first, inventory } = setUp();
+    inventory.wantListing(0, "refresh");
+    inventory.want(named("a"), { since: 0, urgency: "new-node" });
+    inventory.want(named("b"), { since: 0, urgency: "deletion-proof" });
+    await clock.advance(seconds(5));
+    expect(first.calls.map(({ urgency }) => urgency)).toEqual(["new-node"]);
+  });
+
+  test("says gone only of what a complete listing does not show, and unknown before [F23]", async () => {
+    const { inventory, answer } = setUp();
+    expect(inventory.look(withID("fake://1"))).toEqual({ kind: "unknown", failure: undefined });
+    expect(await answer(withID("fake://1"))).toEqual({ kind: "gone", proof: "listing", asOf: 10 });
+  });
+
+  test("says foreign of an id that no source knows [F12]", () => {
+    const { inventory } = setUp();
+    expect(inventory.look(withID("other://1"))).toEqual({ kind: "foreign" });
+    expect([inventory.claims(withID("other://1")), inventory.claims(named("a"))]).toEqual([false, true]);
+  });
+
+  test("learns nothing from a listing that broke off [F23]", async () => {
+    const { first, inventory, answer, news } = setUp([{ pageSize: 1 }]);
+    first.put(machine("1"), machine("2"), machine("3"));
+    expect((await answer(withID("fake://2"))).kind).toBe("exists");
+    first.breaksAfter = 1;
+    first.machines.delete("2");
+    expect((await answer(withID("fake://2"))).kind).toBe("exists");
+    expect(news).toEqual(["listing", "failure"]);
+    expect(inventory.failureFor(withID("fake://2"))?.error).toBeInstanceOf(Error);
+    first.breaksAfter = undefined;
+    expect((await answer(withID("fake://2"))).kind).toBe("gone");
+    expect(inventory.failureFor(withID("fake://2"))).toBeUndefined();
+  });
+
+  test("knows nothing of one source's nodes while that one fails, and all of the others' [F73 F23]", async () => {
+    const { second, answer } = setUp([
+      { name: "a", scheme: "a://" },
+      { name: "b", scheme: "b://" },
+    ]);
+    second.failure = { error: outage() };
+    expect((await answer(withID("a://1"))).kind).toBe("gone");
+    expect(await answer(withID("b://1"))).toMatchObject({
+      kind: "unknown",
+      failure: { error: second.failure.error },
+    });
+    expect((await answer(named("x"))).kind).toBe("unknown");
+  });
+
+  test("says gone of an id that several sources know only when each of them does [F23]", async () => {
+    const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
+    second.failure = { error: outage() };
+    expect((await answer(withID("fake://1"))).kind).toBe("unknown");
+    second.failure = undefined;
+    expect((await answer(withID("fake://1"))).kind).toBe("gone");
+    first.put(machine("1"));
+    expect(await answer(withID("fake://1"))).toMatchObject({ kind: "exists", source: "a" });
+  });
+});
+
+describe("matching a node without an id [F13]", () => {
+  test("names the candidates where there are several, also of different sources", async () => {
+    const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
+    first.put(machine("1", { names: ["n"] }));
+    second.put(machine("2", { names: ["n"] }));
+    const found = await answer(named("n"));
+    expect(found).toMatchObject({ kind: "ambiguous", by: "name" });
+    expect(found.kind === "ambiguous" && found.candidates.map(({ key }) => key)).toEqual(["1", "2"]);
+  });
+
+  test("goes by the first key with an answer, without regard to the case of a UUID", async () => {
+    const { first, answer } = setUp([{}], ["uuid", "name", "address"]);
+    first.put(
+      machine("1", { uuids: ["4C4C-AA"], names: ["other"] }),
+      machine("2", { names: ["n"], addresses: [{ kind: "InternalIP", value: "10.0.0.2" }] }),
+    );
+    expect(await answer(named("n", { uuid: "4c4c-aa" }))).toMatchObject({ instance: { key: "1" } });
+    expect(await answer(named("n", { uuid: "none" }))).toMatchObject({ instance: { key: "2" } });
+    expect(await answer(named("x", { addresses: ["10.0.0.2"] }))).toMatchObject({ instance: { key: "2" } });
+    expect(await answer(named("x", { uuid: "none", addresses: ["10.0.0.9"] }))).toMatchObject({
+      kind: "gone",
+    });
+  });
+
+  test("does not decide by a weaker key while a stronger one is unanswered", async () => {
+    const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }], ["uuid", "name"]);
+    first.put(machine("1", { names: ["n"] }));
+    second.put(machine("2", { uuids: ["u"] }));
+    second.failure = { error: outage() };
+    expect((await answer(named("n", { uuid: "u" }))).kind).toBe("unknown");
+    second.failure = undefined;
+    expect(await answer(named("n", { uuid: "u" }))).toMatchObject({ instance: { key: "2" } });
+  });
+});
+
+describe("looking up and listing", () => {
+  const both = { pageSize: 2, lookups: { id: 2, name: 2 } };
+
+  test("lists first, then looks up as long as that is cheaper", async () => {
+    const { clock, first, answer, ask } = setUp([both]);
+    first.put(...["1", "2", "3", "4", "5", "6"].map((key) => machine(key)));
+    await answer(withID("fake://1"));
+    expect(first.calls.map(({ what }) => what)).toEqual(["list"]);
+    for (const id of ["1", "2", "3", "4"]) ask(withID(`fake://${id}`));
+    await clock.advance(seconds(10));
+    expect(first.lookupCalls).toEqual(["find id 1,2", "find id 3,4"]);
+    for (const id of ["1", "2", "3", "4", "5"]) ask(withID(`fake://${id}`));
+    await clock.advance(seconds(10));
+    expect([first.listings, first.lookupCalls.length]).toEqual([2, 2]);
+  });
+
+  test("takes the way that is demanded, for a second and independent proof [F21]", async () => {
+    const { first, answer } = setUp([both]);
+    expect(await answer(withID("fake://1"), "lookup")).toMatchObject({ kind: "gone", proof: "lookup" });
+    expect(await answer(withID("fake://1"), "listing")).toMatchObject({ kind: "gone", proof: "listing" });
+    expect(first.calls.map(({ what }) => what)).toEqual(["find id 1", "list"]);
+  });
+
+  test("believes a lookup that is newer than the listing, and a listing that is newer than the lookup", async () => {
+    const { first, answer } = setUp([both]);
+    first.put(machine("1"));
+    await answer(withID("fake://1"), "listing");
+    first.machines.clear();
+    expect((await answer(withID("fake://1"), "lookup")).kind).toBe("gone");
+    first.put(machine("1"));
+    expect((await answer(withID("fake://1"), "listing")).kind).toBe("exists");
+  });
+
+  test("knows by its id what was found by its name", async () => {
+    const { first, answer, inventory } = setUp([both]);
+    first.put(...["1", "2", "3"].map((key) => machine(key)));
+    await answer(named("1"));
+    first.put(machine("9", { names: ["new"] }));
+    expect(await answer(named("new"))).toMatchObject({ kind: "exists", proof: "lookup" });
+    expect(inventory.look(withID("fake://9"))).toMatchObject({ kind: "exists", instance: { key: "9" } });
+  });
+
+  test("takes a key that a lookup left out for unanswered, and says so [F23]", async () => {
+    const { first, answer, inventory, news } = setUp([both]);
+    first.unanswered.add("1");
+    expect((await answer(withID("fake://1"), "lookup")).kind).toBe("unknown");
+    expect(news).toEqual(["failure"]);
+    expect(inventory.failureFor(withID("fake://1"))?.error).toMatchObject({ kind: "unavailable" });
+  });
+
+  test("offers two ways of proving absence only for ids that can be looked up", () => {
+    const { inventory } = setUp([both]);
+    expect(inventory.waysFor(withID("fake://1"))).toEqual(["listing", "lookup"]);
+    expect(inventory.waysFor(named("n"))).toEqual(["listing"]);
+    expect(setUp().inventory.waysFor(withID("fake://1"))).toEqual(["listing"]);
+  });
+
+  const source = { keyOf: (id: string) => id.slice("fake://".length), matchBy: ["uuid", "name"] as const };
+  const lookups = {
+    id: { limit: 2, find: async () => new Map() },
+    name: { limit: 10, find: async () => new Map() },
+  };
+  const ids = ["1", "2", "3"].map((id) => withID(`fake://${id}`));
+
+  test("cuts batches to what fits, each key once", () => {
+    expect(batchesFor([...ids, ...ids], lookups, source)).toEqual([
+      { by: "id", keys: ["1", "2"] },
+      { by: "id", keys: ["3"] },
+    ]);
+  });
+
+  test("cannot look up where one of the keys to be asked has no lookup", () => {
+    expect(batchesFor([named("n", { uuid: "u" })], lookups, source)).toBeUndefined();
+    expect(batchesFor([named("n")], lookups, source)).toEqual([{ by: "name", keys: ["n"] }]);
+    expect(batchesFor(ids, undefined, source)).toBeUndefined();
+  });
+
+  test.each([
+    [undefined, "listing"],
+    [1, "listing"],
+    [2, "listing"],
+    [3, "lookup"],
+  ] as const)("after a listing of %p pages takes the %s for three ids", (pagesOfListing, kind) => {
+    expect(chooseWay({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
+  });
+});
+
+describe("the time between two listings", () => {
+  const next = (interval: number | undefined, hasChanged: boolean, pages: number, fixed?: number) =>
+    refreshInterval(fixed === undefined ? {} : { fixed: milliseconds(fixed) }, {
+      interval: interval === undefined ? undefined : minutes(interval),
+      hasChanged,
+      pages,
+    }) / 60_000;
+
+  test.each([
+    ["is five minutes at first", next(undefined, false, 1), 5],
+    ["stretches while nothing changes", next(8, false, 1), 12],
+    ["is never longer than thirty minutes", next(25, false, 1), 30],
+    ["keeps many pages below sixty calls an hour", next(5, false, 20), 20],
+    ["comes back when something changed", next(30, true, 1), 5],
+    ["is exact when it was given", next(30, true, 40, 90_000), 1.5],
+  ])("%s", (_, minutesUntil, expected) => {
+    expect(minutesUntil).toBe(expected);
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Exemptions, floors, importsOf, type SourceFile, violationsOf } from "./support/architecture.ts";
+
+const root = join(import.meta.dir, "..");
+
+const read = (folder: string): readonly SourceFile[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.includes("node_modules"))
+    .map((path) => `${folder}/${path.replaceAll("\\", "/")}`)
+    .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+const exempt: Exemptions = {
+  // Tables of data, and nothing else.
+  long: {},
+  names: {
+    "src/app/manager.ts": "the process is the cloud-controller-manager: here it is the name of the thing",
+  },
+};
+
+describe("the architecture", () => {
+  const files = ["src", "providers", "scripts"].flatMap(read);
+
+  test("holds in every file", () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.flatMap((file) => violationsOf(file, exempt))).toEqual([]);
+  });
+
+  test("has no exemption that is not needed any more", () => {
+    const needed = files.flatMap((file) => violationsOf(file));
+    for (const path of [...Object.keys(exempt.long ?? {}), ...Object.keys(exempt.names ?? {})]) {
+      expect(needed.some((text) => text.startsWith(path))).toBe(true);
+    }
+  });
+
+  test("has no two floors that import each other", () => {
+    for (const [floor, below] of Object.entries(floors)) {
+      for (const each of below) expect(floors[each] ?? []).not.toContain(floor);
+    }
+  });
+});
+
+describe("a planted violation is found", () => {
+  const cases: readonly [string, string, string, string][] = [
+    [
+      "an import upward",
+      "src/core/x.ts",
+      '// x\nimport { a } from "../kube/api.ts";',
+      "core may import nothing",
+    ],
+    [
+      "a type from a higher floor",
+      "src/runtime/x.ts",
+      '// x\nimport type { A } from "../provider/call.ts";',
+      "runtime may import core, seams",
+    ],
+    [
+      "an import over several lines",
+      "src/kube/x.ts",
+      '// x\nimport {\n  a,\n  type B,\n} from "../cloud/inventory.ts";',
+      "kube may import core, seams",
+    ],
+    ["a re-export", "src/core/x.ts", '// x\nexport * from "../seams/clock.ts";', "core may import nothing"],
+    [
+      "a dynamic import",
+      "src/app/x.ts",
+      '// x\nconst a = await import("../sandbox/store.ts");',
+      "sandbox is in no",
+    ],
+    ["a folder without a floor", "src/magic/x.ts", '// x\nimport "../core/brand.ts";', "has no floor yet"],
+    ["a way out of src", "src/app/x.ts", '// x\nimport { a } from "../../test/support/a.ts";', "outside src"],
+    ["another provider", "providers/a/x.ts", 'import { b } from "../b/b.ts";', "only its own folder"],
+    [
+      "the inside of src",
+      "providers/a/x.ts",
+      'import { b } from "../../src/core/brand.ts";',
+      '"#ccm" and nothing',
+    ],
+    [
+      "more of src than a simulator needs",
+      "providers/a/simulator/x.ts",
+      'import { b } from "../../../src/kube/b.ts";\nimport { c } from "../../../src/seams/clock.ts";',
+      '"#ccm" and nothing',
+    ],
+    ["a simulator in use", "providers/a/x.ts", 'import { b } from "./simulator/b.ts";', "in no executable"],
+    ["the clock", "src/cloud/x.ts", "// x\nconst a = Date.now();", "Date.now"],
+    ["today", "src/cloud/x.ts", "// x\nconst a = new Date();", "new Date()"],
+    ["a timer", "providers/a/x.ts", "setTimeout(() => 1, 5);", "setTimeout"],
+    ["the network", "src/cloud/x.ts", '// x\nconst a = await fetch("https://x");', "fetch"],
+    ["chance", "src/cloud/x.ts", "// x\nconst a = Math.random();", "Math.random"],
+    ["the environment", "src/app/x.ts", "// x\nconst a = process.env;", "process.env"],
+    ["a default export", "src/app/x.ts", "// x\nexport default 1;", "default export"],
+    ["a file without a comment", "src/app/x.ts", "export const a = 1;", "begin with a comment"],
+    ["a name that says nothing", "src/app/utils.ts", "// x\n", "says nothing"],
+    ["a long file", "scripts/x.ts", "\n".repeat(301), "301 lines"],
+    ["a plan that waits", "src/controllers/a/plan.ts", "// x\nexport const plan = async () => 1;", "async"],
+    [
+      "a plan with values of kube",
+      "src/controllers/a/labels.ts",
+      '// x\nimport { type A, b } from "../../kube/api.ts";',
+      "only types",
+    ],
+  ];
+  test.each(cases)("%s", (_, path, text, expected) => {
+    const violations = violationsOf({ path, text });
+    expect(violations).toHaveLength(1);
+    expect(violations[0]).toContain(expected);
+  });
+
+  test("and what is allowed is not", () => {
+    const text = [
+      "// setTimeout is not called here, nor Date.now().",
+      'import type { Node } from "../../kube/objects.ts";',
+      'import { type Labels } from "../../kube/objects.ts";',
+      'import { seconds } from "../../core/brand.ts";',
+      'const text = "process.env and fetch(x)";',
+      "interface A { fetch(plain: string): number }",
+      "const b = account.fetch(1) + new Date(5).getTime();",
+    ].join("\n");
+    expect(violationsOf({ path: "src/controllers/node/plan.ts", text })).toEqual([]);
+    expect(importsOf(text).map(({ isType }) => isType)).toEqual([true, true, false]);
+  });
+});

@@ -3,28 +3,23 @@
 
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
-import { latestObjects } from "../controllers/latest-objects.ts";
-import { createNodeController } from "../controllers/node/controller.ts";
-import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
-import type { NodeEvent, NodePorts } from "../controllers/node-ports.ts";
-import { createNodeWrites } from "../controllers/node-writes.ts";
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { LeaderElection } from "../kube/lease.ts";
-import type { Node } from "../kube/objects.ts";
-import { createReflector } from "../kube/reflector.ts";
 import { nodes as nodeResource } from "../kube/resources.ts";
 import { Journal } from "../runtime/journal.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
+import { composeNodes } from "./compose-nodes.ts";
 import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { leaseWatch } from "./lease-watch.ts";
 import { createManagerMetrics } from "./manager-metrics.ts";
 import type { ReadFlags } from "./read-flags.ts";
+import { type Surroundings, watched } from "./surroundings.ts";
 import { runTerms } from "./terms.ts";
 import { version } from "./version.ts";
 
@@ -65,7 +60,10 @@ export const createManager = async (
   const name = `${provider.name}-cloud-controller-manager`;
 
   let election: LeaderElection | undefined;
-  const leadership = (): true | { readonly reason: string } => election?.mayWrite(writeMargin) ?? true;
+  const leadership = (): true | { readonly reason: string } => {
+    if (!flags["leader-elect"]) return true;
+    return election?.mayWrite(writeMargin) ?? { reason: "nobody was elected yet." };
+  };
 
   const kube = await connectKube(
     flags,
@@ -102,21 +100,7 @@ export const createManager = async (
   if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
 
   const inventory = new Inventory({ instances, clock, signal });
-  const reflector = createReflector<Node>({
-    api: kube.api,
-    resource: nodeResource,
-    clock,
-    random,
-    onProblem: (problem, retryIn) => log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) }),
-  });
-  const store = latestObjects({
-    get: (key) => reflector.store.get(key),
-    list: () => [...reflector.store.list()],
-    get size() {
-      return reflector.store.size;
-    },
-    subscribe: (listener) => reflector.store.subscribe(listener),
-  });
+  const nodes = watched(nodeResource, { api: kube.api, clock, random, log });
   const events = new EventRecorder({
     api: kube.api,
     clock,
@@ -126,55 +110,27 @@ export const createManager = async (
       log.debug(2, "An event was not written", { why, reason, object: object.name });
     },
   });
-
-  const portsFor = (component: string): NodePorts => ({
-    nodes: store,
-    inventory,
+  const around: Surroundings = {
+    api: kube.api,
     clock,
     random,
-    concurrency: flags["concurrent-node-syncs"],
-    writes: createNodeWrites({
-      api: kube.api,
-      journal,
-      clock,
-      mode: flags.mode,
-      remember: (node) => store.remember(node),
-    }),
-    isSelected: (node) =>
-      [...(flags["node-selector"] ?? [])].every(([key, value]) => node.metadata.labels?.[key] === value),
-    tell: (node, { type, reason, message }: NodeEvent) => {
-      const level = type === "Warning" ? "warn" : "info";
-      log[level](message, { node: node.metadata.name, reason });
-      if (isObserving) return;
-      const { uid, name: nodeName } = node.metadata;
-      events.record({
-        component,
-        object: { apiVersion: "v1", kind: "Node", name: nodeName, uid },
-        type,
-        reason,
-        message,
-      });
-    },
-  });
-
-  const nodeController = createNodeController({
-    ...portsFor("cloud-node-controller"),
-    settings: settings.nodes,
-    ownPrefixes: instances.labelPrefixes ?? [],
-    onInitialized: (_, ageMs) => metrics.initialized(ageMs),
-  });
-  const lifecycleController = createLifecycleController({
-    ...portsFor("cloud-node-lifecycle-controller"),
-    settings: settings.lifecycle,
-  });
-  metrics.watch(connected.accounts, inventory, {
-    Nodes: nodeController.queue,
-    "node-lifecycle": lifecycleController.queue,
-  });
+    log,
+    journal,
+    metrics,
+    events,
+    settings,
+    isObserving,
+    connected,
+    inventory,
+    nodes: nodes.objects,
+  };
+  const { node, lifecycle } = composeNodes(around, instances);
+  const queues = { Nodes: node.queue, "node-lifecycle": lifecycle.queue };
+  metrics.watch(connected.accounts, inventory, queues);
 
   const all: readonly Task[] = [
-    { name: "cloud-node", run: (stop) => nodeController.run(stop) },
-    { name: "cloud-node-lifecycle", run: (stop) => lifecycleController.run(stop) },
+    { name: "cloud-node", run: (stop) => node.run(stop) },
+    { name: "cloud-node-lifecycle", run: (stop) => lifecycle.run(stop) },
     {
       name: "inventory",
       run: (stop) => {
@@ -200,12 +156,12 @@ export const createManager = async (
       [
         ...watchesLease,
         // Caches stay warm while another replica leads, so that a hand-over costs no listing.
-        { name: "node watch", run: (stop) => reflector.run(stop) },
+        { name: "node watch", run: (stop) => nodes.reflector.run(stop) },
         { name: "events", run: (stop) => events.run(stop) },
         {
           name: "controllers",
           run: async (stop) => {
-            await reflector.store.whenSynced(stop);
+            await nodes.reflector.store.whenSynced(stop);
             if (!flags["leader-elect"]) return runTogether(controllers, stop);
             return runTerms({
               stop,
@@ -237,15 +193,14 @@ export const createManager = async (
     journal,
     inventory,
     metrics,
-    nodes: store,
+    nodes: nodes.objects,
     accounts: connected.accounts,
-    troubles: nodeController.troubles.all,
-    evidence: lifecycleController.evidence,
+    troubles: node.troubles.all,
+    evidence: lifecycle.evidence,
     pendingEvents: () => events.pending,
     isIdle: () =>
-      reflector.store.synced &&
-      nodeController.queue.depth === 0 &&
-      nodeController.queue.active === 0 &&
+      nodes.reflector.store.synced &&
+      Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
       events.pending === 0,
     startedAt: clock.monotonic(),
   };

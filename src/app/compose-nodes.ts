@@ -1,0 +1,52 @@
+// The node and node-lifecycle controllers, put together.
+
+import { createNodeController } from "../controllers/node/controller.ts";
+import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
+import type { NodePorts } from "../controllers/node-ports.ts";
+import { createNodeWrites } from "../controllers/node-writes.ts";
+import type { KubeObject, ObjectReference } from "../kube/objects.ts";
+import type { Instances } from "../provider/instances.ts";
+import { type Surroundings, teller } from "./surroundings.ts";
+
+export const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
+  apiVersion: "v1",
+  kind: "Node",
+  name,
+  uid,
+});
+
+/** What every controller of Nodes is given; `component` names it on events. */
+export const nodePorts = (around: Surroundings, component: string): NodePorts => {
+  const { api, journal, clock, random, inventory, nodes, settings } = around;
+  const { flags } = settings;
+  return {
+    nodes,
+    inventory,
+    clock,
+    random,
+    concurrency: flags["concurrent-node-syncs"],
+    writes: createNodeWrites({
+      api,
+      journal,
+      clock,
+      mode: flags.mode,
+      remember: (node) => nodes.remember(node),
+    }),
+    isSelected: (node) =>
+      [...(flags["node-selector"] ?? [])].every(([key, value]) => node.metadata.labels?.[key] === value),
+    tell: teller(around, component, nodeReference),
+  };
+};
+
+export const composeNodes = (around: Surroundings, instances: Instances) => ({
+  node: createNodeController({
+    ...nodePorts(around, "cloud-node-controller"),
+    settings: around.settings.nodes,
+    ownPrefixes: instances.labelPrefixes ?? [],
+    onInitialized: (_, ageMs) => around.metrics.initialized(ageMs),
+  }),
+  lifecycle: createLifecycleController({
+    ...nodePorts(around, "cloud-node-lifecycle-controller"),
+    settings: around.settings.lifecycle,
+  }),
+});

@@ -1,0 +1,120 @@
+// Which Nodes a balancer may lead to, and what a balancer is told of them. Readiness plays no part: health checks of the
+// cloud are quicker, and a set that follows every flap would be rebuilt all the time.
+
+import { type IpAddress, type NodeName, nodeName } from "../../core/brand.ts";
+import { parseIp } from "../../core/ip.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Machine } from "../../provider/instances.ts";
+import type { BalancerTarget } from "../../provider/load-balancers.ts";
+import { labelPairs } from "../well-known.ts";
+
+export const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
+export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
+
+export interface EligibilityOptions {
+  /** What becomes of Nodes that are about to leave: `drain` keeps them as draining targets, `drop` is upstream's way. */
+  readonly policy?: "drain" | "drop";
+}
+
+/** Go's ParseBool: what it cannot read excludes too, the empty string first of all. */
+const falsehoods: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];
+
+export const isExcluded = ({ metadata }: Node): boolean => {
+  const label = metadata.labels?.[exclusionLabel];
+  return label !== undefined && !falsehoods.includes(label);
+};
+
+export const isDraining = ({ metadata, spec }: Node): boolean =>
+  metadata.deletionTimestamp !== undefined || (spec.taints ?? []).some(({ key }) => key === autoscalerTaint);
+
+/** Upstream's predicate when nothing else is said. */
+export const isEligible = (node: Node, { policy = "drop" }: EligibilityOptions = {}): boolean =>
+  !isExcluded(node) && (policy === "drain" || !isDraining(node));
+
+export const eligibleNodes = (
+  nodes: readonly Node[],
+  { policy = "drain" }: EligibilityOptions = {},
+): readonly Node[] => nodes.filter((node) => isEligible(node, { policy }));
+
+/** Without the empty id of a Node that has just come, so that it is the same as an absent one. */
+const idOf = (node: Node): string => node.spec.providerID ?? "";
+
+const membersOf = (nodes: readonly Node[]): ReadonlyMap<string, string> =>
+  new Map(
+    nodes.map((node) => [node.metadata.name, `${isDraining(node) ? "draining" : "staying"} ${idOf(node)}`]),
+  );
+
+/** By name, provider id and whether they drain; order, labels and addresses make no difference. */
+export const isSameNodeSet = (a: readonly Node[], b: readonly Node[]): boolean => {
+  const known = membersOf(a);
+  return a.length === b.length && [...membersOf(b)].every(([name, text]) => known.get(name) === text);
+};
+
+/** Exactly upstream's: a Node that came or went, its exclusion, its provider id. */
+export const upstreamNodeChange = (before: Node | undefined, after: Node | undefined): boolean =>
+  before === undefined ||
+  after === undefined ||
+  isExcluded(before) !== isExcluded(after) ||
+  idOf(before) !== idOf(after);
+
+export interface NodeChangeOptions {
+  /** Some Service chooses its targets by labels. */
+  readonly labelsMatter?: boolean;
+}
+
+const addressText = ({ status }: Node): string => addressesOf(status.addresses).join();
+const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[labelPairs.zone.current];
+
+export const isRelevantNodeChange = (
+  before: Node | undefined,
+  after: Node | undefined,
+  { labelsMatter = false }: NodeChangeOptions = {},
+): boolean => {
+  if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
+  return (
+    before.metadata.uid !== after.metadata.uid ||
+    isDraining(before) !== isDraining(after) ||
+    addressText(before) !== addressText(after) ||
+    zoneOf(before) !== zoneOf(after) ||
+    (labelsMatter && JSON.stringify(before.metadata.labels) !== JSON.stringify(after.metadata.labels))
+  );
+};
+
+const addressesOf = (addresses: Node["status"]["addresses"]): readonly IpAddress[] => [
+  ...new Set((addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? [])),
+];
+
+const byName = (a: Node, b: Node): number =>
+  a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
+
+/** Sorted by name, so that the same Nodes make the same wish in whatever order they were listed. */
+export const targetsOf = (
+  nodes: readonly Node[],
+  machineOf: (node: Node) => Machine | undefined,
+  { policy = "drain" }: EligibilityOptions = {},
+): readonly BalancerTarget[] =>
+  eligibleNodes(nodes, { policy })
+    .toSorted(byName)
+    .map((node): BalancerTarget => {
+      const machine = machineOf(node);
+      return {
+        node: nameOf(node),
+        ...(machine !== undefined && { machine }),
+        labels: node.metadata.labels ?? {},
+        addresses: addressesOf(node.status.addresses),
+        draining: isDraining(node),
+      };
+    });
+
+const nameOf = ({ metadata }: Node): NodeName => nodeName(metadata.name);
+
+const targetText = ({ node, machine, addresses, draining, labels }: BalancerTarget): string =>
+  JSON.stringify([node, machine ?? null, addresses, draining, labels[labelPairs.zone.current] ?? ""]);
+
+/** More exact than `isSameNodeSet`: a machine that was found only now, or another address, is a difference. */
+export const isSameTargets = (a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean =>
+  a.length === b.length &&
+  a.every((target, index) => {
+    const other = b[index];
+    return other !== undefined && targetText(target) === targetText(other);
+  });

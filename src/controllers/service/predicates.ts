@@ -1,0 +1,46 @@
+// Which Services are our business, in the questions that everything else of this controller asks. It looks at the object
+// alone; what the cloud has is told to it.
+
+import type { Service } from "../../kube/objects.ts";
+import { pausedAnnotation } from "../well-known.ts";
+
+/** The Go managers' name. May never change: it stands on every Service that has a balancer. */
+export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
+
+export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
+
+/** Of a class, so somebody else's: this controller serves the Services without one. */
+export const isForeignClass = (service: Service): boolean =>
+  isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
+
+export const wantsLoadBalancer = (service: Service): boolean =>
+  isLoadBalancer(service) && service.spec.loadBalancerClass === undefined;
+
+export const hasFinalizer = ({ metadata }: Service): boolean =>
+  (metadata.finalizers ?? []).includes(finalizer);
+
+export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
+
+export const isPaused = ({ metadata }: Service): boolean =>
+  metadata.annotations?.[pausedAnnotation] === "true";
+
+export interface CleanupQuestion {
+  /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */
+  readonly hasBalancer?: boolean;
+  /** `clean` is upstream's: it takes the finalizer off Services of other controllers that use the same name for it. */
+  readonly foreignClass?: "leave" | "clean";
+}
+
+/**
+ * Something of ours has to go. Upstream's table, but for Services of another class: with a balancer of ours (they had no
+ * class before) they are cleaned up at once, without one they are invisible.
+ */
+export const needsCleanup = (
+  service: Service,
+  { hasBalancer = false, foreignClass = "leave" }: CleanupQuestion = {},
+): boolean => {
+  const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
+  if (foreignClass === "clean") return hasFinalizer(service) && isEnding;
+  if (isForeignClass(service)) return hasBalancer;
+  return isEnding && (hasFinalizer(service) || hasBalancer);
+};

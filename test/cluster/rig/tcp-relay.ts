@@ -8,9 +8,8 @@ export interface TcpRelay extends AsyncDisposable {
   readonly connections: number;
   /** Breaks every connection; new ones are taken. */
   cut(): void;
-  /** Nothing passes and nothing is closed: a half-open peer. New connections are taken and hang too. */
+  /** Nothing passes on the connections there are and nothing is closed: a half-open peer. New ones work. */
   freeze(): void;
-  thaw(): void;
 }
 
 interface Side {
@@ -23,10 +22,10 @@ export const startTcpRelay = (target: { readonly hostname: string; readonly port
   const sockets = new Set<Socket<Side>>();
   /** What clients said before their way to the server was open. */
   const firstWords = new Map<Socket<Side>, Uint8Array[]>();
-  let isFrozen = false;
+  const frozen = new WeakSet<Socket<Side>>();
 
   const drain = (socket: Socket<Side>): void => {
-    if (isFrozen) return;
+    if (frozen.has(socket)) return;
     const { waiting } = socket.data;
     while (waiting.length > 0) {
       const part = waiting[0] as Uint8Array;
@@ -46,7 +45,7 @@ export const startTcpRelay = (target: { readonly hostname: string; readonly port
   const end = (socket: Socket<Side>): void => {
     sockets.delete(socket);
     const { other } = socket.data;
-    if (other !== undefined && sockets.has(other) && !isFrozen) {
+    if (other !== undefined && sockets.has(other) && !frozen.has(other)) {
       sockets.delete(other);
       drain(other);
       other.end();
@@ -96,11 +95,7 @@ export const startTcpRelay = (target: { readonly hostname: string; readonly port
     },
     cut,
     freeze: () => {
-      isFrozen = true;
-    },
-    thaw: () => {
-      isFrozen = false;
-      for (const socket of sockets) drain(socket);
+      for (const socket of sockets) frozen.add(socket);
     },
     [Symbol.asyncDispose]: async () => {
       cut();

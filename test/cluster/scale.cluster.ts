@@ -1,0 +1,74 @@
+// A thousand nodes that join at once, against a real API server. What took how long is printed and never asserted: times are
+// for the bench, which is a command.
+
+import { expect, test } from "bun:test";
+import type { Event, Node } from "../../src/kube/objects.ts";
+import { events, nodes } from "../../src/kube/resources.ts";
+import { never } from "../kube/cluster/connect.ts";
+import { isUninitialized, openCluster } from "./rig/cluster.ts";
+import { inParallel } from "./rig/in-parallel.ts";
+
+const count = 1000;
+
+test("1,000 nodes that join at once are all initialised with one listing's worth of cloud calls [F1 F9 F11 S8]", async () => {
+  await using cluster = await openCluster();
+  const { api, cloud } = cluster;
+  const names = Array.from({ length: count }, (_, index) => `crowd-${index}`);
+  for (const name of names) cloud.machines.add(name);
+  const manager = cluster.manager({ flags: ["--leader-elect=false"] });
+  await cluster.until("the manager to run", () => manager.output().includes(" runs"));
+  const began = performance.now();
+  await inParallel(names, 32, (name) => cluster.join(name));
+  const created = performance.now();
+  const listAll = async (): Promise<readonly Node[]> => {
+    const all: Node[] = [];
+    let token: string | undefined;
+    do {
+      const page = await api.listPage(
+        nodes,
+        { limit: 500, ...(token !== undefined && { continue: token }) },
+        never,
+      );
+      all.push(...page.items);
+      token = page.continue;
+    } while (token !== undefined);
+    return all;
+  };
+  const all = await cluster.until(
+    "all nodes to be initialised",
+    async () => {
+      const found = await listAll();
+      return found.length === count && !found.some(isUninitialized) && found;
+    },
+    { seconds: 150, everyMs: 250 },
+  );
+  const done = performance.now();
+  for (const { spec, metadata, status } of all) {
+    expect(spec.providerID).toBe(`fake://${cloud.machines.find(metadata.name)[0]?.id}`);
+    expect(metadata.labels?.["topology.kubernetes.io/zone"]).toBeDefined();
+    expect(status.addresses).toHaveLength(3);
+  }
+  const uids = new Set(all.map(({ metadata }) => metadata.uid));
+  const synced = await cluster.until(
+    "every Synced event to be written",
+    async () => {
+      const { items } = await api.listPage(
+        events,
+        { namespace: "default", fieldSelector: "reason=Synced" },
+        never,
+      );
+      const ours = items.filter(({ involvedObject }: Event) => uids.has(involvedObject.uid ?? ""));
+      return ours.length >= count && ours;
+    },
+    { everyMs: 250 },
+  );
+  const said = performance.now();
+  expect(new Set(synced.map(({ involvedObject }) => involvedObject.uid)).size).toBe(count);
+  expect(synced).toHaveLength(count);
+  expect(cloud.seen.length).toBeLessThanOrEqual(25);
+  const seconds = (from: number, to: number): string => `${((to - from) / 1000).toFixed(1)} s`;
+  console.log(
+    `1,000 nodes: created in ${seconds(began, created)}, initialised ${seconds(began, done)} after the first, ` +
+      `events ${seconds(began, said)}, ${cloud.seen.length} cloud calls`,
+  );
+});

@@ -1,0 +1,120 @@
+// How the executable starts when something about its kubeconfig is wrong: what the operator must mend ends it with 2, what
+// may mend itself is waited for, and each case has a message of its own.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { milliseconds } from "../../src/core/brand.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { writeKubeconfig } from "../../src/sandbox/kubeconfig.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
+import { freePort } from "./rig/free-port.ts";
+
+/** Of its own, because it issues certificates. */
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+});
+afterAll(async () => {
+  await plane.stop();
+});
+let cluster: Cluster;
+beforeEach(async () => {
+  cluster = await openCluster(plane.kubeconfig);
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+const kubeconfig = (
+  ca: string,
+  server: string,
+  credentials: { token?: string; cert?: string; key?: string },
+): string => cluster.file("kubeconfig", writeKubeconfig(ca, [{ name: "tried", server, ...credentials }]));
+const admin = () => plane.issue("admin", ["system:masters"]);
+
+describe("a kubeconfig that the operator must mend ends the process with 2", () => {
+  const cases: readonly (readonly [string, () => string, string])[] = [
+    ["missing", () => `${cluster.folder}/nowhere`, "cannot be read (ENOENT). Check --kubeconfig."],
+    ["malformed", () => cluster.file("kubeconfig", "clusters: [\n  {"), "is wrong:"],
+    ["empty", () => cluster.file("kubeconfig", ""), "kubeconfig"],
+    [
+      "without its context",
+      () =>
+        cluster.file(
+          "kubeconfig",
+          JSON.stringify({ "current-context": "gone", contexts: [], clusters: [], users: [] }),
+        ),
+      'has no context "gone"',
+    ],
+    [
+      "with a token file that is not there",
+      () =>
+        cluster.file(
+          "kubeconfig",
+          JSON.stringify({
+            "current-context": "x",
+            contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+            clusters: [{ name: "c", cluster: { server: plane.server } }],
+            users: [{ name: "u", user: { tokenFile: "no-token" } }],
+          }),
+        ),
+      "token file",
+    ],
+  ];
+  test.each(cases)("%s", async (_, path, text) => {
+    const manager = cluster.manager({ kubeconfig: path() });
+    expect(await manager.exited).toBe(2);
+    expect(manager.output()).toContain(text);
+    expect(manager.output().trim().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("what may mend itself is waited for, with a message that names it", () => {
+  const cases: readonly (readonly [string, () => string, string])[] = [
+    [
+      "an authority that did not sign the server's certificate",
+      () => kubeconfig(createAuthority("another", systemClock, systemRandom).cert, plane.server, admin()),
+      "is not signed by the certificate authority we were given",
+    ],
+    [
+      "a server that is not there",
+      () => kubeconfig(plane.ca, `https://127.0.0.1:${freePort()}`, admin()),
+      "cannot be reached (",
+    ],
+    [
+      "a token that nobody knows",
+      () => kubeconfig(plane.ca, plane.server, { token: "nobody" }),
+      "answered 401",
+    ],
+    [
+      "a user without permissions",
+      () => kubeconfig(plane.ca, plane.server, plane.issue("nobody", [])),
+      "answered 403 to",
+    ],
+    [
+      "a client certificate that has expired",
+      () => kubeconfig(plane.ca, plane.server, plane.issue("old", ["system:masters"], milliseconds(-60_000))),
+      "The client certificate expired on",
+    ],
+  ];
+  test.each(cases)("%s", async (_, path, text) => {
+    const manager = cluster.manager({ kubeconfig: path() });
+    await cluster.until(`"${text}" to be said`, () => manager.output().includes(text), { seconds: 30 });
+    expect(manager.exitCode()).toBeNull();
+    expect(manager.output()).not.toContain("PRIVATE KEY");
+    manager.signal("SIGTERM");
+    expect(await manager.exited).toBe(0);
+  });
+});
+
+test("a server that comes up later is found without a restart", async () => {
+  await plane.killServer();
+  const manager = cluster.manager({ flags: ["--leader-elect=false"] });
+  await cluster.until("the wait to be told", () => manager.output().includes("cannot be reached"));
+  await plane.startServer();
+  cluster.cloud.machines.add("patient");
+  await cluster.join("patient");
+  await cluster.initialized("patient");
+});

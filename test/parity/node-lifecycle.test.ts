@@ -1,0 +1,156 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { planNode } from "../../src/controllers/node/plan.ts";
+import { nodeDefaults } from "../../src/controllers/node/settings.ts";
+import { identityOf } from "../../src/controllers/node-facts.ts";
+import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
+import { milliseconds } from "../../src/core/brand.ts";
+import { NodeControllers } from "../support/node-controllers.ts";
+import { toNode } from "../support/sandbox-nodes.ts";
+import { machine, outage } from "../support/scripted-source.ts";
+import { U } from "../support/upstream-nodes.ts";
+
+// Rows of ccm-parity.md §9.2, upstream's controllers/nodelifecycle/node_lifecycle_controller_test.go. V1 and V2 are one
+// contract here (docs/decisions/0001-provider-contract.md), so the two halves of Test_NodesDeleted are one.
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+
+/** One "no" is enough, as upstream; the other half of each changed row is the default. */
+const asUpstream: Partial<LifecycleSettings> = {
+  proofs: 1,
+  massLimit: "off",
+  minAgeWithoutID: milliseconds(0),
+};
+
+interface Row {
+  readonly ready: "True" | "False" | "Unknown";
+  readonly exists: boolean;
+  readonly fails?: boolean;
+  readonly stopped?: boolean;
+  readonly providerID?: string;
+}
+
+/** What is there after this many seconds: nothing, or the node's taints. */
+const after = async (row: Row, settings: Partial<LifecycleSettings>, amountInSeconds: number) => {
+  const at = new NodeControllers({ script: { scheme: "" }, lifecycle: settings });
+  world = at;
+  if (row.exists) {
+    at.cloud.put(machine("node0", { names: ["node0"], state: row.stopped === true ? "stopped" : "running" }));
+  }
+  if (row.fails === true) at.cloud.failure = { error: outage() };
+  at.nodes.add({
+    name: "node0",
+    spec: row.providerID === undefined ? {} : { providerID: row.providerID },
+    status: { conditions: [{ type: "Ready", status: row.ready }] },
+  });
+  at.start("lifecycle");
+  await at.pass(amountInSeconds);
+  const node = at.nodes.get("node0");
+  return {
+    is: node === undefined ? "deleted" : "kept",
+    taints: (node?.spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`),
+    providerID: node?.spec.providerID,
+    calls: at.cloud.calls.length,
+  };
+};
+
+const deleted = { is: "deleted", taints: [] };
+const kept = { is: "kept", taints: [] };
+const marked = { is: "kept", taints: ["node.cloudprovider.kubernetes.io/shutdown:NoSchedule"] };
+
+const rows: readonly [string, Row, object, object][] = [
+  ["Test_NodesDeleted 1", { ready: "False", exists: false }, deleted, kept],
+  ["Test_NodesDeleted 2", { ready: "False", exists: true, fails: true, providerID: "node0" }, kept, kept],
+  ["Test_NodesDeleted 3", { ready: "False", exists: true, providerID: "node0" }, kept, kept],
+  ["Test_NodesDeleted 4", { ready: "Unknown", exists: false }, deleted, kept],
+  ["Test_NodesDeleted 5", { ready: "Unknown", exists: true }, kept, kept],
+  [
+    "Test_NodesDeleted 6",
+    { ready: "True", exists: false, providerID: "node0" },
+    { ...kept, calls: 0 },
+    { ...kept, calls: 0 },
+  ],
+  [
+    "Test_NodesShutdown 1 [F19]",
+    { ready: "False", exists: true, stopped: true, providerID: "node0" },
+    marked,
+    marked,
+  ],
+  [
+    "Test_NodesShutdown 2",
+    { ready: "False", exists: true, stopped: true },
+    { ...marked, providerID: undefined },
+    { ...marked, providerID: undefined },
+  ],
+  ["Test_NodesShutdown 3", { ready: "False", exists: false }, deleted, kept],
+  ["Test_NodesShutdown 4", { ready: "False", exists: true, fails: true, stopped: true }, kept, kept],
+  ["Test_NodesShutdown 5", { ready: "False", exists: false }, deleted, kept],
+  [
+    "Test_NodesShutdown 6",
+    { ready: "False", exists: false, stopped: true, providerID: "node0" },
+    deleted,
+    kept,
+  ],
+  ["Test_NodesShutdown 7", { ready: "False", exists: false, providerID: "node0" }, deleted, kept],
+  ["Test_NodesShutdown 8", { ready: "True", exists: true, stopped: true, providerID: "node0" }, kept, kept],
+  [
+    "Test_NodesShutdown 9",
+    { ready: "Unknown", exists: false, stopped: true, providerID: "node0" },
+    deleted,
+    kept,
+  ],
+];
+
+describe("as upstream, by settings", () => {
+  test.each(rows)("%s: after one look", async (_, row, expected) => {
+    expect(await after(row, asUpstream, 5)).toMatchObject(expected);
+  });
+});
+
+describe("as we do by default", () => {
+  test.each(rows)("%s: after one look nobody is deleted [F21]", async (_, row, __, expected) => {
+    expect(await after(row, {}, 5)).toMatchObject(expected);
+  });
+
+  const gone = rows.filter(([, { exists, ready }]) => !exists && ready !== "True");
+  test.each(gone)(
+    "%s: whoever upstream deletes goes once it is proved, without an id after ten minutes [F18 F25]",
+    async (_, row) => {
+      const [early, late] = row.providerID === undefined ? [599, 640] : [29, 35];
+      expect((await after(row, {}, early)).is).toBe("kept");
+      await world?.stop();
+      expect((await after(row, {}, late)).is).toBe("deleted");
+    },
+  );
+});
+
+describe("Test_GetProviderID", () => {
+  const planned = (providerID?: string) => {
+    const node = toNode({
+      name: "node0",
+      spec: { taints: [U], ...(providerID !== undefined && { providerID }) },
+    });
+    const instance = machine("12345", { names: ["node0"] });
+    return planNode({ node, instance, ownPrefixes: [], settings: nodeDefaults }).providerID;
+  };
+  test.each([1, 2])("Test_GetProviderID %d: what the node has needs no question", () => {
+    const spec = { providerID: "fake://12345" };
+    expect(identityOf(toNode({ name: "node0", spec })).providerID as string | undefined).toBe("fake://12345");
+    expect(planned("fake://12345")).toBeUndefined();
+  });
+  test.each([3, 4])("Test_GetProviderID %d: what it lacks comes from the cloud", () => {
+    expect(planned() as string | undefined).toBe("fake://12345");
+  });
+  // A machine without an id cannot be said (decision 0001); an empty one on the node counts as none.
+  test("Test_GetProviderID 5: an empty id is no id and no error", () => {
+    expect(identityOf(toNode({ name: "node0", spec: { providerID: "" } }))).not.toHaveProperty("providerID");
+  });
+  // Not found is an answer and not an error (decision 0001).
+  test("Test_GetProviderID 6: a machine that is not found is gone", async () => {
+    const at = new NodeControllers();
+    world = at;
+    at.inventory.wantListing(0, "refresh");
+    await at.pass(1);
+    expect(at.inventory.look(identityOf(toNode({ name: "node0" }))).kind).toBe("gone");
+  });
+});

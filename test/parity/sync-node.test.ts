@@ -1,0 +1,279 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { NodeAddress, Taint } from "../../src/kube/objects.ts";
+import type { Instance } from "../../src/provider/instances.ts";
+import { NodeControllers, type SetupOptions } from "../support/node-controllers.ts";
+import { machine, outage } from "../support/scripted-source.ts";
+import { A2, A3, created, E, F, H, I, inCloud, nodeIP, readyUnknown, U } from "../support/upstream-nodes.ts";
+
+// Rows of ccm-parity.md §9.1, upstream's controllers/node/node_controller_test.go. V1 and V2 are one contract here: rows
+// that pin a V1 method, nil metadata or metadata without an id follow docs/decisions/0001-provider-contract.md.
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+
+interface Row {
+  readonly taints?: readonly Taint[];
+  readonly addresses?: readonly NodeAddress[];
+  readonly providerID?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** What the cloud says about node0; none: it knows no such machine. */
+  readonly cloud?: Partial<Instance> & { readonly shows?: readonly NodeAddress[]; readonly spelled?: string };
+  readonly options?: SetupOptions;
+}
+
+/** Syncs node0 once, and tells what became of it. */
+const sync = async (row: Row) => {
+  const { shows = A3, spelled = "fake://12345", ...rest } = row.cloud ?? {};
+  const instance = machine("12345", { names: ["node0"], type: "", addresses: inCloud(shows), ...rest });
+  const machines = row.cloud === undefined ? [] : [{ ...instance, id: spelled as Instance["id"] }];
+  const scheme = (row.providerID ?? spelled).replace("12345", "");
+  world = new NodeControllers({ machines, script: { scheme }, ...row.options });
+  const before = world.nodes.add({
+    name: "node0",
+    createdAt: created,
+    spec: {
+      ...(row.taints !== undefined && { taints: row.taints }),
+      ...(row.providerID !== undefined && { providerID: row.providerID }),
+    },
+    status: {
+      conditions: [readyUnknown],
+      ...(row.addresses !== undefined && { addresses: row.addresses }),
+    },
+    ...(row.annotations !== undefined && { annotations: row.annotations }),
+    ...(row.labels !== undefined && { labels: row.labels }),
+  });
+  world.start("node");
+  await world.pass(1);
+  const { metadata, spec, status } = world.nodes.node("node0");
+  expect(status.conditions).toEqual(before.status.conditions ?? []);
+  return {
+    world,
+    isUnchanged: metadata.resourceVersion === before.metadata.resourceVersion,
+    taints: spec.taints ?? [],
+    providerID: spec.providerID,
+    addresses: status.addresses ?? [],
+    labels: metadata.labels ?? {},
+    events: world.reasons("node0"),
+  };
+};
+
+const synced = { events: ["Synced"], isUnchanged: false };
+const topology = {
+  "topology.kubernetes.io/zone": "us-west-1a",
+  "failure-domain.beta.kubernetes.io/zone": "us-west-1a",
+  "topology.kubernetes.io/region": "us-west",
+  "failure-domain.beta.kubernetes.io/region": "us-west",
+};
+const west = { zone: "us-west-1a", region: "us-west" };
+const asAWS = "aws://12345";
+const preset = "node0.aws.12345";
+const internal = [H("node0.cloud.internal")];
+
+describe("Test_syncNode", () => {
+  const kept: readonly [string, Row, Partial<Awaited<ReturnType<typeof sync>>>][] = [
+    [
+      "1: the cloud's hostname wins over the kubelet's",
+      { taints: [U], addresses: [H("nodeoverriden")], cloud: {} },
+      { ...synced, taints: [], providerID: "fake://12345", addresses: A3, labels: {} },
+    ],
+    [
+      "2: the kubelet's hostname stays, last, where the cloud has none",
+      { taints: [U], addresses: [H("nodeoverriden")], cloud: { shows: A2 } },
+      { ...synced, addresses: [...A2, H("nodeoverriden")] },
+    ],
+    [
+      "3: provider id, addresses and taint",
+      { taints: [U], cloud: {} },
+      { ...synced, taints: [], providerID: "fake://12345", addresses: A3 },
+    ],
+    [
+      "5: zone and region in both spellings",
+      { taints: [U], cloud: { ...west, spelled: asAWS } },
+      { ...synced, providerID: asAWS, labels: topology, addresses: A3 },
+    ],
+    [
+      "6: a foreign taint stays [F12]",
+      { taints: [F, U], cloud: {} },
+      { ...synced, taints: [F], addresses: A3, providerID: "fake://12345", labels: {} },
+    ],
+    [
+      "8: the provided node ip is in the cloud's list [F8]",
+      {
+        taints: [F, U],
+        annotations: nodeIP("10.0.0.1"),
+        providerID: preset,
+        addresses: internal,
+        cloud: { shows: A2 },
+      },
+      { ...synced, taints: [F], providerID: preset, addresses: [...A2, ...internal] },
+    ],
+    [
+      "9: a malformed provided node ip is refused [F8]",
+      { taints: [F, U], annotations: nodeIP("invalid-ip"), providerID: preset, cloud: { shows: A2 } },
+      { isUnchanged: true, taints: [F, U], events: ["NodeIPMismatch"] },
+    ],
+    [
+      "10: a provided node ip that the cloud does not have is refused [F8]",
+      { taints: [F, U], annotations: nodeIP("10.0.0.2"), providerID: preset, cloud: { shows: A2 } },
+      { isUnchanged: true, taints: [F, U], events: ["NodeIPMismatch"] },
+    ],
+    [
+      "13: a provider id that is there is kept",
+      { taints: [U], providerID: "fake://12345", cloud: {} },
+      { ...synced, taints: [], addresses: A3, providerID: "fake://12345" },
+    ],
+    [
+      "15: the provider id is taken as the cloud spells it",
+      { taints: [U], cloud: { ...west } },
+      { ...synced, providerID: "fake://12345", labels: topology, addresses: A3 },
+    ],
+    [
+      "16: as 6",
+      { taints: [F, U], cloud: {} },
+      { ...synced, taints: [F], providerID: "fake://12345", addresses: A3 },
+    ],
+    [
+      "17: as 8",
+      {
+        taints: [F, U],
+        annotations: nodeIP("10.0.0.1"),
+        providerID: preset,
+        addresses: internal,
+        cloud: { shows: A2 },
+      },
+      { ...synced, taints: [F], addresses: [...A2, ...internal] },
+    ],
+    [
+      "18: additional labels [F4]",
+      {
+        taints: [F, U],
+        annotations: nodeIP("10.0.0.1"),
+        providerID: "node0.cp.12345",
+        addresses: internal,
+        cloud: {
+          ...west,
+          shows: A2,
+          labels: { "topology.k8s.cp/zone-id": "az1", "my.custom.label/foo": "bar" },
+        },
+      },
+      {
+        ...synced,
+        taints: [F],
+        addresses: [...A2, ...internal],
+        labels: { ...topology, "topology.k8s.cp/zone-id": "az1", "my.custom.label/foo": "bar" },
+      },
+    ],
+    [
+      "19: additional labels that are reserved or there already are left out",
+      {
+        taints: [U],
+        labels: { "my.custom.label/foo": "fizz", "my.custom.label/bar": "foo" },
+        cloud: {
+          ...west,
+          labels: {
+            "topology.kubernetes.io/region": "us-other-west",
+            "topology.k8s.io/region": "us-other-west",
+            "kubernetes.io/region": "us-other-west",
+            "k8s.io/region": "us-other-west",
+            "my.custom.label/foo": "bar",
+            "my.custom.label/bar": "foo",
+            "app.k8snio/bar": "foo",
+            "k8snio/bar": "foo",
+          },
+        },
+      },
+      {
+        ...synced,
+        labels: {
+          ...topology,
+          "my.custom.label/foo": "fizz",
+          "my.custom.label/bar": "foo",
+          "app.k8snio/bar": "foo",
+          "k8snio/bar": "foo",
+        },
+      },
+    ],
+  ];
+  test.each(kept)("Test_syncNode %s", async (_, row, expected) => {
+    expect(await sync(row)).toMatchObject(expected as object);
+  });
+
+  test.each([11, 20])(
+    "Test_syncNode %d: a preset provider id is kept and existence is not asked",
+    async (_) => {
+      const row = { taints: [F, U], providerID: "test-provider-12345", cloud: {} };
+      const result = await sync(row);
+      expect(result).toMatchObject({
+        ...synced,
+        taints: [F],
+        providerID: "test-provider-12345",
+        addresses: A3,
+      });
+      expect(result.world.cloud.calls).toHaveLength(1);
+    },
+  );
+
+  test.each([4, 14])("Test_syncNode %d: a node without the taint is left as it is", async (_) => {
+    const result = await sync({ cloud: { ...west, type: "big" } });
+    expect(result).toMatchObject({ isUnchanged: true, events: [] });
+    expect(result.world.cloud.calls).toEqual([]);
+  });
+
+  const afterListing = async (options: SetupOptions) => {
+    const { world: at } = await sync({ cloud: { ...west, type: "big" }, options });
+    at.inventory.wantListing(at.clock.monotonic(), "refresh");
+    await at.pass(1);
+    return at.nodes.node("node0");
+  };
+  const typed = { "node.kubernetes.io/instance-type": "big" };
+
+  test("Test_syncNode 4, refreshed: gets addresses and no labels with reconcileLabels off, as upstream", async () => {
+    const { metadata, spec, status } = await afterListing({ node: { reconcileLabels: false } });
+    expect([metadata.labels, spec.providerID, status.addresses]).toEqual([undefined, undefined, [...A3]]);
+  });
+
+  test("Test_syncNode 4, refreshed: gets addresses and labels, and still no provider id, as we do [F5]", async () => {
+    const { metadata, spec, status } = await afterListing({});
+    expect(metadata.labels).toMatchObject(typed);
+    expect([spec.providerID, status.addresses]).toEqual([undefined, [...A3]]);
+  });
+
+  // Nil metadata says "not mine". Here a provider id that no source knows says it (decision 0001).
+  test("Test_syncNode 7: a node that is not the cloud's is left byte for byte [F12]", async () => {
+    const result = await sync({
+      taints: [F, U],
+      annotations: nodeIP("10.0.0.1"),
+      providerID: preset,
+      addresses: internal,
+      cloud: {},
+      options: { script: { scheme: "other://" } },
+    });
+    expect(result).toMatchObject({ isUnchanged: true, taints: [F, U], events: [] });
+  });
+
+  // A machine always has an id here (decision 0001), so there is no node without one; a list without taints is absent.
+  test("Test_syncNode 12: a machine without addresses still gives its node an id and takes the taint", async () => {
+    const result = await sync({ taints: [U], cloud: { shows: [] } });
+    expect(result).toMatchObject({ ...synced, taints: [], providerID: "fake://12345", addresses: [] });
+  });
+
+  // Metadata without an id cannot be said (decision 0001): what is left is a machine that the cloud does not know.
+  test("Test_syncNode 21: a node whose machine is not known keeps its taint and says why [F14]", async () => {
+    expect(await sync({ taints: [U] })).toMatchObject({
+      isUnchanged: true,
+      taints: [U],
+      events: ["NotFoundInCloud"],
+    });
+  });
+
+  test("Test_syncNode 22: a cloud that fails changes nothing and is told [F14 F23]", async () => {
+    world = new NodeControllers();
+    world.cloud.failure = { error: outage() };
+    world.nodes.add({ name: "node0", spec: { taints: [U] } });
+    world.start("node");
+    await world.pass(1);
+    expect(world.nodes.sent).toEqual([]);
+    expect(world.reasons("node0")).toEqual(["CloudUnavailable"]);
+  });
+});

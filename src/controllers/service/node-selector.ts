@@ -1,0 +1,57 @@
+// Label selectors as people write them for kubectl, for the choice of nodes: equality and sets. A selector is a pure
+// question about labels; what cannot be read is a complaint, never an empty selector.
+
+import { quoted } from "../../core/fields.ts";
+import type { Labels } from "../../kube/objects.ts";
+
+export interface NodeSelector {
+  /** As it was written, for texts. */
+  readonly text: string;
+  matches(labels: Labels): boolean;
+}
+
+type Requirement = (labels: Labels) => boolean;
+
+const word = "[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?";
+const isEqual = new RegExp(`^(${word})\\s*(==?|!=)\\s*(${word})?$`);
+const isIn = new RegExp(
+  `^(${word})\\s+(in|notin)\\s*\\(\\s*((?:${word})?(?:\\s*,\\s*(?:${word})?)*)\\s*\\)$`,
+);
+const isThere = new RegExp(`^(!?)\\s*(${word})$`);
+
+/** At commas that are not between parentheses. */
+const requirementTexts = (text: string): readonly string[] =>
+  text.split(/,(?![^(]*\))/).map((each) => each.trim());
+
+const readRequirement = (text: string): Requirement | undefined => {
+  const [, key, operator, value = ""] = isEqual.exec(text) ?? [];
+  if (key !== undefined) {
+    return operator === "!=" ? (labels) => labels[key] !== value : (labels) => labels[key] === value;
+  }
+  const [, setKey, kind, list = ""] = isIn.exec(text) ?? [];
+  if (setKey !== undefined) {
+    const values = new Set(list.split(",").map((each) => each.trim()));
+    const isMember: Requirement = (labels) => {
+      const label = labels[setKey];
+      return label !== undefined && values.has(label);
+    };
+    // As in Kubernetes: a label that is not there is not in the set.
+    return kind === "in" ? isMember : (labels) => !isMember(labels);
+  }
+  const [, not, name] = isThere.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return not === "!" ? (labels) => labels[name] === undefined : (labels) => labels[name] !== undefined;
+};
+
+export const parseNodeSelector = (
+  raw: string,
+): { readonly value: NodeSelector } | { readonly wrong: string } => {
+  const text = raw.trim();
+  const requirements: Requirement[] = [];
+  for (const each of requirementTexts(text)) {
+    const requirement = readRequirement(each);
+    if (requirement === undefined) return { wrong: quoted(each) };
+    requirements.push(requirement);
+  }
+  return { value: { text, matches: (labels) => requirements.every((matches) => matches(labels)) } };
+};

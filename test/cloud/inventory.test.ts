@@ -209,6 +209,18 @@ describe("looking up and listing", () => {
     expect(inventory.failureFor(withID("fake://1"))?.error).toMatchObject({ kind: "unavailable" });
   });
 
+  test("calls it a listing's proof when one of several sources was only listed [F21]", async () => {
+    const { clock, ask, answer, second, inventory } = setUp([
+      { ...both, name: "a" },
+      { name: "b", pageSize: 2 },
+    ]);
+    expect(await answer(withID("fake://1"), "listing")).toMatchObject({ kind: "gone", proof: "listing" });
+    ask(withID("fake://1"), "lookup");
+    await clock.advance(seconds(10));
+    expect(second.listings).toBe(1);
+    expect(inventory.look(withID("fake://1"))).toMatchObject({ kind: "gone", proof: "listing" });
+  });
+
   test("offers two ways of proving absence only for ids that can be looked up", () => {
     const { inventory } = setUp([both]);
     expect(inventory.waysFor(withID("fake://1"))).toEqual(["listing", "lookup"]);

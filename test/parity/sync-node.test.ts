@@ -3,7 +3,7 @@ import type { NodeAddress, Taint } from "../../src/kube/objects.ts";
 import type { Instance } from "../../src/provider/instances.ts";
 import { NodeControllers, type SetupOptions } from "../support/node-controllers.ts";
 import { machine, outage } from "../support/scripted-source.ts";
-import { A2, A3, created, E, F, H, I, inCloud, nodeIP, readyUnknown, U } from "../support/upstream-nodes.ts";
+import { A2, A3, created, F, H, inCloud, nodeIP, readyUnknown, U } from "../support/upstream-nodes.ts";
 
 // Rows of ccm-parity.md §9.1, upstream's controllers/node/node_controller_test.go. V1 and V2 are one contract here: rows
 // that pin a V1 method, nil metadata or metadata without an id follow docs/decisions/0001-provider-contract.md.

@@ -1,0 +1,59 @@
+import { afterEach, expect, test } from "bun:test";
+import { milliseconds } from "../../src/core/brand.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../support/node-controllers.ts";
+import { machine } from "../support/scripted-source.ts";
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options?: SetupOptions): NodeControllers => {
+  world = new NodeControllers(options);
+  return world;
+};
+
+const joins = (at: NodeControllers, name: string, providerID?: string) =>
+  at.nodes.add({
+    name,
+    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
+    status: { addresses: [{ type: "Hostname", address: name }] },
+  });
+
+test("a node that joins while a listing is under way is answered by that listing [F9]", async () => {
+  const names = ["n0", "n1", "n2"];
+  const w = setUp({ machines: names.map((name) => machine(name)), script: { takes: milliseconds(1000) } });
+  w.start("node");
+  for (const name of names) {
+    joins(w, name);
+    await w.pass(0.3);
+  }
+  await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 1);
+  expect(w.cloud.listings).toBe(1);
+});
+
+test("a node that got its id while its name was asked for is asked about by its id [F13]", async () => {
+  const script = { takes: milliseconds(500), pageSize: 1, lookups: { id: 10, name: 10 } };
+  const others = ["a", "b", "c"].map((key) => machine(key));
+  const w = setUp({ machines: others, script }).start("node");
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(10);
+  w.cloud.put(machine("7", { names: ["unknown to the kubelet"] }));
+  joins(w, "n0");
+  await w.pass(0.2);
+  w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://7" } }));
+  await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+  expect(w.cloud.lookupCalls).toEqual(["find name n0", "find id 7"]);
+});
+
+test("a controller that runs again after it was stopped goes on where things stand [N14]", async () => {
+  const w = setUp({ machines: [machine("n0"), machine("n1")], script: { takes: milliseconds(1000) } });
+  const term = new AbortController();
+  const running = w.node.run(term.signal);
+  joins(w, "n0");
+  await w.pass(0.5);
+  term.abort();
+  await running;
+  joins(w, "n1");
+  await w.pass(60);
+  expect(w.nodes.sent).toEqual([]);
+  w.start("node");
+  await w.until(() => w.initialized.length === 2, "both nodes to be initialised", 5);
+});

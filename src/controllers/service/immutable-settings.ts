@@ -53,7 +53,7 @@ export const holdImmutable = <A extends Fields>(
     if (!isAskedFor) continue;
     const key = name.includes("/") ? name : prefix + name;
     problems.push({
-      severity: "warning",
+      severity: "error",
       reason: "ImmutableAnnotation",
       key,
       text: `${key} cannot be changed after the load balancer was made: it stays ${shown(field, there)}, not ${shown(field, wanted)}. Write the old value again, or make the Service anew.`,

@@ -26,6 +26,11 @@ export const flagFields = {
     { min: 1, max: 200 },
     { fallback: 64 },
   ),
+  "concurrent-service-syncs": integer(
+    "Balancers worked on at the same time.",
+    { min: 1, max: 200 },
+    { fallback: 32 },
+  ),
   "concurrent-node-status-updates": integer("Accepted for compatibility; --concurrent-node-syncs counts.", {
     min: 0,
   }),
@@ -48,9 +53,12 @@ export const flagFields = {
   "leader-elect-retry-period": duration("Pause between two attempts.", {}, { fallback: seconds(2) }),
   "leader-elect-resource-name": text("Name of the Lease.", { fallback: "cloud-controller-manager" }),
   "leader-elect-resource-namespace": text("Namespace of the Lease.", { fallback: "kube-system" }),
-  controllers: list("Controllers to run: *, a name, or -name. Known: cloud-node, cloud-node-lifecycle.", {
-    fallback: ["*"],
-  }),
+  controllers: list(
+    "Controllers to run: *, a name, or -name. Known: cloud-node, cloud-node-lifecycle, service.",
+    {
+      fallback: ["*"],
+    },
+  ),
 
   mode: oneOf("observe plans everything and writes nothing.", ["enforce", "observe"], {
     fallback: "enforce",
@@ -98,6 +106,11 @@ export const flagFields = {
     "A Node without provider id is not deleted before this age.",
     {},
     { fallback: minutes(10) },
+  ),
+  "load-balancer-drift": oneOf(
+    "What happens to a balancer that somebody changed in the cloud.",
+    ["report", "repair"],
+    { fallback: "repair" },
   ),
   "cloud-call-timeout": duration(
     "Deadline of one request to the cloud.",

@@ -7,13 +7,14 @@ import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { LeaderElection } from "../kube/lease.ts";
-import { nodes as nodeResource } from "../kube/resources.ts";
+import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
 import { Journal } from "../runtime/journal.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { composeNodes } from "./compose-nodes.ts";
+import { composeServices } from "./compose-services.ts";
 import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { leaseWatch } from "./lease-watch.ts";
@@ -125,12 +126,19 @@ export const createManager = async (
     nodes: nodes.objects,
   };
   const { node, lifecycle } = composeNodes(around, instances);
-  const queues = { Nodes: node.queue, "node-lifecycle": lifecycle.queue };
+  const services = watched(serviceResource, { api: kube.api, clock, random, log });
+  const service = composeServices(around, provider, services.objects, signal);
+  const queues = {
+    Nodes: node.queue,
+    "node-lifecycle": lifecycle.queue,
+    ...(service !== undefined && { service: service.queue }),
+  };
   metrics.watch(connected.accounts, inventory, queues);
 
   const all: readonly Task[] = [
     { name: "cloud-node", run: (stop) => node.run(stop) },
     { name: "cloud-node-lifecycle", run: (stop) => lifecycle.run(stop) },
+    ...(service === undefined ? [] : [{ name: "service", run: (stop: AbortSignal) => service.run(stop) }]),
     {
       name: "inventory",
       run: (stop) => {
@@ -142,6 +150,8 @@ export const createManager = async (
   const controllers = all.filter(
     ({ name: task }) => task === "inventory" || isEnabled(flags.controllers, task),
   );
+
+  const runsServices = controllers.some(({ name: task }) => task === "service");
 
   const lease = {
     namespace: flags["leader-elect-resource-namespace"],
@@ -157,11 +167,15 @@ export const createManager = async (
         ...watchesLease,
         // Caches stay warm while another replica leads, so that a hand-over costs no listing.
         { name: "node watch", run: (stop) => nodes.reflector.run(stop) },
+        ...(runsServices
+          ? [{ name: "service watch", run: (stop: AbortSignal) => services.reflector.run(stop) }]
+          : []),
         { name: "events", run: (stop) => events.run(stop) },
         {
           name: "controllers",
           run: async (stop) => {
             await nodes.reflector.store.whenSynced(stop);
+            if (runsServices) await services.reflector.store.whenSynced(stop);
             if (!flags["leader-elect"]) return runTogether(controllers, stop);
             return runTerms({
               stop,
@@ -194,6 +208,9 @@ export const createManager = async (
     inventory,
     metrics,
     nodes: nodes.objects,
+    services: services.objects,
+    balancers: service?.listing,
+    orphans: () => service?.orphans() ?? [],
     accounts: connected.accounts,
     troubles: node.troubles.all,
     evidence: lifecycle.evidence,

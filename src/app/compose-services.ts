@@ -1,0 +1,117 @@
+// The service controller, put together: what it watches, the one listing of balancers, its writes and its words.
+
+import { SharedListing } from "../cloud/shared-listing.ts";
+import type { LatestObjects } from "../controllers/latest-objects.ts";
+import { identityOf } from "../controllers/node-facts.ts";
+import { createServiceController } from "../controllers/service/controller.ts";
+import { createServiceWrites } from "../controllers/service/service-writes.ts";
+import { serviceDefaults } from "../controllers/service/settings.ts";
+import { milliseconds, minutes } from "../core/brand.ts";
+import type { KubeObject, ObjectReference, Service } from "../kube/objects.ts";
+import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
+import { runTogether } from "../runtime/scope.ts";
+import { sleep } from "../seams/clock.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
+import { type Surroundings, teller } from "./surroundings.ts";
+
+const serviceReference = ({
+  metadata: { name, namespace = "default", uid },
+}: KubeObject): ObjectReference => ({
+  apiVersion: "v1",
+  kind: "Service",
+  name,
+  namespace,
+  uid,
+});
+
+/** Undefined where the cloud has no load balancers. */
+export const composeServices = (
+  around: Surroundings,
+  provider: AnyProvider,
+  services: LatestObjects<Service>,
+  signal: AbortSignal,
+) => {
+  const { api, clock, random, log, journal, nodes, inventory, settings, connected, isObserving } = around;
+  const balancers = connected.cloud.loadBalancers;
+  if (balancers === undefined) return undefined;
+  const { flags } = settings;
+  const listing = new SharedListing<ObservedLoadBalancer>({
+    clock,
+    signal,
+    list: (call) => balancers.list(call),
+  });
+  const tell = teller(around, "service-controller", serviceReference);
+  const controller = createServiceController({
+    services,
+    nodes,
+    machineOf: (node) => inventory.machineOf(identityOf(node)),
+    balancers,
+    listing,
+    annotations: provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} },
+    facts: provider.facts ?? {},
+    pending: connected.cloud.pending,
+    inputs: { secret: () => undefined, configMap: () => undefined, file: () => undefined },
+    tell,
+    journal: (step, group, outcome, detail) =>
+      journal.record({
+        target: "cloud",
+        action: step.do,
+        object: `balancer/${step.on ?? group}`,
+        why: "a Service wishes it",
+        at: clock.now(),
+        outcome,
+        ...(detail !== undefined && { detail }),
+      }),
+    isObserving,
+    clock,
+    random,
+    concurrency: flags["concurrent-service-syncs"],
+    settings: { ...serviceDefaults, drift: flags["load-balancer-drift"] },
+    writes: createServiceWrites({
+      api,
+      journal,
+      clock,
+      mode: flags.mode,
+      remember: (service) => services.remember(service),
+    }),
+  });
+  const run = async (stop: AbortSignal): Promise<void> => {
+    let reported = "";
+    const stopReports = listing.subscribe(() => {
+      const orphans = controller.orphans().map(({ group }) => group);
+      const text = orphans.toSorted().join(", ");
+      if (text !== reported && text !== "") {
+        log.warn("Load balancers with our mark that no Service asks for", {
+          count: orphans.length,
+          groups: text,
+        });
+      }
+      reported = text;
+    });
+    try {
+      await runTogether(
+        [
+          { name: "service", run: (signalOfTask) => controller.run(signalOfTask) },
+          { name: "balancer drift", run: (signalOfTask) => lookForDrift(listing, around, signalOfTask) },
+        ],
+        stop,
+      );
+    } finally {
+      stopReports();
+    }
+  };
+  return { queue: controller.queue, orphans: controller.orphans, listing, run };
+};
+
+/** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */
+const lookForDrift = async (
+  listing: SharedListing<ObservedLoadBalancer>,
+  { clock, random }: Pick<Surroundings, "clock" | "random">,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    listing.want(clock.monotonic(), "refresh");
+    const pause = milliseconds(minutes(20) * (1 + random.fraction() / 2));
+    await sleep(clock, pause, signal).catch(() => undefined);
+  }
+};

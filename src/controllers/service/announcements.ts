@@ -1,0 +1,45 @@
+// What is said on a Service about a change, once when it begins and once when it is done, in upstream's words. A round
+// that changes nothing says nothing.
+
+import type { NodeEvent } from "../node-ports.ts";
+import type { Wish } from "./wishes.ts";
+
+export type Change = "ensure" | "update" | "delete";
+
+const begin: Readonly<Record<Change, NodeEvent | undefined>> = {
+  ensure: { type: "Normal", reason: "EnsuringLoadBalancer", message: "Ensuring load balancer" },
+  update: undefined,
+  delete: { type: "Normal", reason: "DeletingLoadBalancer", message: "Deleting load balancer" },
+};
+
+const end: Readonly<Record<Change, NodeEvent>> = {
+  ensure: { type: "Normal", reason: "EnsuredLoadBalancer", message: "Ensured load balancer" },
+  update: { type: "Normal", reason: "UpdatedLoadBalancer", message: "Updated load balancer with new hosts" },
+  delete: { type: "Normal", reason: "DeletedLoadBalancer", message: "Deleted load balancer" },
+};
+
+export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
+export const endOf = (change: Change): NodeEvent => end[change];
+
+export const noTargets: NodeEvent = {
+  type: "Warning",
+  reason: "UnAvailableLoadBalancer",
+  message: "There are no available nodes for LoadBalancer",
+};
+
+export const failureOf = (wish: Wish, error: unknown): NodeEvent => {
+  const text = error instanceof Error ? error.message : String(error);
+  return wish.ending === undefined
+    ? { type: "Warning", reason: "SyncLoadBalancerFailed", message: `Error syncing load balancer: ${text}` }
+    : {
+        type: "Warning",
+        reason: "DeleteLoadBalancerFailed",
+        message: `Error deleting load balancer: ${text}`,
+      };
+};
+
+/** A text that is equal exactly when nothing was changed that a plan looks at; facts are our own doing. */
+export const wishText = (wishes: readonly Wish[], without?: "targets"): string =>
+  JSON.stringify(
+    wishes.map(({ facts: _, targets, ...wish }) => (without === "targets" ? wish : { ...wish, targets })),
+  );

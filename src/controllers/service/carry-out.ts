@@ -1,0 +1,106 @@
+// Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
+// down in between. It decides nothing; the next round observes what has become of it.
+
+import { milliseconds } from "../../core/brand.ts";
+import { finalizerPatch } from "../../kube/finalizer-patch.ts";
+import type { Service } from "../../kube/objects.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { Step, StepOutcome } from "../../provider/plan.ts";
+import { again, type Outcome } from "../../runtime/workers.ts";
+import { beginOf, type Change, noTargets, wishText } from "./announcements.ts";
+import { factsPatch } from "./facts.ts";
+import type { ServicePorts } from "./ports.ts";
+import { finalizer } from "./predicates.ts";
+import type { Talk } from "./talk.ts";
+import type { Member } from "./wishes.ts";
+
+export interface Work {
+  readonly group: string;
+  readonly members: readonly Member[];
+  readonly steps: readonly Step[];
+  /** What was wished when it last settled; absent for something new. */
+  readonly before: string | undefined;
+  readonly hasTargets: boolean;
+  /** False while a change that was announced goes on. */
+  readonly isNew: boolean;
+}
+
+export const createCarryOut = (ports: ServicePorts, talk: Talk) => {
+  const { balancers, writes, journal } = ports;
+
+  return async (work: Work, signal: AbortSignal): Promise<Outcome> => {
+    let services = work.members.map(({ service }) => service);
+    for (const { service, wish } of work.members) {
+      const change = changeOf(work, wish.ending !== undefined);
+      const event = beginOf(change);
+      if (event !== undefined && work.isNew) talk.event(service, event);
+      if (wish.ending === undefined && work.isNew && !work.hasTargets) talk.event(service, noTargets);
+    }
+    // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.
+    services = await Promise.all(
+      work.members.map(async ({ service, wish }) => {
+        const patch =
+          wish.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
+        if (patch === undefined) return service;
+        return (await writes.patch(service, patch, "a load balancer is about to be made", signal)) ?? service;
+      }),
+    );
+    for (const step of work.steps) {
+      const outcome = await applyOne(work.group, step, signal);
+      if (outcome.done) services = await remember(services, outcome, signal);
+      else {
+        for (const service of services) talk.waits(service, outcome.waitingFor);
+        return again(outcome.checkAfter, outcome.waitingFor);
+      }
+    }
+    return again(milliseconds(0), "the changes to be seen");
+  };
+
+  async function applyOne(group: string, step: Step, signal: AbortSignal): Promise<StepOutcome> {
+    try {
+      const outcome = await balancers.apply(step, { signal, urgency: "user-change" });
+      journal(step, group, "done");
+      return outcome;
+    } catch (error) {
+      const isFenced = CloudError.is(error) && error.detail.cause === "fenced";
+      journal(
+        step,
+        group,
+        isFenced ? "observed" : "failed",
+        error instanceof Error ? error.message : String(error),
+      );
+      throw error;
+    }
+  }
+
+  async function remember(
+    services: readonly Service[],
+    outcome: Extract<StepOutcome, { done: true }>,
+    signal: AbortSignal,
+  ): Promise<Service[]> {
+    return Promise.all(
+      services.map(async (service) => {
+        const news = outcome.remember?.get(service.metadata.uid as never);
+        const patch = news === undefined ? undefined : factsPatch(service, ports.facts, news);
+        if (patch === undefined) return service;
+        return (await writes.patch(service, patch, "what was made must be found again", signal)) ?? service;
+      }),
+    );
+  }
+};
+
+/** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */
+export const changeOf = (work: Pick<Work, "before" | "members">, isEnding: boolean): Change => {
+  if (isEnding) return "delete";
+  if (work.before === undefined) return "ensure";
+  const strip = (text: string): string =>
+    wishText(
+      (JSON.parse(text) as Member["wish"][]).map((wish) => ({ ...wish, facts: {} })),
+      "targets",
+    );
+  const now = wishText(
+    work.members.map(({ wish }) => wish),
+    "targets",
+  );
+  return strip(work.before) === now ? "update" : "ensure";
+};

@@ -1,0 +1,78 @@
+// What follows when the cloud is as it should be: the status of those who are served, and the finalizer of those who are
+// not any more.
+
+import { seconds } from "../../core/brand.ts";
+import { finalizerPatch } from "../../kube/finalizer-patch.ts";
+import type { Service } from "../../kube/objects.ts";
+import { serviceStatusPatch } from "../../kube/service-patch.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import { again, type Outcome, settled } from "../../runtime/workers.ts";
+import { type Change, endOf } from "./announcements.ts";
+import type { ServicePorts } from "./ports.ts";
+import { finalizer } from "./predicates.ts";
+import { ingressOf, isSameIngress } from "./status.ts";
+import type { Talk } from "./talk.ts";
+import type { Member } from "./wishes.ts";
+
+export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) => {
+  const serve = async (
+    { service, wish }: Member,
+    observed: ObservedLoadBalancer | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const publication = balancers.publish(wish, observed);
+    talk.recovered(service);
+    if (publication.kind === "not-ours") return settled;
+    if (publication.kind === "wait") {
+      talk.waits(service, publication.waitingFor);
+      return again(seconds(2), publication.waitingFor);
+    }
+    const guarded = finalizerPatch(service, finalizer, "present", "status");
+    const marked = guarded && (await writes.patch(service, guarded, "a load balancer is there", signal));
+    const current = marked ?? service;
+    const ingress = ingressOf(publication, current.spec.ports ?? []);
+    const present = current.status.loadBalancer?.ingress ?? [];
+    if (isSameIngress(present, ingress)) return settled;
+    const patch = serviceStatusPatch({ service: current, ingress });
+    if (patch !== undefined)
+      await writes.patch(current, patch, "the load balancer has these addresses", signal);
+    return settled;
+  };
+
+  const release = async (
+    { service, wish }: Member,
+    observed: ObservedLoadBalancer | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const isLeft = observed?.owners.includes(wish.owner.uid) === true;
+    if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
+    let current: Service = service;
+    const ingress = current.status.loadBalancer?.ingress ?? [];
+    const clear = ingress.length > 0 ? serviceStatusPatch({ service: current, ingress: [] }) : undefined;
+    if (clear !== undefined)
+      current = (await writes.patch(current, clear, "there is no load balancer any more", signal)) ?? current;
+    const patch = finalizerPatch(current, finalizer, "absent", "status");
+    if (patch === undefined) return settled;
+    await writes.patch(current, patch, "nothing is left in the cloud", signal);
+    talk.event(service, endOf("delete"));
+    return settled;
+  };
+
+  return async (
+    members: readonly Member[],
+    observed: ObservedLoadBalancer | undefined,
+    /** What was begun and is now done. */
+    done: Change | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    for (const member of members) {
+      const act = member.wish.ending === undefined ? serve : release;
+      const outcome = await act(member, observed, signal);
+      if (outcome.kind !== "settled") return outcome;
+      if (member.wish.ending === undefined && (done === "ensure" || done === "update")) {
+        talk.event(member.service, endOf(done));
+      }
+    }
+    return settled;
+  };
+};

@@ -1,0 +1,52 @@
+// What is said on Services, each thing once: a repeat is no news, and a change of its text is.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Service } from "../../kube/objects.ts";
+import type { Step } from "../../provider/plan.ts";
+import type { NodeEvent } from "../node-ports.ts";
+
+export const createTalk = (tell: (service: Service, event: NodeEvent) => void) => {
+  const said = new Map<string, Map<string, string>>();
+  /** Once per topic and text. */
+  const once = (service: Service, topic: string, text: string, event: NodeEvent): void => {
+    const { namespace = "", name } = service.metadata;
+    const key = `${namespace}/${name}`;
+    const topics = said.get(key) ?? new Map<string, string>();
+    said.set(key, topics);
+    if (topics.get(topic) === text) return;
+    topics.set(topic, text);
+    if (text !== "") tell(service, event);
+  };
+  return {
+    event: tell,
+    problems: (service: Service, problems: readonly Problem[], topic = "annotations"): void => {
+      const all = problems.map(({ text }) => text).join("\n");
+      once(service, `${topic} changed`, all, { type: "Normal", reason: "", message: "" });
+      for (const { reason, text } of problems) {
+        once(service, `${topic} ${reason} ${text}`, text, { type: "Warning", reason, message: text });
+      }
+    },
+    failure: (service: Service, event: NodeEvent): void => once(service, "failure", event.message, event),
+    /** It went well: the next failure is news again. */
+    recovered: (service: Service): void => {
+      const { namespace = "", name } = service.metadata;
+      said.get(`${namespace}/${name}`)?.delete("failure");
+    },
+    waits: (service: Service, what: string): void =>
+      once(service, "waits", what, {
+        type: "Normal",
+        reason: "WaitingForCloud",
+        message: `Waiting for ${what}`,
+      }),
+    drift: (service: Service, steps: readonly Step[], policy: "report" | "repair"): void => {
+      const what = steps.map((step) => step.do).join(", ");
+      const rest =
+        policy === "repair" ? "it is put right" : "it is left as it is, as --load-balancer-drift=report says";
+      const message = `The load balancer was changed in the cloud; ${rest}: ${what}`;
+      once(service, "drift", message, { type: "Warning", reason: "LoadBalancerDrift", message });
+    },
+    forget: (key: string): void => void said.delete(key),
+  };
+};
+
+export type Talk = ReturnType<typeof createTalk>;

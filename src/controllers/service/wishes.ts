@@ -1,0 +1,88 @@
+// From the Services of a group to what they wish for, complete: annotations read, nodes chosen, facts remembered. The
+// targets are made once per change of the nodes and shared by all wishes.
+
+import { type ServiceUID, serviceUID } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Fields } from "../../core/settings.ts";
+import type { Service } from "../../kube/objects.ts";
+import type {
+  BalancerTarget,
+  DesiredLoadBalancer,
+  ObservedLoadBalancer,
+} from "../../provider/load-balancers.ts";
+import { readAnnotations } from "./annotations.ts";
+import { describeService, serviceProblems } from "./describe.ts";
+import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
+import { isFactAnnotation, readFacts } from "./facts.ts";
+import { holdImmutable } from "./immutable-settings.ts";
+import type { ServicePorts } from "./ports.ts";
+import { needsCleanup, wantsLoadBalancer } from "./predicates.ts";
+import { chooseTargets, type TargetRules } from "./target-policy.ts";
+
+export type Wish = DesiredLoadBalancer<Fields>;
+
+export interface Member {
+  readonly service: Service;
+  readonly wish: Wish;
+  /** Errors among them freeze what they govern; a creation waits for them to be mended. */
+  readonly problems: readonly Problem[];
+  /** Immutable settings for whose sake the balancer has to be made again. */
+  readonly recreate: readonly string[];
+}
+
+type WishPorts = Pick<ServicePorts, "nodes" | "machineOf" | "annotations" | "facts" | "balancers">;
+
+/** Without a policy of its own a Service gets every node, except where it says which ones or how many. */
+const rulesOf = ({ values }: ReturnType<typeof readAnnotations>["own"], seed: ServiceUID): TargetRules => {
+  const selector = values["target-selector"];
+  const limit = values["target-limit"];
+  const implied = selector !== undefined ? "selector" : limit !== undefined ? "subset" : "all";
+  return {
+    policy: values["target-policy"] ?? implied,
+    seed,
+    ...(selector !== undefined && { selector }),
+    ...(limit !== undefined && { limit }),
+  };
+};
+
+export const createWishes = (ports: WishPorts) => {
+  let targets: readonly BalancerTarget[] = targetsOf(ports.nodes.list(), ports.machineOf);
+
+  return {
+    /** Looks at the nodes again; false when nothing that balancers see has changed. */
+    refreshTargets: (): boolean => {
+      const next = targetsOf(ports.nodes.list(), ports.machineOf);
+      if (isSameTargets(targets, next)) return false;
+      targets = next;
+      return true;
+    },
+    of: (service: Service, observed?: ObservedLoadBalancer): Member => {
+      const uid = serviceUID(service.metadata.uid);
+      const isReadElsewhere = (key: string): boolean => isFactAnnotation(ports.facts, key);
+      const read = readAnnotations(ports.annotations, service, { isReadElsewhere });
+      const there = observed && ports.balancers.settingsOf?.(observed, uid);
+      const held = holdImmutable(ports.annotations, read, there);
+      const chosen = chooseTargets(targets, rulesOf(read.own, uid));
+      const hasBalancer = observed?.owners.includes(uid) === true;
+      const isEnding = !wantsLoadBalancer(service) || needsCleanup(service, { hasBalancer });
+      const wish = describeService({
+        service,
+        settings: held.settings,
+        frozen: read.frozen,
+        facts: readFacts(service, ports.facts),
+        targets: chosen.targets,
+        ...(there !== undefined && { observed: there }),
+        ...(isEnding && { ending: "delete" as const }),
+      });
+      const problems = isEnding
+        ? []
+        : [...read.problems, ...held.problems, ...chosen.problems, ...serviceProblems(service)];
+      return { service, wish, problems, recreate: isEnding ? [] : held.recreate };
+    },
+  };
+};
+
+export type Wishes = ReturnType<typeof createWishes>;
+
+/** Whether this Service concerns us at all. */
+export const isOurs = (service: Service): boolean => wantsLoadBalancer(service) || needsCleanup(service);

@@ -98,9 +98,7 @@ export const changeOf = (work: Pick<Work, "before" | "members">, isEnding: boole
       (JSON.parse(text) as Member["wish"][]).map((wish) => ({ ...wish, facts: {} })),
       "targets",
     );
-  const now = wishText(
-    work.members.map(({ wish }) => wish),
-    "targets",
-  );
-  return strip(work.before) === now ? "update" : "ensure";
+  const wishes = work.members.map(({ wish }) => wish);
+  const isAsBefore = work.before === wishText(wishes);
+  return !isAsBefore && strip(work.before) === wishText(wishes, "targets") ? "update" : "ensure";
 };

@@ -16,7 +16,7 @@ import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
 import type { ServicePorts } from "./ports.ts";
-import { needsCleanup, wantsLoadBalancer } from "./predicates.ts";
+import { isBeingDeleted, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
 import { chooseTargets, type TargetRules } from "./target-policy.ts";
 
 export type Wish = DesiredLoadBalancer<Fields>;
@@ -64,7 +64,7 @@ export const createWishes = (ports: WishPorts) => {
       const held = holdImmutable(ports.annotations, read, there);
       const chosen = chooseTargets(targets, rulesOf(read.own, uid));
       const hasBalancer = observed?.owners.includes(uid) === true;
-      const isEnding = !wantsLoadBalancer(service) || needsCleanup(service, { hasBalancer });
+      const isEnding = !isServed(service) || needsCleanup(service, { hasBalancer });
       const wish = describeService({
         service,
         settings: held.settings,
@@ -85,4 +85,6 @@ export const createWishes = (ports: WishPorts) => {
 export type Wishes = ReturnType<typeof createWishes>;
 
 /** Whether this Service concerns us at all. */
-export const isOurs = (service: Service): boolean => wantsLoadBalancer(service) || needsCleanup(service);
+export const isOurs = (service: Service): boolean => isServed(service) || needsCleanup(service);
+
+const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);

@@ -1,0 +1,41 @@
+// What is said about routes that could not be made or removed. Pure; the first is upstream's message, word for word.
+
+import type { Milliseconds } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
+import type { NodeEvent } from "../node-ports.ts";
+
+export const describeFailedCreate = (
+  { destination, target }: WantedRoute,
+  took: Milliseconds,
+  error: unknown,
+): NodeEvent => ({
+  type: "Warning",
+  reason: "FailedToCreateRoute",
+  message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${asGoPrints(took)}: ${textOf(error)}`,
+});
+
+export const describeFailedRemoval = ({ destination, handle }: ObservedRoute, error: unknown): Problem => ({
+  severity: "warning",
+  reason: "FailedToRemoveRoute",
+  text: `Could not remove route ${destination} (${handle}), which no node asks for: ${textOf(error)}`,
+});
+
+export const describeFailedListing = (error: unknown): Problem => ({
+  severity: "error",
+  reason: "RoutesUnknown",
+  text: `The cloud's routes could not be listed, so none is made or removed: ${textOf(error)}`,
+});
+
+/** `1.5s`, `200ms`, `1m2.5s`: Go's own spelling, for whoever reads these messages by machine. */
+export const asGoPrints = (duration: Milliseconds): string => {
+  const whole = Math.max(0, Math.round(duration));
+  if (whole === 0) return "0s";
+  if (whole < 1000) return `${whole}ms`;
+  const minutes = Math.floor(whole / 60_000);
+  const rest = `${(whole % 60_000) / 1000}s`;
+  if (minutes === 0) return rest;
+  return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
+};
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

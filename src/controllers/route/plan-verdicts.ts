@@ -1,0 +1,55 @@
+// Whether every Node has the routes it asks for, after a pass: what its condition will say. Pure; undefined is what cannot
+// be told yet, and then the condition stays as it is.
+
+import { dispositions } from "../../cloud/disposition.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { WantedRoute } from "../../provider/routes.ts";
+import type { ChangeOutcome, ChangeResult } from "./apply.ts";
+import type { RoutePlan } from "./plan.ts";
+
+/** Passes by itself in a moment, and is worth no word before it does not. */
+export const isPassing = (error: unknown, failures: number): boolean =>
+  CloudError.is(error) && dispositions[error.kind].tell === "nobody" && failures < 3;
+
+export const planVerdicts = (
+  plan: RoutePlan,
+  results: readonly ChangeResult[],
+  failuresOf: (route: WantedRoute) => number,
+): ReadonlyMap<string, boolean> => {
+  const outcomes = new Map<WantedRoute["destination"], ChangeOutcome>();
+  for (const { change, outcome } of results) {
+    if (change.do === "create") outcomes.set(change.route.destination, outcome);
+  }
+  const told: [WantedRoute, boolean | undefined][] = [
+    ...plan.present.map((route) => [route, true] as const),
+    ...plan.undecided.map((route) => [route, undefined] as const),
+    ...plan.refused.map(({ route }) => [route, false] as const),
+    ...plan.create.map(
+      (route) => [route, isThere(outcomes.get(route.destination), failuresOf(route))] as const,
+    ),
+  ].map(([route, verdict]) => [route, verdict]);
+  const verdicts = new Map<string, boolean>();
+  for (const [node, routes] of Map.groupBy(told, ([{ target }]) => target.node)) {
+    if (routes.some(([, verdict]) => verdict === false)) verdicts.set(node, false);
+    else if (routes.every(([, verdict]) => verdict === true)) verdicts.set(node, true);
+  }
+  return verdicts;
+};
+
+const isThere = (outcome: ChangeOutcome | undefined, failures: number): boolean | undefined => {
+  // A route that was planned, and needed no change any more when the document was read again.
+  if (outcome === undefined) return true;
+  switch (outcome.kind) {
+    case "done":
+    case "observed":
+      return true;
+    case "failed":
+      return isPassing(outcome.error, failures) ? undefined : false;
+    case "held":
+      return false;
+    case "pending":
+    case "fenced":
+    case "waiting":
+      return undefined;
+  }
+};

@@ -1,0 +1,46 @@
+// What the route controller needs from the outside, named: composed once in `app`, replaced by small fakes in tests.
+
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { Cidr, Milliseconds } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Routes } from "../../provider/routes.ts";
+import type { Clock } from "../../seams/clock.ts";
+import type { Random } from "../../seams/random.ts";
+import type { NodeEvent, NodeStore, NodeWrites } from "../node-ports.ts";
+import type { CloudWrites } from "./cloud-writes.ts";
+import type { RouteSettings } from "./settings.ts";
+
+/** What one pass over all routes came to; also told when the table could not be listed. */
+export interface RouteSync {
+  readonly isComplete: boolean;
+  readonly duration: Milliseconds;
+  /** The rest is zero where the table could not be listed. */
+  readonly wanted: number;
+  readonly observed: number;
+  readonly limit?: number;
+  readonly created: number;
+  readonly removed: number;
+  readonly failed: number;
+}
+
+export interface RoutePorts {
+  readonly nodes: NodeStore;
+  /** Whether the nodes are all there: before that, no node is missing. */
+  readonly isSynced: () => boolean;
+  readonly writes: NodeWrites;
+  readonly cloudWrites: CloudWrites;
+  readonly inventory: Inventory;
+  readonly routes: Routes;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly tell: (node: Node, event: NodeEvent) => void;
+  /** Problems that are about no single Node. */
+  readonly report: (problem: Problem) => void;
+}
+
+export interface RouteControllerOptions extends RoutePorts {
+  readonly settings: RouteSettings;
+  readonly clusterCIDRs: readonly Cidr[];
+  readonly onSync: (sync: RouteSync) => void;
+}

@@ -57,7 +57,7 @@ const setUp = (answer: Transport, options: { deadline?: number; mayMutate?: Muta
 };
 
 describe("the way to a cloud", () => {
-  test("signs, sends and reports a call by its operation [F85]", async () => {
+  test("signs, sends and reports a call by its operation", async () => {
     const { send, sent, reports } = setUp(async () => new Response("fine"));
     expect(await send()).toBe("fine");
     expect(sent).toEqual(["GET token-1"]);

@@ -202,7 +202,7 @@ describe("nodes that are left alone", () => {
     expect(actions.length).toBeLessThan(10);
   });
 
-  test("are settled ones: a take-over writes nothing [F2]", async () => {
+  test("are settled ones: a take-over writes nothing", async () => {
     const w = setUp({ machines: [machine("n0", { type: "" })] });
     w.nodes.add({
       name: "n0",

@@ -5,6 +5,7 @@ import { restAfter } from "../../cloud/disposition.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { nodeConditionsPatch } from "../../kube/node-patch.ts";
+import type { Node } from "../../kube/objects.ts";
 import type { Call } from "../../provider/call.ts";
 import { backoff, together } from "../../runtime/backoff.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
@@ -13,7 +14,12 @@ import { isPaused } from "../node-facts.ts";
 import { aboutOf, type ChangeResult, keyOf } from "./apply.ts";
 import { applyDocument } from "./apply-document.ts";
 import { applyOneByOne } from "./apply-one-by-one.ts";
-import { describeFailedCreate, describeFailedListing, describeFailedRemoval } from "./describe-failure.ts";
+import {
+  describeFailedCreate,
+  describeFailedListing,
+  describeFailedRemoval,
+  describeMissingMachine,
+} from "./describe-failure.ts";
 import { describeFill } from "./headroom.ts";
 import { MachineSearch } from "./machine-search.ts";
 import { planRoutes, type RoutePlan } from "./plan.ts";
@@ -37,6 +43,9 @@ const allRoutes = "routes";
 const conditionOf = (name: string): string => `condition/${name}`;
 const machineOf = (name: string): string => `machine/${name}`;
 
+/** No Node can have such a name. */
+const subjects = { table: " table", listing: " listing" } as const;
+
 const lostRace = { first: milliseconds(100), cap: seconds(60) };
 const fencedRest: Milliseconds = seconds(10);
 
@@ -50,12 +59,15 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   let lastPass = Number.NEGATIVE_INFINITY;
   let fullCheckAt = 0;
 
-  /** Soon, with whatever else changes until then, and not too soon after the last time. */
+  /** Soon, with whatever else changes until then; not too soon after the last time, if that takes another listing. */
   const lookSoon = (): void => {
-    const earliest = Math.max(clock.monotonic() + settings.gathering, lastPass + settings.pause);
+    const soon = clock.monotonic() + settings.gathering;
+    const isCheap = table?.known(settings.acceptsAge) !== undefined;
+    const earliest = isCheap ? soon : Math.max(soon, lastPass + settings.pause);
     queue.add(allRoutes, { delay: milliseconds(earliest - clock.monotonic()) });
   };
-  const machines = new MachineSearch({ inventory, clock, random, settings, onFound: lookSoon });
+  const onMissing = (node: Node) => options.tell(node, describeMissingMachine(node.metadata.name));
+  const machines = new MachineSearch({ inventory, clock, random, settings, onFound: lookSoon, onMissing });
 
   const reconcile = (key: string, signal: AbortSignal): Promise<Outcome> => {
     const [kind, name = ""] = key.split("/");
@@ -73,25 +85,25 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
     tellProblems(wanted, listing, plan);
     const results = await apply(table, wanted, listing, plan, { signal, urgency: "new-node" });
-    noteResults(plan, results);
+    noteResults(results);
     writeConditions(plan, results);
+    for (const { target } of wanted.routes) machines.end(target.node);
     for (const { metadata } of wanted.waiting) {
       if (machines.isSearching(metadata.name)) continue;
       machines.begin(metadata.name);
       queue.add(machineOf(metadata.name));
     }
-    const count = (kind: string, what?: string) =>
-      results.filter(({ change, outcome }) => outcome.kind === kind && (what ?? change.do) === change.do)
-        .length;
+    const done = results.filter(({ outcome }) => outcome.kind === "done");
+    const created = done.filter(({ change }) => change.do === "create").length;
     options.onSync({
       isComplete: true,
       duration: milliseconds(clock.monotonic() - began),
       wanted: wanted.routes.length,
       observed: listing.routes.length,
       ...(routes.limit !== undefined && { limit: routes.limit }),
-      created: count("done", "create"),
-      removed: count("done", "remove"),
-      failed: count("failed"),
+      created,
+      removed: done.length - created,
+      failed: results.filter(({ outcome }) => outcome.kind === "failed").length,
     });
     const next = Math.min(fullCheckAt, rests.next ?? Number.POSITIVE_INFINITY);
     return again(milliseconds(Math.max(0, next - clock.monotonic())), "the next look");
@@ -153,7 +165,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     return sent(() => applyOneByOne(plan, { ...common, routes, isFull }, call));
   };
 
-  const noteResults = (plan: RoutePlan, results: readonly ChangeResult[]): void => {
+  const noteResults = (results: readonly ChangeResult[]): void => {
     const isAsked = new Set<string>();
     for (const { change, outcome } of results) {
       const key = keyOf(change);
@@ -172,8 +184,6 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
         tellNode(change.route.target.node, describeFailedCreate(change.route, outcome.took, outcome.error));
     }
     rests.keepOnly(isAsked);
-    told.forgetAllBut(new Set(["", ...nodes.list().map(({ metadata }) => metadata.name)]));
-    for (const { route } of plan.refused) rests.clear(keyOf({ do: "create", route }));
   };
 
   const tellNode = (name: string, event: Parameters<typeof options.tell>[1]): void => {
@@ -187,13 +197,16 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
       ...(routes.limit !== undefined && { limit: routes.limit }),
     };
     const common = [...listing.problems, ...wanted.problems, ...describeFill(fill, settings.warnAt)];
-    for (const problem of told.news("", common)) options.report(problem);
+    for (const problem of told.news(subjects.table, common)) options.report(problem);
+    told.news(subjects.listing, []);
     const byNode = new Map([...wanted.nodeProblems].map(([name, problems]) => [name, [...problems]]));
     for (const { route, problem } of plan.refused) {
       const { node } = route.target;
       byNode.set(node, [...(byNode.get(node) ?? []), problem]);
     }
-    for (const { metadata } of nodes.list()) {
+    const known = nodes.list();
+    told.forgetAllBut(new Set([...Object.values(subjects), ...known.map(({ metadata }) => metadata.name)]));
+    for (const { metadata } of known) {
       for (const { reason, text } of told.news(metadata.name, byNode.get(metadata.name) ?? [])) {
         tellNode(metadata.name, { type: "Warning", reason, message: text });
       }
@@ -205,16 +218,18 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
       const change = { do: "create", route } as const;
       return rests.failuresOf(keyOf(change), aboutOf(change));
     });
-    for (const [name, hasRoutes] of verdicts) {
-      const node = nodes.get(name);
-      if (node === undefined || planNetworkCondition(node, hasRoutes, clock.now()) === undefined) continue;
-      queue.add(conditionOf(name));
+    for (const { metadata } of nodes.list()) {
+      const hasRoutes = verdicts.get(metadata.uid);
+      const node = nodes.get(metadata.name);
+      if (node === undefined || hasRoutes === undefined) continue;
+      if (planNetworkCondition(node, hasRoutes, clock.now()) !== undefined)
+        queue.add(conditionOf(metadata.name));
     }
   };
 
   const writeCondition = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
-    const hasRoutes = verdicts.get(name);
+    const hasRoutes = node && verdicts.get(node.metadata.uid);
     if (node === undefined || hasRoutes === undefined || isPaused(node)) return settled;
     const condition = planNetworkCondition(node, hasRoutes, clock.now());
     if (condition === undefined) return settled;
@@ -239,7 +254,8 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     }
     if (kind === "machine") machines.failed(name);
     if (kind === allRoutes) {
-      for (const problem of told.news("", [describeFailedListing(error)])) options.report(problem);
+      for (const problem of told.news(subjects.listing, [describeFailedListing(error)]))
+        options.report(problem);
       const nothing = { wanted: 0, observed: 0, created: 0, removed: 0, failed: 0 };
       const duration = milliseconds(clock.monotonic() - lastPass);
       options.onSync({ isComplete: false, duration, ...nothing });

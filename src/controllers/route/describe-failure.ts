@@ -27,6 +27,12 @@ export const describeFailedListing = (error: unknown): Problem => ({
   text: `The cloud's routes could not be listed, so none is made or removed: ${textOf(error)}`,
 });
 
+export const describeMissingMachine = (name: string): NodeEvent => ({
+  type: "Warning",
+  reason: "RouteWaitsForMachine",
+  message: `The cloud shows no machine for node ${name}, so its pod ranges get no route yet. It is looked for again; if it stays so, compare the node's name and provider id with the cloud's.`,
+});
+
 /** `1.5s`, `200ms`, `1m2.5s`: Go's own spelling, for whoever reads these messages by machine. */
 export const asGoPrints = (duration: Milliseconds): string => {
   const whole = Math.max(0, Math.round(duration));

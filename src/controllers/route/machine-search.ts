@@ -20,7 +20,11 @@ export interface MachineSearchOptions {
   readonly settings: RouteSettings;
   /** The machine of a Node that waited for it is known now. */
   readonly onFound: () => void;
+  /** The cloud has said several times that there is none. */
+  readonly onMissing: (node: Node) => void;
 }
+
+const attemptsBeforeEvent = 3;
 
 export class MachineSearch {
   readonly #options: MachineSearchOptions;
@@ -76,12 +80,13 @@ export class MachineSearch {
 
   /** One step of the search; throws what went wrong with the question. */
   look(node: Node): Outcome {
-    const { inventory, clock, random, settings, onFound } = this.#options;
+    const { inventory, clock, random, settings, onFound, onMissing } = this.#options;
     const { name } = node.metadata;
     const { kind } = this.machineOf(node);
-    if (kind !== "unknown") {
+    if (kind !== "unknown" || !this.isSearching(name)) {
+      const isNews = kind === "found" && this.isSearching(name);
       this.end(name);
-      if (kind === "found") onFound();
+      if (isNews) onFound();
       return settled;
     }
     const answer = inventory.look(identityOf(node));
@@ -92,6 +97,7 @@ export class MachineSearch {
     this.#asked.forget(name);
     const attempts = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempts);
+    if (attempts === attemptsBeforeEvent) onMissing(node);
     const rest = backoff(attempts, settings.notVisibleRest, random);
     return again(together(clock.monotonic(), rest), "its machine to show up");
   }

@@ -11,6 +11,7 @@ import type { RoutePlan } from "./plan.ts";
 export const isPassing = (error: unknown, failures: number): boolean =>
   CloudError.is(error) && dispositions[error.kind].tell === "nobody" && failures < 3;
 
+/** By the uid of the Node: another Node may take its name. */
 export const planVerdicts = (
   plan: RoutePlan,
   results: readonly ChangeResult[],
@@ -20,18 +21,18 @@ export const planVerdicts = (
   for (const { change, outcome } of results) {
     if (change.do === "create") outcomes.set(change.route.destination, outcome);
   }
-  const told: [WantedRoute, boolean | undefined][] = [
+  const told: readonly (readonly [WantedRoute, boolean | undefined])[] = [
     ...plan.present.map((route) => [route, true] as const),
     ...plan.undecided.map((route) => [route, undefined] as const),
     ...plan.refused.map(({ route }) => [route, false] as const),
     ...plan.create.map(
       (route) => [route, isThere(outcomes.get(route.destination), failuresOf(route))] as const,
     ),
-  ].map(([route, verdict]) => [route, verdict]);
+  ];
   const verdicts = new Map<string, boolean>();
-  for (const [node, routes] of Map.groupBy(told, ([{ target }]) => target.node)) {
-    if (routes.some(([, verdict]) => verdict === false)) verdicts.set(node, false);
-    else if (routes.every(([, verdict]) => verdict === true)) verdicts.set(node, true);
+  for (const [uid, routes] of Map.groupBy(told, ([{ target }]) => target.uid)) {
+    if (routes.some(([, verdict]) => verdict === false)) verdicts.set(uid, false);
+    else if (routes.every(([, verdict]) => verdict === true)) verdicts.set(uid, true);
   }
   return verdicts;
 };

@@ -7,12 +7,29 @@ import { type Clock, sleep } from "../seams/clock.ts";
 import type { Inventory } from "./inventory.ts";
 import { type RefreshPolicy, refreshInterval } from "./refresh-interval.ts";
 
-/** Everything that could change a Node, in a text that is equal when nothing did. */
-const fingerprint = (instances: readonly Instance[]): string =>
-  instances
-    .map((instance) => JSON.stringify(instance))
-    .sort()
-    .join("\n");
+/** Everything that could change a Node, in a number that is equal when nothing did. */
+const fingerprint = (instances: readonly Instance[]): string => {
+  const texts = instances.map((instance) => JSON.stringify(instance)).sort();
+  return String(Bun.hash(texts.join("\n")));
+};
+
+/** Every source has answered, or failed to, since then. */
+const hasAnswered = ({ sources }: Inventory, since: number): boolean =>
+  sources.every(({ latest, failure }) => (latest?.beganAt ?? -1) >= since || (failure?.at ?? -1) >= since);
+
+const answered = (inventory: Inventory, since: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      stop();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const stop = inventory.subscribe(() => {
+      if (hasAnswered(inventory, since)) end();
+    });
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted || hasAnswered(inventory, since)) end();
+  });
 
 export const runRefreshLoop = async (
   {
@@ -25,15 +42,17 @@ export const runRefreshLoop = async (
   let interval: Milliseconds | undefined;
   let before: string | undefined;
   while (!signal.aborted) {
-    inventory.wantListing(clock.monotonic(), "refresh");
+    const since = clock.monotonic();
+    inventory.wantListing(since, "refresh");
+    await answered(inventory, since, signal);
     const listings = inventory.sources.flatMap(({ latest }) => latest ?? []);
-    const now = listings.map(({ items }) => Bun.hash(fingerprint(items))).join(" ");
+    const now = listings.map(({ items }) => fingerprint(items)).join(" ");
     interval = refreshInterval(policy, {
       interval,
-      hasChanged: before !== undefined && before !== now,
+      hasChanged: before !== now,
       pages: listings.reduce((sum, { pages }) => sum + pages, 0),
     });
-    before = listings.length === 0 ? undefined : now;
+    before = now;
     await sleep(clock, interval, signal).catch(() => undefined);
   }
 };

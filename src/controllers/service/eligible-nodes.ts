@@ -71,6 +71,8 @@ export const isRelevantNodeChange = (
   { labelsMatter = false }: NodeChangeOptions = {},
 ): boolean => {
   if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
+  // Excluded before and after: whatever else has become of it, no balancer leads there.
+  if (isExcluded(after)) return false;
   return (
     before.metadata.uid !== after.metadata.uid ||
     isDraining(before) !== isDraining(after) ||

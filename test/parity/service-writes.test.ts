@@ -1,0 +1,44 @@
+import { describe, expect, test } from "bun:test";
+import { finalizer } from "../../src/controllers/service/predicates.ts";
+import { ingressOf, isSameIngress, isSameIngressUpstream } from "../../src/controllers/service/status.ts";
+import { ipAddress } from "../../src/core/ip.ts";
+import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
+import { serviceStatusPatch } from "../../src/kube/service-patch.ts";
+import { toService } from "../controllers/service-draft.ts";
+
+// Rows of ccm-parity.md §9.3, upstream's controllers/service/controller_test.go: what is written to a Service.
+
+describe("TestAddFinalizer and TestRemoveFinalizer", () => {
+  const without = toService();
+  const withIt = toService({ finalizers: [finalizer] });
+  test.each([
+    ["TestAddFinalizer 1: there already, no patch", withIt, "present", false],
+    ["TestAddFinalizer 2: absent, a patch", without, "present", true],
+    ["TestRemoveFinalizer 1: absent, no patch", without, "absent", false],
+    ["TestRemoveFinalizer 2: there, a patch", withIt, "absent", true],
+  ] as const)("%s", (_, service, wanted, isPatched) => {
+    const patch = finalizerPatch(service, finalizer, wanted, "status");
+    expect(patch !== undefined).toBe(isPatched);
+    if (patch !== undefined) expect(patch.subresource).toBe("status");
+  });
+});
+
+describe("TestPatchStatus", () => {
+  const address = [{ ip: "8.8.8.8" }];
+  const published = (ip: string | undefined) =>
+    ingressOf({ kind: "addresses", addresses: ip === undefined ? [] : [{ ip: ipAddress(ip) }] });
+  test.each([
+    ["TestPatchStatus 1: the same", address, "8.8.8.8", false],
+    ["TestPatchStatus 2: set", [], "8.8.8.8", true],
+    ["TestPatchStatus 3: empty stays empty", [], undefined, false],
+    ["TestPatchStatus 4: cleared", address, undefined, true],
+  ] as const)("%s", (_, present, wanted, isPatched) => {
+    const service = toService({ status: { loadBalancer: { ingress: present } } });
+    const ingress = published(wanted);
+    expect(!isSameIngress(present, ingress)).toBe(isPatched);
+    expect(!isSameIngressUpstream(present, ingress)).toBe(isPatched);
+    const patch = serviceStatusPatch({ service, ingress });
+    expect(patch !== undefined).toBe(isPatched);
+    if (patch !== undefined) expect(patch.subresource).toBe("status");
+  });
+});

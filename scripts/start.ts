@@ -113,6 +113,7 @@ const main = defineCommand({
         elapsedMs: elapsed(),
         nodes: world.manager.nodes.list(),
         machines: new Map(world.cloud.machines.list().map(({ name, status }) => [name, status])),
+        services: world.manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
         cloudCalls: world.cloud.counts(),
         journal: world.manager.journal.entries(),
       };

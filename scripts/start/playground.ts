@@ -28,6 +28,7 @@ export interface PlaygroundOptions {
 }
 
 export interface Playground {
+  readonly server: ApiServer;
   readonly cloud: FakeCloud;
   readonly kubelets: Kubelets;
   readonly manager: Manager;
@@ -84,5 +85,5 @@ export const openPlayground = async (options: PlaygroundOptions): Promise<Playgr
     await Promise.all([face.stop(), served[Symbol.asyncDispose]()]);
     rmSync(folder, { recursive: true, force: true });
   });
-  return { cloud, kubelets, manager, kubeconfig, ended };
+  return { server, cloud, kubelets, manager, kubeconfig, ended };
 };

@@ -1,10 +1,24 @@
 // What happens in the playground: the nodes join, then one machine is switched off and one vanishes. Each chapter says
 // when it is over; the story is settled when all are.
 
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
 import type { Playground } from "./playground.ts";
 
 const shutdown = "node.cloudprovider.kubernetes.io/shutdown";
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
+
+const services = resourceNamed("services");
+
+const serviceNamed = (name: string): Parameters<Playground["server"]["objects"]["create"]>[2] => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name, namespace: "default" },
+  spec: {
+    type: "LoadBalancer",
+    selector: { app: name },
+    ports: [{ name: "http", port: 80, protocol: "TCP" }],
+  },
+});
 
 export interface Chapter {
   readonly title: string;
@@ -13,7 +27,7 @@ export interface Chapter {
   waitsFor(): string | undefined;
 }
 
-export const storyOf = ({ cloud, manager }: Playground, count: number): readonly Chapter[] => {
+export const storyOf = ({ server, cloud, manager }: Playground, count: number): readonly Chapter[] => {
   const node = (name: string) => manager.nodes.get(name);
   const taints = (name: string) => node(name)?.spec.taints?.map(({ key }) => key) ?? [];
   const isReady = (name: string) =>
@@ -41,5 +55,22 @@ export const storyOf = ({ cloud, manager }: Playground, count: number): readonly
     begin: () => void cloud.machines.remove(vanished),
     waitsFor: () => (node(vanished) === undefined ? undefined : `${vanished} to be proved gone and deleted`),
   };
-  return count >= 3 ? [joins, stops, vanishes] : [joins];
+  const asks: Chapter = {
+    title: "two Services ask for a load balancer",
+    begin: () => {
+      for (const name of ["shop", "blog"]) server.objects.create(services, "default", serviceNamed(name));
+    },
+    waitsFor: () => {
+      const asking = manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer");
+      const waiting = asking.filter(({ status }) => (status.loadBalancer?.ingress ?? []).length === 0);
+      if (asking.length < 2) return "the Services to be seen";
+      return waiting[0] === undefined ? undefined : `${waiting[0].metadata.name} to have an address`;
+    },
+  };
+  const drops: Chapter = {
+    title: "the Service blog is deleted",
+    begin: () => void server.objects.delete(services, "default", "blog"),
+    waitsFor: () => (cloud.balancers.list().length === 1 ? undefined : "its load balancer to be gone"),
+  };
+  return count >= 3 ? [joins, asks, stops, vanishes, drops] : [joins, asks, drops];
 };

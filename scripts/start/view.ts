@@ -1,6 +1,6 @@
 // What the terminal shows, as lines made from the state of the world. Pure: it asks nothing and moves no cursor.
 
-import type { Node } from "../../src/kube/objects.ts";
+import type { Node, Service } from "../../src/kube/objects.ts";
 import type { JournalEntry } from "../../src/runtime/journal.ts";
 
 export interface Scene {
@@ -10,6 +10,7 @@ export interface Scene {
   readonly elapsedMs: number;
   readonly nodes: readonly Node[];
   readonly machines: ReadonlyMap<string, string>;
+  readonly services: readonly Service[];
   readonly cloudCalls: Readonly<Record<string, number>>;
   readonly journal: readonly JournalEntry[];
 }
@@ -44,6 +45,17 @@ const nodeLine = (node: Node, machine: string | undefined): string => {
   ].join(" ");
 };
 
+const serviceLine = ({ metadata, status }: Service): string => {
+  const address = status.loadBalancer?.ingress?.[0]?.ip;
+  const [text, colour] =
+    metadata.deletionTimestamp !== undefined
+      ? (["going", "dim"] as const)
+      : address === undefined
+        ? (["pending", "yellow"] as const)
+        : (["served", "green"] as const);
+  return `  ${column(metadata.name, 14)} ${paint(column(text, 13), colour)} ${address ?? "-"}`;
+};
+
 /** A patch in words, by the most telling of the paths that it changes. */
 const words: readonly (readonly [string, string])[] = [
   ["/spec/providerID", "initialised"],
@@ -56,7 +68,7 @@ const journalLine = (entry: JournalEntry, width: number): string => {
   const time = new Date(entry.at).toISOString().slice(11, 19);
   const action = words.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
   const outcome = entry.outcome === "done" ? "" : ` [${entry.outcome}]`;
-  const text = `${column(entry.object.replace("node/", ""), 14)} ${action}, because ${entry.why}${outcome}`;
+  const text = `${column(entry.object.replace(/^(node|service\/default|balancer)\//, ""), 14)} ${action}, because ${entry.why}${outcome}`;
   return `  ${paint(time, "dim")} ${column(text, Math.max(20, width - 14))}`;
 };
 
@@ -73,7 +85,7 @@ export const linesOf = (
   const calls = Object.entries(scene.cloudCalls);
   const total = calls.reduce((sum, [, count]) => sum + count, 0);
   const history = 8;
-  const room = Math.max(3, size.rows - history - 12);
+  const room = Math.max(3, size.rows - history - 14 - scene.services.length);
   const shown = scene.nodes.slice(0, room);
   return [
     `${paint("Fairlead", "bold")}  ${(scene.elapsedMs / 1000).toFixed(1)} s   ${scene.chapter}`,
@@ -89,6 +101,13 @@ export const linesOf = (
     ...(scene.nodes.length > shown.length
       ? [paint(`  … ${scene.nodes.length - shown.length} more: ${summary}`, "dim")]
       : []),
+    ...(scene.services.length === 0
+      ? []
+      : [
+          "",
+          paint(`  ${column("SERVICE", 14)} ${column("STATE", 13)} ADDRESS`, "dim"),
+          ...scene.services.slice(0, 5).map(serviceLine),
+        ]),
     "",
     `${paint("Cloud calls", "bold")}  ${total} in all${calls.length === 0 ? "" : `: ${calls.map(([name, count]) => `${name} ${count}`).join(", ")}`}`,
     "",

@@ -10,7 +10,7 @@ import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
-import { fromNow } from "./from-now.ts";
+import { restFor } from "./from-now.ts";
 import { budgetNewsOf, defaultRest } from "./rate-headers.ts";
 
 /** Rank in the budget, and the share of the limit that is kept for those before it. */
@@ -77,7 +77,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   const learnFrom = (error: CloudError, status: number | undefined): void => {
     const { retryAfter } = error.detail;
     if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
-    budget.learn({ closedFor: retryAfter === undefined ? defaultRest : fromNow(retryAfter, clock) });
+    budget.learn({ closedFor: retryAfter === undefined ? defaultRest : restFor(retryAfter, clock) });
   };
 
   const guarded = async <T>(

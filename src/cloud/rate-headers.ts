@@ -2,6 +2,7 @@
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { BudgetNews } from "../runtime/budget.ts";
+import { restUntil } from "./from-now.ts";
 
 const firstNumber = (headers: Headers, names: readonly string[]): number | undefined => {
   for (const name of names) {
@@ -16,8 +17,8 @@ const firstNumber = (headers: Headers, names: readonly string[]): number | undef
 /** Seconds from now, or a point in time: seconds since 1970 are told from an interval by their size. */
 const untilReset = (value: number | undefined, now: number): Milliseconds | undefined => {
   if (value === undefined) return undefined;
-  const delta = value > 1_000_000_000 ? value * 1000 - now : value * 1000;
-  return milliseconds(Math.max(0, delta));
+  if (value > 1_000_000_000) return restUntil(value * 1000, now);
+  return milliseconds(Math.max(0, value * 1000));
 };
 
 /** `Retry-After` as seconds or as an HTTP date. */
@@ -27,7 +28,7 @@ export const retryAfterOf = (headers: Headers, now: number): Milliseconds | unde
   const inSeconds = Number(text);
   if (Number.isFinite(inSeconds)) return milliseconds(Math.max(0, inSeconds * 1000));
   const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : milliseconds(Math.max(0, date - now));
+  return Number.isNaN(date) ? undefined : restUntil(date, now);
 };
 
 /** After a refusal that names no time. */

@@ -15,7 +15,13 @@ import type { NodePorts } from "../node-ports.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { addProof, addSighting, type Evidence, noEvidence } from "./evidence.ts";
 import { massLimit, RecentDeletions } from "./mass-limit.ts";
-import { isAnnouncedAsLeaving, isKept, type LifecycleDecision, planLifecycle } from "./plan.ts";
+import {
+  isAnnouncedAsLeaving,
+  isKept,
+  type LifecycleDecision,
+  massDeletionHeld,
+  planLifecycle,
+} from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export interface LifecycleOptions extends NodePorts {
@@ -42,7 +48,19 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   const nextLook = new Map<string, number>();
   const held = new Map<string, string>();
   const deletions = new RecentDeletions();
-  let managed = { count: 0, countedAt: Number.NEGATIVE_INFINITY };
+  /** Against a wall clock that is set forward while we run: nothing gets old by that. */
+  const wallAtStart = clock.now() - clock.monotonic();
+  const steadyWall = () => Math.min(clock.now(), clock.monotonic() + wallAtStart);
+  const nothingCounted = { managed: 0, missing: new Set<string>(), at: Number.NEGATIVE_INFINITY };
+  let counted = nothingCounted;
+
+  // For as long as the process lives, not for a term: what another replica deleted counts after a hand-over too.
+  nodes.subscribe(({ key, before, after }) => {
+    if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;
+    const isOurs = inventory.claims(identityOf(before));
+    if (!isOurs || isAnnouncedAsLeaving(before, evidence.get(key) ?? noEvidence(0))) return;
+    deletions.add(clock.monotonic(), before.metadata.uid);
+  });
 
   const forget = (name: string): void => {
     asked.forget(name);
@@ -63,18 +81,23 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     }
     if (identity.providerID === undefined && !options.isSelected(node)) return settled;
     const subject = `${node.metadata.uid} ${identity.providerID ?? ""}`;
-    if (subjects.get(name) !== subject) forget(name);
+    const before = subjects.get(name);
+    const known = evidence.get(name);
+    if (before !== subject) forget(name);
+    // A node that has just been given its id: that its machine was seen a moment ago still counts, proofs do not.
+    if (known !== undefined && before !== subject && before === `${node.metadata.uid} `) {
+      evidence.set(name, noEvidence(clock.monotonic(), known.seenSince));
+    }
     subjects.set(name, subject);
     const answer = inventory.look(identity);
-    const known = gather(node, answer);
     const decision = planLifecycle({
       node,
       answer,
-      evidence: known,
+      evidence: gather(node, answer),
       ways: inventory.waysFor(identity),
       mass: massVerdict,
       settings,
-      now: { wall: clock.now(), monotonic: clock.monotonic() },
+      now: { wall: steadyWall(), monotonic: clock.monotonic() },
     });
     return carryOut(node, decision, signal);
   };
@@ -86,7 +109,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     const before = evidence.get(name) ?? noEvidence(now, now - (acceptedAge(node) ?? 0));
     const seen = answer.kind === "exists" || answer.kind === "ambiguous";
     const after =
-      answer.kind === "gone" ? addProof(before, answer) : seen ? addSighting(before, answer) : before;
+      answer.kind === "gone" ? addProof(before, answer, now) : seen ? addSighting(before, answer) : before;
     evidence.set(name, after);
     if ("asOf" in answer && asked.isAnsweredBy(name, answer.asOf)) asked.forget(name);
     return after;
@@ -145,8 +168,14 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     // Whether the inventory has recovered is seen only by asking again.
     const due = nextLook.get(name);
     const now = clock.monotonic();
-    if (due !== undefined && now >= due) asked.ask(name, identityOf(node), { urgency: "deletion-proof" });
-    const next = due === undefined || now >= due ? now + untilNext(now, heldRest) : due;
+    if (due !== undefined && now >= due) {
+      const way = reason === massDeletionHeld ? ({ way: "listing" } as const) : {};
+      asked.ask(name, identityOf(node), { urgency: "deletion-proof", ...way });
+    }
+    const { shortest, longest } = settings.recheck;
+    const pages = inventory.sources.reduce((sum, { latest }) => sum + (latest?.pages ?? 1), 0);
+    const pace = milliseconds(Math.min(longest, Math.max(shortest, pages * seconds(15))));
+    const next = due === undefined || now >= due ? now + untilNext(now, pace) : due;
     nextLook.set(name, next);
     return again(milliseconds(next - now), reason);
   };
@@ -173,7 +202,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       }
       throw error;
     }
-    if (!isAnnounced) deletions.add(clock.monotonic());
+    if (!isAnnounced) deletions.add(clock.monotonic(), node.metadata.uid);
     forget(name);
     return settled;
   };
@@ -193,20 +222,33 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   const massVerdict = () => {
     const now = clock.monotonic();
-    if (now - managed.countedAt > 1000) {
-      managed = {
-        count: nodes.list().filter((node) => inventory.claims(identityOf(node))).length,
-        countedAt: now,
-      };
-    }
+    if (now - counted.at > 1000) counted = count(now);
+    const suspects = new Set(counted.missing);
+    for (const [name, known] of evidence) if (known.proofs.length > 0) suspects.add(name);
     let candidates = 0;
-    for (const [name, known] of evidence) {
-      const node = known.proofs.length > 0 ? nodes.get(name) : undefined;
+    for (const name of suspects) {
+      const node = nodes.get(name);
+      const known = evidence.get(name) ?? noEvidence(0);
       if (node !== undefined && !isKept(node) && !isAnnouncedAsLeaving(node, known)) candidates += 1;
     }
     const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
     const recent = deletions.within(window, now);
-    return massLimit({ recent, candidates, managed: managed.count + recent }, settings.massLimit);
+    return massLimit({ recent, candidates, managed: counted.managed + recent }, settings.massLimit);
+  };
+
+  /** A listing without the machines of many Nodes is no less wrong because most of these Nodes are Ready. */
+  const count = (now: number): typeof nothingCounted => {
+    const missing = new Set<string>();
+    let managed = 0;
+    for (const node of nodes.list()) {
+      const identity = identityOf(node);
+      if (!inventory.claims(identity)) continue;
+      managed += 1;
+      // A Node without id may be younger than its machine is visible.
+      if (identity.providerID === undefined) continue;
+      if (inventory.look(identity).kind === "gone") missing.add(node.metadata.name);
+    }
+    return { managed, missing, at: now };
   };
 
   const onError = (name: string, error: unknown, failures: number): Outcome => {
@@ -226,6 +268,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       queue.add(key);
     });
     const stopNews = inventory.subscribe(() => {
+      counted = nothingCounted;
       for (const name of asked.keys) queue.add(name);
     });
     // The watch tells only what changes from here on; what is there already is looked at once.

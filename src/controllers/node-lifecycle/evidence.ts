@@ -7,13 +7,21 @@ import type { LifecycleSettings } from "./settings.ts";
 
 export type ProofKind = "listing" | "lookup";
 
+export interface Proof {
+  readonly kind: ProofKind;
+  /** When the request began. */
+  readonly asOf: number;
+  /** When its answer was here: the cloud may have said it at any moment in between. */
+  readonly knownAt: number;
+}
+
 export interface Evidence {
   /** When the Node was first seen not Ready by this process; a proof must be newer. Monotonic, as all times here. */
   readonly since: number;
   /** A sighting may be older than that, down to this: a Node that joins is not Ready yet, and its machine was just seen. */
   readonly seenSince: number;
-  /** Both ends of what was proved by each kind, in the order in which the proofs began. */
-  readonly proofs: readonly { readonly kind: ProofKind; readonly asOf: number }[];
+  /** What was proved, in the order in which it became known. */
+  readonly proofs: readonly Proof[];
   /** The cloud itself said that the machine was on its way out. */
   readonly wasTerminating: boolean;
 }
@@ -25,10 +33,17 @@ export const noEvidence = (since: number, seenSince = since): Evidence => ({
   wasTerminating: false,
 });
 
-export const addProof = (evidence: Evidence, gone: Extract<Answer, { kind: "gone" }>): Evidence => {
+export const addProof = (
+  evidence: Evidence,
+  gone: Extract<Answer, { kind: "gone" }>,
+  knownAt = gone.asOf,
+): Evidence => {
   const isKnown = evidence.proofs.some(({ asOf, kind }) => asOf === gone.asOf && kind === gone.proof);
   if (gone.asOf < evidence.since || isKnown) return evidence;
-  return { ...evidence, proofs: [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf }].slice(-8) };
+  return {
+    ...evidence,
+    proofs: [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf, knownAt }].slice(-8),
+  };
 };
 
 /** A machine that was seen is not gone, whatever was said before. */
@@ -58,10 +73,10 @@ export const judge = (
   const [first] = evidence.proofs;
   if (first === undefined) return { kind: "more", after: milliseconds(0) };
   if (settings.proofs === 1) return { kind: "proved" };
-  const isLate = ({ asOf }: { asOf: number }) => asOf - first.asOf >= settings.confirmAfter;
+  const isLate = ({ asOf }: { asOf: number }) => asOf - first.knownAt >= settings.confirmAfter;
   const missing = ways.find((way) => !evidence.proofs.some(({ kind }) => kind === way));
   const late = evidence.proofs.filter(isLate);
   if (late.length > 0 && missing === undefined) return { kind: "proved" };
-  const wait = Math.max(0, first.asOf + settings.confirmAfter - now);
+  const wait = Math.max(0, first.knownAt + settings.confirmAfter - now);
   return { kind: "more", after: milliseconds(wait), ...(missing !== undefined && { way: missing }) };
 };

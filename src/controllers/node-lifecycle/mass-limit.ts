@@ -6,7 +6,7 @@ import type { LifecycleSettings } from "./settings.ts";
 export interface MassLimitState {
   /** Unannounced deletions inside the window. */
   readonly recent: number;
-  /** Unannounced Nodes whose machine at least one proof calls gone. */
+  /** Unannounced Nodes whose machine at least one proof calls gone, or the inventory does not show: Ready ones count too. */
   readonly candidates: number;
   readonly managed: number;
 }
@@ -23,16 +23,18 @@ export const massLimit = (state: MassLimitState, limit: LifecycleSettings["massL
   };
 };
 
-/** Remembers when unannounced deletions happened, as long as they count. */
+/** Remembers when unannounced deletions happened, whoever made them, as long as they count. */
 export class RecentDeletions {
-  readonly #times: number[] = [];
+  #known: { readonly at: number; readonly uid: string | undefined }[] = [];
 
-  add(now: number): void {
-    this.#times.push(now);
+  /** Our own come twice, from the answer and from the watch, and either may be lost. */
+  add(now: number, uid?: string): void {
+    const isKnown = uid !== undefined && this.#known.some((each) => each.uid === uid);
+    if (!isKnown) this.#known.push({ at: now, uid });
   }
 
   within(window: number, now: number): number {
-    while ((this.#times[0] ?? now) < now - window) this.#times.shift();
-    return this.#times.length;
+    this.#known = this.#known.filter(({ at }) => at >= now - window);
+    return this.#known.length;
   }
 }

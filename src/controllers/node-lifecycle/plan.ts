@@ -18,6 +18,8 @@ export type LifecycleDecision =
   | { readonly kind: "hold"; readonly reason: string; readonly text: string }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
+export const massDeletionHeld = "MassDeletionHeld";
+
 export interface LifecycleQuestion {
   readonly node: Node;
   readonly answer: Answer;
@@ -65,7 +67,9 @@ const planDeletion = ({
 }: LifecycleQuestion): LifecycleDecision => {
   if (settings.deletion === "off") return { kind: "watch" };
   const isNamedOnly = (node.spec.providerID ?? "") === "";
-  const beyondMinAge = ageOf(node, now.wall) - settings.minAgeWithoutID;
+  // It is at least as old as it has been watched, whatever a wall clock that was set back says.
+  const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
+  const beyondMinAge = age - settings.minAgeWithoutID;
   if (isNamedOnly && beyondMinAge < 0) return { kind: "ask", after: milliseconds(-beyondMinAge) };
   const verdict = judge(evidence, ways, settings, now.monotonic);
   if (verdict.kind === "more") {
@@ -80,7 +84,7 @@ const planDeletion = ({
   const isAnnounced = isAnnouncedAsLeaving(node, evidence);
   if (!isAnnounced) {
     const allowed = mass();
-    if (!allowed.mayDelete) return hold("MassDeletionHeld", allowed.text);
+    if (!allowed.mayDelete) return hold(massDeletionHeld, allowed.text);
   }
   if (settings.deletion === "observe") {
     return hold("DeletionObserved", "Its machine is gone; --node-deletion=observe leaves the node in place.");

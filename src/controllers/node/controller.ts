@@ -26,6 +26,7 @@ import { planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
 import { conditionOf, Troubles, troubleCondition } from "./troubles.ts";
+import { UsedNames } from "./used-names.ts";
 
 export interface NodeControllerOptions extends NodePorts {
   readonly settings: NodeSettings;
@@ -47,6 +48,8 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const queue = new WorkQueue(clock);
   const troubles = new Troubles();
   const asked = new Asked(inventory, clock);
+  const names = new UsedNames(clock);
+  names.follow(nodes, (name) => asked.forget(name));
 
   const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
@@ -63,8 +66,10 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
       if (answer.kind === "exists") await refresh(node, answer.instance, signal);
       return settled;
     }
-    if (!isFresh(name, answer)) {
-      asked.ask(name, identity, { urgency: "new-node" }, settings.acceptsAge);
+    const countsFrom = identity.providerID === undefined ? names.countsFrom(name) : Number.NEGATIVE_INFINITY;
+    if (!isFresh(name, answer, countsFrom)) {
+      const age = milliseconds(Math.min(settings.acceptsAge, clock.monotonic() - countsFrom));
+      asked.ask(name, identity, { urgency: "new-node" }, age);
       return waiting;
     }
     asked.forget(name);
@@ -81,8 +86,9 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   };
 
   /** "This is your machine" may be a minute old; anything else must be newer than the question. */
-  const isFresh = (name: string, answer: Answer): boolean => {
+  const isFresh = (name: string, answer: Answer, countsFrom: number): boolean => {
     if (!("asOf" in answer)) return answer.kind === "foreign";
+    if (answer.kind === "exists" && answer.asOf < countsFrom) return false;
     if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.acceptsAge) return true;
     return asked.isAnsweredBy(name, answer.asOf);
   };

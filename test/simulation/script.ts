@@ -1,0 +1,85 @@
+// All that was written to the API server, by whom and when, and what was done to the world beside it: what a failing seed
+// prints, and what two runs of one seed are compared by.
+
+import type { ApiServer } from "../../src/sandbox/api-server.ts";
+import type { StoredChange } from "../../src/sandbox/store.ts";
+import type { Clock } from "../../src/seams/clock.ts";
+
+interface Line {
+  readonly text: string;
+  /** A write to a Node, or something done to the world; the rest is heartbeats. */
+  readonly isTold: boolean;
+}
+
+const remembered = 400;
+
+export class Script {
+  /** Who writes at this moment; undefined for kubelets, users and the server itself. */
+  writer: string | undefined;
+  writes = 0;
+  readonly #clock: Clock;
+  #lines: string[] = [];
+  #hash = 0n;
+
+  constructor(clock: Clock, server: ApiServer) {
+    this.#clock = clock;
+    server.onWrite((change) => this.#record(change));
+  }
+
+  /** Hash of everything so far. */
+  get hash(): string {
+    return this.#hash.toString(16);
+  }
+
+  as<T>(writer: string, work: () => T): T {
+    this.writer = writer;
+    try {
+      return work();
+    } finally {
+      this.writer = undefined;
+    }
+  }
+
+  say(text: string): void {
+    this.#add({ text, isTold: true });
+  }
+
+  last(count: number): readonly string[] {
+    return this.#lines.slice(-count);
+  }
+
+  #record(change: StoredChange): void {
+    this.writes += 1;
+    const { type, storage, object, before } = change;
+    const who = this.writer ?? "others";
+    const name = `${storage}/${object.metadata.name}`;
+    this.#hash = BigInt(Bun.hash(JSON.stringify(object), this.#hash));
+    const isTold = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
+    this.#add({ text: `${who} ${type} ${name} ${isTold ? changed(before, object) : ""}`, isTold });
+  }
+
+  #add({ text, isTold }: Line): void {
+    const time = (this.#clock.monotonic() / 1000).toFixed(3).padStart(9);
+    const line = `${time} ${text}`;
+    this.#hash = BigInt(Bun.hash(line, this.#hash));
+    if (!isTold) return;
+    this.#lines.push(line);
+    if (this.#lines.length > 2 * remembered) this.#lines = this.#lines.slice(-remembered);
+  }
+}
+
+/** The parts that differ, each as it is now. */
+const changed = (before: unknown, after: unknown, path = ""): string => {
+  if (before === undefined || after === undefined || typeof after !== "object" || after === null) {
+    return JSON.stringify(before) === JSON.stringify(after) ? "" : `${path}=${JSON.stringify(after)} `;
+  }
+  if (Array.isArray(after) || typeof before !== "object" || before === null) {
+    return JSON.stringify(before) === JSON.stringify(after) ? "" : `${path}=${JSON.stringify(after)} `;
+  }
+  const one = before as Readonly<Record<string, unknown>>;
+  const other = after as Readonly<Record<string, unknown>>;
+  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
+    (key) => !["resourceVersion", "managedFields"].includes(key),
+  );
+  return keys.map((key) => changed(one[key], other[key], `${path}.${key}`)).join("");
+};

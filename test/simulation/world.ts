@@ -1,0 +1,210 @@
+// A cluster and a cloud in virtual time, made from one seed: machines, kubelets, an API server and replicas of the manager.
+// What happens to them is decided by the storm; whether it was right, by the invariants.
+
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
+import { seconds } from "../../src/core/brand.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { ApiServer } from "../../src/sandbox/api-server.ts";
+import { asTransport } from "../../src/sandbox/as-transport.ts";
+import type { JsonObject } from "../../src/sandbox/json.ts";
+import type { KubeObject } from "../../src/sandbox/kube-object.ts";
+import { Kubelets } from "../../src/sandbox/kubelets.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import { type Random, seededRandom } from "../../src/seams/random.ts";
+import type { Transport, TransportRequest } from "../../src/seams/transport.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { Invariants } from "./invariants.ts";
+import { Lies } from "./lies.ts";
+import { Replica } from "./replica.ts";
+import { Script } from "./script.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly replicas: number;
+  /** Of the manager, over those every run has. */
+  readonly flags?: readonly string[];
+}
+
+const nodes = resourceNamed("nodes");
+
+export class World {
+  readonly clock = new VirtualClock();
+  readonly random: Random;
+  readonly server: ApiServer;
+  readonly cloud: FakeCloud;
+  readonly lies: Lies;
+  readonly kubelets: Kubelets;
+  readonly script: Script;
+  readonly invariants: Invariants;
+  /** Those whose processes live, the killed ones taken out. */
+  readonly replicas: Replica[] = [];
+  /** Nodes whose kubelets say nothing although their machines run. */
+  readonly silent = new Set<string>();
+  readonly #options: WorldOptions;
+  #count = 0;
+
+  constructor(options: WorldOptions) {
+    const { seed } = options;
+    const { clock } = this;
+    this.#options = options;
+    this.random = seededRandom(seed);
+    this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
+    this.cloud = new FakeCloud({ clock });
+    this.lies = new Lies(clock);
+    this.script = new Script(clock, this.server);
+    this.invariants = new Invariants(this, readFlags(["--master=http://sandbox"]).lifecycle);
+    this.#lieInAnswers();
+    this.kubelets = new Kubelets({
+      server: this.server,
+      clock,
+      random: seededRandom(seed ^ 0xbea7),
+      isMachineUp: (name) =>
+        !this.silent.has(name) &&
+        this.cloud.machines.list().some((machine) => machine.name === name && machine.status === "running"),
+      timing: { tick: seconds(2) },
+    });
+    for (let index = 0; index < options.nodes; index += 1) this.addNode(`node-${index}`);
+    for (let index = 0; index < options.replicas; index += 1) this.startReplica();
+  }
+
+  /** The leader by the word of the API server, if its process lives. */
+  get leader(): Replica | undefined {
+    const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
+    const holder = String(lease?.spec?.["holderIdentity"] ?? "");
+    return this.replicas.find(({ name }) => holder.startsWith(`${name}_`));
+  }
+
+  nodes(): readonly Node[] {
+    return this.server.store.list("nodes") as unknown as readonly Node[];
+  }
+
+  node(name: string): Node | undefined {
+    return this.server.store.get("nodes", "", name) as unknown as Node | undefined;
+  }
+
+  machineNamed(name: string): SimulatedMachine | undefined {
+    return this.cloud.machines.list().find((machine) => machine.name === name);
+  }
+
+  startReplica(): Replica {
+    const { clock, random, script, invariants } = this;
+    this.#count += 1;
+    const replica = new Replica({
+      name: `replica-${this.#count}`,
+      world: clock,
+      random,
+      settings: readFlags([
+        "--master=http://sandbox",
+        "--config-set=page-size=5,lookup-limit=4",
+        ...(this.#options.flags ?? []),
+      ]),
+      environment: {},
+      kube: (me) => {
+        const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
+        return (request, signal) => script.as(me.name, () => send(request, signal));
+      },
+      cloud: this.#cloudTransport(),
+      onHandOver: (me, request) => invariants.handedOver(me, request),
+      onEnd: (me, error) => invariants.ended(me, error),
+      write: (line) => script.say(line.trimEnd()),
+    });
+    script.say(`${replica.name} starts`);
+    this.replicas.push(replica);
+    replica.start();
+    return replica;
+  }
+
+  killReplica(replica: Replica): void {
+    this.script.say(`${replica.name} is killed`);
+    replica.life.kill();
+    this.replicas.splice(this.replicas.indexOf(replica), 1);
+  }
+
+  /** As SIGTERM: it may finish what it does and give the lease up; if it takes too long it is killed. */
+  terminateReplica(replica: Replica): void {
+    this.script.say(`${replica.name} is told to end`);
+    this.replicas.splice(this.replicas.indexOf(replica), 1);
+    replica.terminate();
+    this.clock.after(seconds(30), () => replica.life.kill());
+  }
+
+  addNode(name: string): SimulatedMachine {
+    const machine = this.cloud.machines.add(name);
+    this.script.say(`machine ${machine.id} is made for ${name}`);
+    this.kubelets.join({ name });
+    return machine;
+  }
+
+  /** For good: its Node stays until somebody deletes it. */
+  removeMachine(name: string): void {
+    const machine = this.machineNamed(name);
+    if (machine === undefined) return;
+    this.script.say(`machine ${machine.id} of ${name} is removed`);
+    this.cloud.machines.remove(machine.id);
+    this.kubelets.leave(name);
+  }
+
+  setMachine(name: string, status: SimulatedMachine["status"]): void {
+    const machine = this.machineNamed(name);
+    if (machine === undefined) return;
+    this.script.say(`machine ${machine.id} of ${name} is ${status}`);
+    this.cloud.machines.setStatus(machine.id, status);
+    this.invariants.machineIs(machine.id, status);
+    if (status === "running" && this.node(name) === undefined) this.kubelets.join({ name });
+  }
+
+  /** By somebody who is none of ours: a user, an autoscaler, another controller. */
+  edit(name: string, what: string, change: (node: KubeObject) => JsonObject): void {
+    if (this.node(name) === undefined) return;
+    this.script.say(`${what} on ${name}`);
+    this.server.objects.patch(nodes, "", name, "", change);
+  }
+
+  /** The operator says that this Node may go although so many went. */
+  release(name: string): void {
+    this.edit(name, "released", (node) => ({
+      ...node,
+      metadata: {
+        ...node.metadata,
+        annotations: { ...node.metadata.annotations, "fairlead.dev/node-deletion": "confirmed" },
+      },
+    }));
+  }
+
+  create(draft: JsonObject): void {
+    this.server.objects.create(nodes, "", draft);
+  }
+
+  deleteNode(name: string): void {
+    if (this.node(name) === undefined) return;
+    this.script.say(`${name} is deleted by a user`);
+    this.server.objects.delete(nodes, "", name);
+  }
+
+  /** The simulator hides what somebody lies about, by the way in which it is being asked. */
+  #lieInAnswers(): void {
+    const { faults } = this.cloud;
+    const hides = faults.hides.bind(faults);
+    faults.hides = (machine) => hides(machine) || this.lies.hides(machine.id, this.#asked);
+  }
+
+  #asked: "listing" | "lookup" = "listing";
+
+  #cloudTransport(): Transport {
+    const send = cloudTransport(this.cloud);
+    return async (request: TransportRequest, signal) => {
+      const { searchParams } = new URL(request.url);
+      this.#asked = searchParams.has("ids") || searchParams.has("names") ? "lookup" : "listing";
+      const answer = send(request, signal);
+      const response = await answer;
+      if (response.status !== 429) return response;
+      const headers = new Headers(response.headers);
+      headers.set("retry-after", String(1 + Math.floor(this.random.fraction() * 40)));
+      return new Response(await response.text(), { status: 429, headers });
+    };
+  }
+}

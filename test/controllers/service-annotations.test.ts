@@ -84,6 +84,16 @@ describe("annotations [F47 F49 N2]", () => {
     ).toEqual([]);
   });
 
+  test("Kubernetes' own is not unknown under a prefix that it shares with a provider [F30]", () => {
+    const annotations = { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8" };
+    const shared = { prefix: "service.beta.kubernetes.io/", fields };
+    expect(readAnnotations(shared, toService({ annotations })).problems).toEqual([]);
+  });
+
+  test("a former name counts as written", () => {
+    expect([...read({ "lb.acme.example/uses-proxyprotocol": "true" }).written]).toEqual(["proxy-protocol"]);
+  });
+
   test("what is read elsewhere is not unknown", () => {
     const service = toService({ annotations: { "lb.acme.example/id": "7", "fairlead.dev/fact-id": "7" } });
     const isReadElsewhere = (key: string) => /\/(fact-)?id$/.test(key);

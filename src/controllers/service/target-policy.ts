@@ -70,7 +70,7 @@ const spreadOverZones = (
     if (members === undefined) zones.set(zone, [target]);
     else members.push(target);
   }
-  const ordered = inRendezvousOrder([...zones], ([zone]) => zone, seed).map(([, members]) => members);
+  const ordered = [...zones.values()];
   const deepest = Math.max(...ordered.map(({ length }) => length));
   const inTurn: BalancerTarget[] = [];
   for (let rank = 0; rank < deepest && inTurn.length < limit; rank++) {

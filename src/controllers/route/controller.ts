@@ -2,7 +2,7 @@
 // the `plan…` files and `apply…` carries them out; here is when to look, what rests how long, and what is said.
 
 import { restAfter } from "../../cloud/disposition.ts";
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { nodeConditionsPatch } from "../../kube/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -48,6 +48,8 @@ const subjects = { table: " table", listing: " listing" } as const;
 
 const lostRace = { first: milliseconds(100), cap: seconds(60) };
 const fencedRest: Milliseconds = seconds(10);
+/** What was only written down is still to be done at the next look; once is enough. */
+const observedRest: Milliseconds = minutes(24 * 60);
 
 export const createRouteController = (options: RouteControllerOptions): RouteController => {
   const { nodes, inventory, settings, clock, random, clusterCIDRs, routes } = options;
@@ -56,14 +58,16 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   const told = new ToldOnce();
   let verdicts: ReadonlyMap<string, boolean> = new Map();
   let table: RouteTable | undefined;
-  let lastPass = Number.NEGATIVE_INFINITY;
+  let lastPass = 0;
+  let pauseFrom = Number.NEGATIVE_INFINITY;
+  let hasStarted = false;
   let fullCheckAt = 0;
 
   /** Soon, with whatever else changes until then; not too soon after the last time, if that takes another listing. */
   const lookSoon = (): void => {
     const soon = clock.monotonic() + settings.gathering;
     const isCheap = table?.known(settings.acceptsAge) !== undefined;
-    const earliest = isCheap ? soon : Math.max(soon, lastPass + settings.pause);
+    const earliest = isCheap ? soon : Math.max(soon, pauseFrom + settings.pause);
     queue.add(allRoutes, { delay: milliseconds(earliest - clock.monotonic()) });
   };
   const onMissing = (node: Node) => options.tell(node, describeMissingMachine(node.metadata.name));
@@ -82,6 +86,9 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     const isFullCheck = began >= fullCheckAt;
     lastPass = began;
     const { wanted, listing, plan } = await planAll(table, began, isFullCheck);
+    // At the start the machines are not known yet; what comes of knowing them does not wait.
+    if (hasStarted || wanted.waiting.length === 0) pauseFrom = began;
+    hasStarted = true;
     fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
     tellProblems(wanted, listing, plan);
     const results = await apply(table, wanted, listing, plan, { signal, urgency: "new-node" });
@@ -174,6 +181,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
       if (outcome.kind === "done") rests.clear(key);
       if (outcome.kind === "pending") rests.wait(key, about, outcome.checkAfter);
       if (outcome.kind === "fenced") rests.wait(key, about, fencedRest);
+      if (outcome.kind === "observed") rests.wait(key, about, observedRest);
       if (outcome.kind !== "failed") continue;
       const failures = rests.failuresOf(key, about) + 1;
       const rest = restAfter(outcome.error, failures, clock, random);
@@ -266,6 +274,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   const run = async (signal: AbortSignal): Promise<void> => {
     table = new RouteTable(routes, clock, signal);
     fullCheckAt = clock.monotonic();
+    hasStarted = false;
     const stopNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after)) lookSoon();
     });

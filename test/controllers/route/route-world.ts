@@ -1,0 +1,147 @@
+// The route controller over a sandbox, scripted machines and a scripted table of routes, in virtual time: what a test of
+// its whole behaviour starts from. Everything a test may want to look at is a member.
+
+import { Inventory } from "../../../src/cloud/inventory.ts";
+import { createCloudWrites } from "../../../src/controllers/route/cloud-writes.ts";
+import { createRouteController, type RouteController } from "../../../src/controllers/route/controller.ts";
+import type { RouteSync } from "../../../src/controllers/route/route-ports.ts";
+import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";
+import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
+import { seconds } from "../../../src/core/brand.ts";
+import { cidr } from "../../../src/core/cidr.ts";
+import type { Problem } from "../../../src/core/problem.ts";
+import type { Condition } from "../../../src/kube/objects.ts";
+import type { Routes } from "../../../src/provider/routes.ts";
+import type { JournalEntry } from "../../../src/runtime/journal.ts";
+import { seededRandom } from "../../../src/seams/random.ts";
+import { SandboxNodes } from "../../support/sandbox-nodes.ts";
+import { machine, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { type RoutesScript, ScriptedRoutes } from "./scripted-routes.ts";
+
+export interface RouteSetup {
+  readonly settings?: Partial<RouteSettings>;
+  readonly clusterCIDRs?: readonly string[];
+  readonly script?: RoutesScript;
+  readonly machines?: Omit<ScriptOptions, "clock">;
+  readonly mode?: "enforce" | "observe";
+  readonly lag?: number;
+  /** In place of the scripted table. */
+  readonly routes?: (clock: VirtualClock) => Routes;
+}
+
+export interface NodeToAdd {
+  readonly podCIDRs?: readonly string[];
+  readonly address?: string;
+  readonly providerID?: string;
+  readonly conditions?: readonly Condition[];
+  readonly hasMachine?: boolean;
+  readonly isPaused?: boolean;
+}
+
+export class RouteWorld {
+  readonly clock = new VirtualClock();
+  readonly machines: ScriptedSource;
+  readonly inventory: Inventory;
+  readonly cloud: ScriptedRoutes;
+  readonly nodes: SandboxNodes;
+  readonly told: { readonly node: string; readonly reason: string; readonly message: string }[] = [];
+  readonly reported: Problem[] = [];
+  readonly syncs: RouteSync[] = [];
+  readonly controller: RouteController;
+  isSynced = true;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(setup: RouteSetup = {}) {
+    const { clock } = this;
+    const { mode = "enforce", lag } = setup;
+    const random = seededRandom(7);
+    this.machines = new ScriptedSource({ clock, ...setup.machines });
+    this.inventory = new Inventory({
+      instances: { sources: [this.machines], matchBy: ["name"] },
+      clock,
+      signal: this.#stop.signal,
+    });
+    this.cloud = new ScriptedRoutes(clock, setup.script);
+    this.nodes = new SandboxNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
+    this.controller = createRouteController({
+      nodes: this.nodes.store,
+      isSynced: () => this.isSynced,
+      writes: this.nodes.writes,
+      cloudWrites: createCloudWrites({ journal: this.nodes.journal, clock, mode }),
+      inventory: this.inventory,
+      routes: setup.routes?.(clock) ?? this.cloud.routes,
+      clock,
+      random,
+      tell: ({ metadata }, { reason, message }) => this.told.push({ node: metadata.name, reason, message }),
+      report: (problem) => this.reported.push(problem),
+      settings: { ...routeDefaults, ...setup.settings },
+      clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
+      onSync: (sync) => this.syncs.push(sync),
+    });
+  }
+
+  /** A Node with its machine, both known to everybody. */
+  add(name: string, podCIDRs: readonly string[] | string, more: NodeToAdd = {}): this {
+    const ranges = typeof podCIDRs === "string" ? [podCIDRs] : podCIDRs;
+    const { address = "10.0.0.1", providerID = `fake://${name}` } = more;
+    if (more.hasMachine !== false) this.machines.put(machine(name));
+    this.nodes.add({
+      name,
+      ...(more.isPaused === true && { annotations: { [pausedAnnotation]: "true" } }),
+      spec: {
+        ...(providerID !== "" && { providerID }),
+        ...(ranges.length > 0 && { podCIDR: ranges[0] ?? "", podCIDRs: ranges }),
+      },
+      status: {
+        ...(address !== "" && { addresses: [{ type: "InternalIP", address }] }),
+        ...(more.conditions !== undefined && { conditions: more.conditions }),
+      },
+    });
+    return this;
+  }
+
+  start(): this {
+    this.inventory.wantListing(this.clock.monotonic(), "refresh");
+    this.#running = this.controller.run(this.#stop.signal);
+    return this;
+  }
+
+  /** Runs until everything that was there at the start has been looked at. */
+  async settle(): Promise<this> {
+    await this.start().pass(20);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("The test is over."));
+    await this.#running;
+  }
+
+  pass(amountInSeconds: number): Promise<void> {
+    return this.clock.advance(seconds(amountInSeconds));
+  }
+
+  conditionOf(name: string): Condition | undefined {
+    return this.nodes.node(name).status.conditions?.find(({ type }) => type === "NetworkUnavailable");
+  }
+
+  /** "False RouteCreated". */
+  network(name: string): string | undefined {
+    const condition = this.conditionOf(name);
+    return condition && `${condition.status} ${condition.reason}`;
+  }
+
+  reasons(node: string): readonly string[] {
+    return this.told.flatMap((told) => (told.node === node ? [told.reason] : []));
+  }
+
+  journal(target: JournalEntry["target"]): readonly string[] {
+    return this.nodes.journal
+      .entries()
+      .flatMap((entry) =>
+        entry.target === target ? [`${entry.outcome}: ${entry.action} (${entry.object})`] : [],
+      );
+  }
+}

@@ -1,0 +1,184 @@
+// A table of routes that does what a test tells it, in either style of the contract: it holds routes, notes every call,
+// and can fail for one destination, for all, or lose a race about its revision.
+
+import type { Milliseconds } from "../../../src/core/brand.ts";
+import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
+import { CloudError, type CloudErrorKind } from "../../../src/provider/errors.ts";
+import type { StepOutcome } from "../../../src/provider/plan.ts";
+import type {
+  ObservedRoute,
+  RouteDocument,
+  Routes,
+  RoutesAsDocument,
+  RoutesOneByOne,
+  RouteTarget,
+  WantedRoute,
+} from "../../../src/provider/routes.ts";
+import { type Clock, sleep } from "../../../src/seams/clock.ts";
+
+export interface RoutesScript {
+  readonly style?: Routes["style"];
+  readonly families?: Routes["families"];
+  readonly limit?: number;
+  /** How long every call takes. */
+  readonly takes?: Milliseconds;
+  /** What the cloud knows of a target; the machine and its first address when left out. */
+  readonly knows?: (target: RouteTarget) => Partial<ObservedRoute>;
+  readonly ownership?: ObservedRoute["ownership"];
+}
+
+export const refusal = (kind: CloudErrorKind, text: string = kind, cause?: unknown): CloudError =>
+  new CloudError(kind, text, { operation: "POST /routes", cause });
+
+const machineAndAddress = ({ machine, addresses }: RouteTarget): Partial<ObservedRoute> => ({
+  ...(machine !== undefined && { targetKey: machine.key }),
+  ...(addresses[0] !== undefined && { targetAddress: addresses[0] }),
+});
+
+export class ScriptedRoutes {
+  table: ObservedRoute[] = [];
+  revision = 1;
+  /** "list", "create 10.244.1.0/24", "remove r1", "change +2 -1", in order, with their times. */
+  readonly calls: { readonly at: number; readonly what: string }[] = [];
+  /** Thrown for this destination, in either direction; under "list" by every listing. */
+  readonly failures = new Map<string, Error>();
+  /** Answers of the creations to come. */
+  readonly outcomes: StepOutcome[] = [];
+  /** Called once, before the next change is looked at. */
+  beforeChange: (() => void) | undefined;
+  refusesOverlaps = false;
+  inFlight = 0;
+  mostInFlight = 0;
+  readonly routes: Routes;
+  readonly #clock: Clock;
+  readonly #script: RoutesScript;
+  #next = 1;
+
+  constructor(clock: Clock, script: RoutesScript = {}) {
+    this.#clock = clock;
+    this.#script = script;
+    this.routes = script.style === "document" ? this.#document() : this.#oneByOne();
+  }
+
+  /** As somebody else puts it there. */
+  put(destination: string, changes: Partial<ObservedRoute> = {}): ObservedRoute {
+    const ownership = this.#script.ownership ?? "marked";
+    const route = { handle: `r${this.#next++}`, destination: cidr(destination), ownership, ...changes };
+    this.table.push(route);
+    return route;
+  }
+
+  get lines(): readonly string[] {
+    return this.calls.map(({ what }) => what);
+  }
+
+  get changes(): readonly string[] {
+    return this.lines.filter((line) => line !== "list");
+  }
+
+  get listings(): number {
+    return this.lines.length - this.changes.length;
+  }
+
+  /** "10.244.1.0/24 -> n1 10.0.0.1", sorted. */
+  shown(): readonly string[] {
+    return this.table
+      .map(({ destination, targetKey, targetName, targetAddress }) =>
+        [destination, "->", targetKey ?? targetName ?? "nowhere", targetAddress].filter(Boolean).join(" "),
+      )
+      .toSorted();
+  }
+
+  #add({ destination, target }: WantedRoute): void {
+    const clashes = this.table.some((route) =>
+      this.refusesOverlaps
+        ? cidrsOverlap(route.destination, destination)
+        : route.destination === destination && route.ownership !== "foreign",
+    );
+    if (clashes) throw refusal("conflict", `a route to ${destination} exists`);
+    this.put(destination, (this.#script.knows ?? machineAndAddress)(target));
+  }
+
+  #drop({ handle }: ObservedRoute): void {
+    if (!this.table.some((route) => route.handle === handle))
+      throw refusal("not-found", `no route ${handle}`);
+    this.table = this.table.filter((route) => route.handle !== handle);
+  }
+
+  async #call<T>(what: string, about: readonly string[], signal: AbortSignal, work: () => T): Promise<T> {
+    this.calls.push({ at: this.#clock.monotonic(), what });
+    this.inFlight += 1;
+    this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
+    try {
+      const { takes } = this.#script;
+      if (takes !== undefined) await sleep(this.#clock, takes, signal);
+      signal.throwIfAborted();
+      for (const each of about) {
+        const failure = this.failures.get(each);
+        if (failure !== undefined) throw failure;
+      }
+      return work();
+    } finally {
+      this.inFlight -= 1;
+    }
+  }
+
+  get #common() {
+    const { families = ["IPv4", "IPv6"], limit } = this.#script;
+    return { families, ...(limit !== undefined && { limit }) } as const;
+  }
+
+  #oneByOne(): RoutesOneByOne {
+    const read = (signal: AbortSignal) => this.#call("list", ["list"], signal, () => [...this.table]);
+    return {
+      ...this.#common,
+      style: "one-by-one",
+      list: async function* ({ signal }) {
+        const routes = await read(signal);
+        yield { routes: routes.slice(0, 2) };
+        if (routes.length > 2) yield { routes: routes.slice(2) };
+      },
+      create: (route, { signal }) =>
+        this.#call(`create ${route.destination}`, [route.destination, "*"], signal, () => {
+          const outcome = this.outcomes.shift();
+          if (outcome !== undefined) return outcome;
+          this.#add(route);
+          return { done: true };
+        }),
+      remove: (route, { signal }) =>
+        this.#call(`remove ${route.handle}`, [route.handle, "*"], signal, () => {
+          this.#drop(route);
+          return { done: true };
+        }),
+    };
+  }
+
+  #document(): RoutesAsDocument {
+    return {
+      ...this.#common,
+      style: "document",
+      read: ({ signal }) =>
+        this.#call(
+          "list",
+          ["list"],
+          signal,
+          (): RouteDocument => ({ revision: String(this.revision), routes: [...this.table] }),
+        ),
+      change: ({ create, remove }, before, { signal }) => {
+        const about = [
+          ...create.map(({ destination }) => destination),
+          ...remove.map(({ handle }) => handle),
+        ];
+        return this.#call(`change +${create.length} -${remove.length}`, [...about, "*"], signal, () => {
+          this.beforeChange?.();
+          this.beforeChange = undefined;
+          if (before.revision !== String(this.revision)) throw refusal("conflict", "another revision");
+          for (const route of remove) this.#drop(route);
+          for (const route of create) this.#add(route);
+          this.revision += 1;
+          return { done: true };
+        });
+      },
+    };
+  }
+}

@@ -90,6 +90,19 @@ describe("annotations [F47 F49 N2]", () => {
     expect(readAnnotations(shared, toService({ annotations })).problems).toEqual([]);
   });
 
+  test("a change of those that are read matters, and of no other", () => {
+    const odd = {
+      ...fields,
+      "whole.example/key": text("A whole key.", { renamedFrom: ["old.example/key"] }),
+    };
+    const reads = readsAnnotation({ prefix, fields: odd }, (key) => key === "elsewhere.example/id");
+    const ours = ["lb.acme.example/size", "lb.acme.example/typo", "fairlead.dev/paused", "whole.example/key"];
+    const more = ["old.example/key", "elsewhere.example/id"];
+    const ranges = "service.beta.kubernetes.io/load-balancer-source-ranges";
+    expect([...ours, ...more, ranges].filter((key) => !reads(key))).toEqual([]);
+    expect(["kubectl.example/x", "size", "whole.example/other"].filter(reads)).toEqual([]);
+  });
+
   test("a former name counts as written", () => {
     expect([...read({ "lb.acme.example/uses-proxyprotocol": "true" }).written]).toEqual(["proxy-protocol"]);
   });

@@ -102,6 +102,17 @@ describe("what balancers are told of nodes", () => {
     const after = targetsOf(nodes, ({ metadata }) => ({ source: "machines", key: metadata.name }));
     expect([isSameTargets(before, before), isSameTargets(before, after)]).toEqual([true, false]);
   });
+
+  test("another label, address or fate is another target; an equal copy is not", () => {
+    const target = toTarget("n", { labels: { pool: "web" } });
+    const same = (other: Partial<BalancerTarget>) => isSameTargets([target], [{ ...target, ...other }]);
+    expect(same({ labels: { pool: "web" }, addresses: [...target.addresses] })).toBe(true);
+    expect(same({ labels: { pool: "api" } })).toBe(false);
+    expect(same({ addresses: [] })).toBe(false);
+    expect(same({ draining: true })).toBe(false);
+    expect(same({ node: nodeName("m") })).toBe(false);
+    expect(isSameTargets([target], [])).toBe(false);
+  });
 });
 
 describe("which changes of a node concern balancers", () => {
@@ -213,6 +224,7 @@ describe("targets by policy", () => {
       ["b"],
       [],
     ],
+    ["by labels that are not told", { policy: "selector" }, ["a", "b", "c"], ["MissingSelector"]],
     ["no endpoint anywhere", { policy: "endpoints", endpointsNodes: new Set() }, [], ["NoEndpoints"]],
     ["all while endpoints are not known yet", { policy: "endpoints" }, ["a", "b", "c"], []],
     ["a limit that is not reached [F44]", { policy: "all", limit: 3 }, ["a", "b", "c"], []],

@@ -5,7 +5,7 @@ import {
   describeService,
   serviceProblems,
 } from "../../src/controllers/service/describe.ts";
-import { factsPatch, isFactAnnotation, readFacts } from "../../src/controllers/service/facts.ts";
+import { factsPatch, isFactAnnotation, isFactLabel, readFacts } from "../../src/controllers/service/facts.ts";
 import {
   familiesOf,
   healthCheckPathPort,
@@ -232,6 +232,13 @@ describe("facts [F40]", () => {
     const isFact = (key: string) => isFactAnnotation(places, key);
     expect(["fairlead.dev/fact-other", "lb.example/id", "lb.example/size"].map(isFact)).toEqual([
       true,
+      true,
+      false,
+    ]);
+  });
+
+  test("labels that hold one are known", () => {
+    expect([isFactLabel(places, "lb.example/name"), isFactLabel(places, "lb.example/id")]).toEqual([
       true,
       false,
     ]);

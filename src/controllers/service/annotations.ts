@@ -66,6 +66,20 @@ export const readAnnotations = <A extends Fields>(
   };
 };
 
+/** Whether a change of this annotation can mean anything to us: the rest is churn of other programs. */
+export const readsAnnotation = (
+  { prefix, fields }: AnnotationTable<Fields>,
+  isReadElsewhere: (key: string) => boolean = () => false,
+): ((key: string) => boolean) => {
+  const whole = new Set(Object.keys(fields).flatMap((name) => keysOf(name, fields, prefix)));
+  return (key) =>
+    key.startsWith(prefix) ||
+    key.startsWith(ownPrefix) ||
+    key === sourceRangesAnnotation ||
+    whole.has(key) ||
+    isReadElsewhere(key);
+};
+
 /** A known name behind a prefix that is nearly ours; anything less certain is none of our business. */
 const wrongPrefixes = (annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] => {
   const names = Object.keys(fields).filter((name) => !name.includes("/"));

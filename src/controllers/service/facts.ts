@@ -28,6 +28,9 @@ export const isFactAnnotation = (places: Places, key: string): boolean =>
   key.startsWith(defaultPrefix) ||
   Object.values(places).some((place) => "annotation" in place && place.annotation === key);
 
+export const isFactLabel = (places: Places, key: string): boolean =>
+  Object.values(places).some((place) => "label" in place && place.label === key);
+
 const written = ({ metadata, spec }: Service, place: FactPlace): string | undefined => {
   if ("annotation" in place) return metadata.annotations?.[place.annotation];
   if ("label" in place) return metadata.labels?.[place.label];

@@ -41,7 +41,11 @@ export const chooseTargets = (targets: readonly BalancerTarget[], rules: TargetR
   for (const target of leaving.slice(0, room)) chosen.add(target);
   return {
     targets: wanted.filter((target) => chosen.has(target)),
-    problems: [...nothingLeft(targets, staying, rules), ...limited(staying.length, rules)],
+    problems: [
+      ...withoutSelector(rules),
+      ...nothingLeft(targets, staying, rules),
+      ...limited(staying.length, rules),
+    ],
   };
 };
 
@@ -78,6 +82,16 @@ const spreadOverZones = (
   }
   return inTurn.slice(0, limit);
 };
+
+const withoutSelector = ({ policy, selector }: TargetRules): readonly Problem[] =>
+  policy !== "selector" || selector !== undefined
+    ? []
+    : [
+        warning(
+          "MissingSelector",
+          "Targets are to be chosen by labels, but no selector says by which: every node is taken.",
+        ),
+      ];
 
 /** The first text is upstream's, to the letter: people have alerts on it. */
 const nothingLeft = (

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { mergeObserved, readAnnotations, unreadable } from "../../src/controllers/service/annotations.ts";
+import {
+  mergeObserved,
+  readAnnotations,
+  readsAnnotation,
+  unreadable,
+} from "../../src/controllers/service/annotations.ts";
 import { holdImmutable } from "../../src/controllers/service/immutable-settings.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../src/core/fields.ts";

@@ -104,7 +104,7 @@ describe("targets by policy", () => {
     expect([chosen.length, problems.length]).toEqual([2, 0]);
   });
 
-  test("what drains gives way to what stays [F55]", () => {
+  test("what drains gives way to what stays", () => {
     const leaving = [toTarget("d", { draining: true }), toTarget("e", { draining: true })];
     const { targets: chosen } = chooseTargets([...targets, ...leaving], { policy: "subset", limit: 4 });
     expect(namesOf(chosen).slice(0, 3)).toEqual(["a", "b", "c"]);

@@ -35,8 +35,8 @@ describe("which nodes are eligible", () => {
     ["excluded by a truth", { labels: exclude("T") }, false, false],
     ["not excluded by a falsehood", { labels: exclude("F") }, true, true],
     ["not excluded by zero", { labels: exclude("0") }, true, true],
-    ["one that the autoscaler takes away drains [F55]", { spec: autoscaler }, false, true],
-    ["one that is deleted drains [F55]", { deletionTimestamp }, false, true],
+    ["one that the autoscaler takes away drains", { spec: autoscaler }, false, true],
+    ["one that is deleted drains", { deletionTimestamp }, false, true],
     ["an excluded one does not drain", { deletionTimestamp, labels: exclude("true") }, false, false],
   ];
   test.each(cases)("%s", (_, draft, upstream, ours) => {
@@ -67,7 +67,7 @@ describe("what balancers are told of nodes", () => {
     toNode({ name: "excluded", labels: exclude("") }),
   ];
 
-  test("sorted by name, addresses canonical and once, what leaves is marked [F55]", () => {
+  test("sorted by name, addresses canonical and once, what leaves is marked", () => {
     const [a, b, fresh, ...rest] = targetsOf(nodes, machineOf);
     expect(rest).toEqual([]);
     expect(a).toMatchObject({ node: "a", draining: true, addresses: [] });
@@ -129,8 +129,8 @@ describe("which changes of a node concern balancers", () => {
       { ...base, labels: exclude("1") },
       false,
     ],
-    ["the autoscaler's taint [F55]", base, { ...base, spec: { ...base.spec, ...autoscaler } }, true],
-    ["its deletion [F55]", base, { ...base, deletionTimestamp }, true],
+    ["the autoscaler's taint", base, { ...base, spec: { ...base.spec, ...autoscaler } }, true],
+    ["its deletion", base, { ...base, deletionTimestamp }, true],
     ["another of the same name", base, { ...base, uid: "other" }, true],
     ["its zone", { ...base, labels: zone("a") }, { ...base, labels: zone("b") }, true],
     [

@@ -49,7 +49,7 @@ describe("a Service as a wish", () => {
     });
   });
 
-  test("with everything [F26 F32 F35 F36 F45]", () => {
+  test("with everything", () => {
     const wish = describeSpec({
       type: "LoadBalancer",
       ports: [
@@ -167,7 +167,7 @@ describe("source ranges [F30]", () => {
     expect(isAllowAll([cidr("::/0")], ["IPv6"])).toBe(true);
   });
 
-  test("the health check is kube-proxy's [F32]", () => {
+  test("the health check is kube-proxy's", () => {
     const local = { type: "LoadBalancer", externalTrafficPolicy: "Local" };
     const at = (spec: Service["spec"]) => healthCheckPathPort(toService({ spec }));
     expect(at({ ...local, healthCheckNodePort: 32_000 })).toEqual({ path: "/healthz", port: 32_000 });

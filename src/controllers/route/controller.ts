@@ -14,13 +14,7 @@ import { isPaused } from "../node-facts.ts";
 import { aboutOf, type ChangeResult, keyOf } from "./apply.ts";
 import { applyDocument } from "./apply-document.ts";
 import { applyOneByOne } from "./apply-one-by-one.ts";
-import {
-  describeFailedCreate,
-  describeFailedListing,
-  describeFailedRemoval,
-  describeMissingMachine,
-} from "./describe-failure.ts";
-import { describeFill } from "./headroom.ts";
+import { describeMissingMachine } from "./describe-failure.ts";
 import { MachineSearch } from "./machine-search.ts";
 import { planRoutes, type RoutePlan } from "./plan.ts";
 import { planNetworkCondition } from "./plan-condition.ts";
@@ -30,8 +24,8 @@ import { isRelevantForRoutes } from "./relevant-change.ts";
 import { Rests } from "./rests.ts";
 import type { RouteControllerOptions } from "./route-ports.ts";
 import { type RouteListing, RouteTable } from "./route-table.ts";
+import { RouteTeller } from "./route-teller.ts";
 import { nextFullCheck } from "./settings.ts";
-import { ToldOnce } from "./told-once.ts";
 
 export interface RouteController {
   /** Holds one key for all routes, one per Node whose condition is to be written, one per Node whose machine is looked for. */
@@ -43,9 +37,6 @@ const allRoutes = "routes";
 const conditionOf = (name: string): string => `condition/${name}`;
 const machineOf = (name: string): string => `machine/${name}`;
 
-/** No Node can have such a name. */
-const subjects = { table: " table", listing: " listing" } as const;
-
 const lostRace = { first: milliseconds(100), cap: seconds(60) };
 const fencedRest: Milliseconds = seconds(10);
 /** What was only written down is still to be done at the next look; once is enough. */
@@ -55,7 +46,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   const { nodes, inventory, settings, clock, random, clusterCIDRs, routes } = options;
   const queue = new WorkQueue(clock);
   const rests = new Rests(clock);
-  const told = new ToldOnce();
+  const teller = new RouteTeller(options);
   let verdicts: ReadonlyMap<string, boolean> = new Map();
   let table: RouteTable | undefined;
   let lastPass = 0;
@@ -90,7 +81,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     if (hasStarted || wanted.waiting.length === 0) pauseFrom = began;
     hasStarted = true;
     fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
-    tellProblems(wanted, listing, plan);
+    teller.problems(wanted, listing, plan);
     const results = await apply(table, wanted, listing, plan, { signal, urgency: "new-node" });
     noteResults(results);
     writeConditions(plan, results);
@@ -186,39 +177,9 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
       const failures = rests.failuresOf(key, about) + 1;
       const rest = restAfter(outcome.error, failures, clock, random);
       rests.failed(key, about, together(clock.monotonic(), rest));
-      if (isPassing(outcome.error, failures)) continue;
-      if (change.do === "remove") options.report(describeFailedRemoval(change.route, outcome.error));
-      else
-        tellNode(change.route.target.node, describeFailedCreate(change.route, outcome.took, outcome.error));
+      if (!isPassing(outcome.error, failures)) teller.failure({ change, outcome });
     }
     rests.keepOnly(isAsked);
-  };
-
-  const tellNode = (name: string, event: Parameters<typeof options.tell>[1]): void => {
-    const node = nodes.get(name);
-    if (node !== undefined) options.tell(node, event);
-  };
-
-  const tellProblems = (wanted: Wanted, listing: RouteListing, plan: RoutePlan): void => {
-    const fill = {
-      routes: listing.routes.length + plan.create.length - plan.remove.length,
-      ...(routes.limit !== undefined && { limit: routes.limit }),
-    };
-    const common = [...listing.problems, ...wanted.problems, ...describeFill(fill, settings.warnAt)];
-    for (const problem of told.news(subjects.table, common)) options.report(problem);
-    told.news(subjects.listing, []);
-    const byNode = new Map([...wanted.nodeProblems].map(([name, problems]) => [name, [...problems]]));
-    for (const { route, problem } of plan.refused) {
-      const { node } = route.target;
-      byNode.set(node, [...(byNode.get(node) ?? []), problem]);
-    }
-    const known = nodes.list();
-    told.forgetAllBut(new Set([...Object.values(subjects), ...known.map(({ metadata }) => metadata.name)]));
-    for (const { metadata } of known) {
-      for (const { reason, text } of told.news(metadata.name, byNode.get(metadata.name) ?? [])) {
-        tellNode(metadata.name, { type: "Warning", reason, message: text });
-      }
-    }
   };
 
   const writeConditions = (plan: RoutePlan, results: readonly ChangeResult[]): void => {
@@ -262,8 +223,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     }
     if (kind === "machine") machines.failed(name);
     if (kind === allRoutes) {
-      for (const problem of told.news(subjects.listing, [describeFailedListing(error)]))
-        options.report(problem);
+      teller.failedListing(error);
       const nothing = { wanted: 0, observed: 0, created: 0, removed: 0, failed: 0 };
       const duration = milliseconds(clock.monotonic() - lastPass);
       options.onSync({ isComplete: false, duration, ...nothing });

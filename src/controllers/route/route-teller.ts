@@ -1,0 +1,72 @@
+// What is said about routes and to whom: on the Node it is about, or to whoever runs the manager. What stays true is said
+// once; it decides nothing.
+
+import type { Problem } from "../../core/problem.ts";
+import type { NodeEvent } from "../node-ports.ts";
+import type { ChangeResult } from "./apply.ts";
+import { describeFailedCreate, describeFailedListing, describeFailedRemoval } from "./describe-failure.ts";
+import { describeFill } from "./headroom.ts";
+import type { RoutePlan } from "./plan.ts";
+import type { Wanted } from "./plan-wanted.ts";
+import type { RouteControllerOptions } from "./route-ports.ts";
+import type { RouteListing } from "./route-table.ts";
+import { ToldOnce } from "./told-once.ts";
+
+/** No Node can have such a name. */
+const subjects = { table: " table", listing: " listing" } as const;
+
+export class RouteTeller {
+  readonly #options: Pick<RouteControllerOptions, "nodes" | "routes" | "settings" | "tell" | "report">;
+  readonly #told = new ToldOnce();
+
+  constructor(options: Pick<RouteControllerOptions, "nodes" | "routes" | "settings" | "tell" | "report">) {
+    this.#options = options;
+  }
+
+  problems(wanted: Wanted, listing: RouteListing, plan: RoutePlan): void {
+    const { nodes, routes, settings } = this.#options;
+    const fill = {
+      routes: listing.routes.length + plan.create.length - plan.remove.length,
+      ...(routes.limit !== undefined && { limit: routes.limit }),
+    };
+    this.#report(subjects.listing, []);
+    this.#report(subjects.table, [
+      ...listing.problems,
+      ...wanted.problems,
+      ...describeFill(fill, settings.warnAt),
+    ]);
+    const byNode = new Map([...wanted.nodeProblems].map(([name, problems]) => [name, [...problems]]));
+    for (const { route, problem } of plan.refused) {
+      const { node } = route.target;
+      byNode.set(node, [...(byNode.get(node) ?? []), problem]);
+    }
+    const names = nodes.list().map(({ metadata }) => metadata.name);
+    this.#told.forgetAllBut(new Set([...Object.values(subjects), ...names]));
+    for (const name of names) {
+      for (const { reason, text } of this.#told.news(name, byNode.get(name) ?? [])) {
+        this.#tell(name, { type: "Warning", reason, message: text });
+      }
+    }
+  }
+
+  /** Every time, as upstream does: rests keep it from being often. */
+  failure({ change, outcome }: ChangeResult): void {
+    if (outcome.kind !== "failed") return;
+    const { error, took } = outcome;
+    if (change.do === "remove") this.#options.report(describeFailedRemoval(change.route, error));
+    else this.#tell(change.route.target.node, describeFailedCreate(change.route, took, error));
+  }
+
+  failedListing(error: unknown): void {
+    this.#report(subjects.listing, [describeFailedListing(error)]);
+  }
+
+  #report(subject: string, problems: readonly Problem[]): void {
+    for (const problem of this.#told.news(subject, problems)) this.#options.report(problem);
+  }
+
+  #tell(name: string, event: NodeEvent): void {
+    const node = this.#options.nodes.get(name);
+    if (node !== undefined) this.#options.tell(node, event);
+  }
+}

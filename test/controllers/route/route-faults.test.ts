@@ -1,0 +1,162 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { exactly } from "../../../src/controllers/route/settings.ts";
+import { minutes, seconds } from "../../../src/core/brand.ts";
+import { ipAddress } from "../../../src/core/ip.ts";
+import { type RouteSetup, RouteWorld } from "./route-world.ts";
+import { refusal } from "./scripted-routes.ts";
+
+let world: RouteWorld | undefined;
+afterEach(() => world?.stop());
+const setUp = (setup?: RouteSetup): RouteWorld => {
+  world = new RouteWorld(setup);
+  return world;
+};
+
+const styles = ["one-by-one", "document"] as const;
+
+describe.each(styles)("%s", (style) => {
+  const withStyle = (setup: RouteSetup = {}): RouteWorld =>
+    setUp({ ...setup, script: { ...setup.script, style } });
+
+  test("what the fence refuses is nobody's failure and is tried again", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24");
+    w.cloud.failures.set("10.244.1.0/24", refusal("unavailable", "not the leader", "fenced"));
+    await w.settle();
+    expect([w.told, w.nodes.sent]).toEqual([[], []]);
+    expect(w.journal("cloud")[0]).toBe("refused: create route 10.244.1.0/24 (node/n1)");
+    w.cloud.failures.clear();
+    await w.pass(15);
+    expect(w.network("n1")).toBe("False RouteCreated");
+  });
+
+  test("a listing that fails changes nothing, is said once and is tried again after growing rests", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24");
+    w.cloud.put("10.244.2.0/24", { targetKey: "gone" });
+    w.cloud.failures.set("list", refusal("unavailable", "GET /routes failed: 500"));
+    await w.settle();
+    await w.pass(600);
+    expect(w.cloud.listings).toBeLessThan(20);
+    expect(w.cloud.changes).toEqual([]);
+    expect(w.reported.map(({ reason }) => reason)).toEqual(["RoutesUnknown"]);
+    expect(w.syncs.every(({ isComplete }) => !isComplete)).toBe(true);
+    w.cloud.failures.clear();
+    await w.pass(600);
+    expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
+  });
+
+  test("a route that fails holds up none of the others and is tried again alone", async () => {
+    const w = withStyle();
+    for (let index = 0; index < 8; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
+    w.cloud.failures.set("10.244.3.0/24", refusal("invalid", "the cloud does not like it"));
+    await w.settle();
+    expect(w.cloud.table).toHaveLength(7);
+    expect(w.network("n3")).toBe("True NoRouteCreated");
+    expect(w.network("n4")).toBe("False RouteCreated");
+    expect(w.reasons("n3")).toEqual(["FailedToCreateRoute"]);
+    const before = w.cloud.changes.length;
+    await w.pass(1800);
+    const retries = w.cloud.changes.slice(before);
+    expect(retries.length).toBeGreaterThanOrEqual(2);
+    expect(retries.length).toBeLessThanOrEqual(12);
+    expect(new Set(retries)).toEqual(
+      new Set([style === "document" ? "change +1 -0" : "create 10.244.3.0/24"]),
+    );
+    w.cloud.failures.clear();
+    await w.pass(1800);
+    expect(w.network("n3")).toBe("False RouteCreated");
+  });
+
+  test("a node whose machine is not known yet waits for it, and the table is not listed meanwhile", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24", { hasMachine: false });
+    await w.settle();
+    await w.pass(120);
+    expect([w.cloud.changes, w.nodes.sent]).toEqual([[], []]);
+    expect(w.cloud.listings).toBe(1);
+    expect(w.reasons("n1")).toEqual(["RouteWaitsForMachine"]);
+    const { machine } = await import("../../support/scripted-source.ts");
+    w.machines.put(machine("n1"));
+    await w.pass(300);
+    expect(w.network("n1")).toBe("False RouteCreated");
+  });
+
+  test("routes of nodes whose machine cannot be told are left as they are", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24");
+    w.machines.failure = { error: refusal("unavailable") };
+    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+    w.cloud.put("10.244.3.0/24", { targetKey: "n1" });
+    await w.settle();
+    expect(w.cloud.changes).toEqual([]);
+  });
+
+  test("a node of another cloud is not ours, nor are routes to its range", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24", { providerID: "other://n1" });
+    w.cloud.put("10.244.1.0/24", { ownership: "unmarked", targetAddress: ipAddress("10.0.0.1") });
+    await w.settle();
+    expect([w.cloud.changes, w.nodes.sent]).toEqual([[], []]);
+  });
+
+  test("a range outside the cluster's gets no route, is said once, and says nothing of the node's network", async () => {
+    const w = withStyle({ settings: { fullCheck: exactly(minutes(1)) } }).add("n1", "10.99.1.0/24");
+    await w.settle();
+    await w.pass(600);
+    expect([w.cloud.changes, w.nodes.sent]).toEqual([[], []]);
+    expect(w.reasons("n1")).toEqual(["PodCIDROutsideCluster"]);
+  });
+
+  test("of two nodes with one range the one that has the route keeps it", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24").add("n2", "10.244.1.0/24");
+    w.cloud.put("10.244.1.0/24", { targetKey: "n2" });
+    await w.settle();
+    expect(w.cloud.changes).toEqual([]);
+    expect([w.network("n1"), w.network("n2")]).toEqual(["True NoRouteCreated", "False RouteCreated"]);
+    expect(w.reasons("n1")).toEqual(["PodCIDRTaken"]);
+  });
+
+  test("is told once when four fifths of the table are taken, and again after it was emptier", async () => {
+    const w = withStyle({ script: { limit: 5 } });
+    for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
+    await w.settle();
+    expect(w.reported).toEqual([]);
+    const join = async () => {
+      w.add("n4", "10.244.4.0/24");
+      w.inventory.wantListing(w.clock.monotonic(), "refresh");
+      await w.pass(12);
+    };
+    await join();
+    expect(w.reported.map(({ reason }) => reason)).toEqual(["RouteTableNearLimit"]);
+    w.nodes.remove("n4");
+    await w.pass(12);
+    await join();
+    expect(w.reported).toHaveLength(2);
+    expect(w.syncs.at(-1)).toMatchObject({ isComplete: true, limit: 5, wanted: 4 });
+  });
+
+  test("a condition that could not be written is written later, without another listing", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24");
+    w.nodes.server.faults.intercept = ({ method }) =>
+      method === "PATCH" ? new Response("{}", { status: 500 }) : undefined;
+    await w.settle();
+    const { listings } = w.cloud;
+    w.nodes.server.faults.intercept = undefined;
+    await w.pass(60);
+    expect(w.network("n1")).toBe("False RouteCreated");
+    expect(w.cloud.listings).toBe(listings);
+  });
+
+  test("kubelets that write their status cost nothing [F59]", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24");
+    await w.settle();
+    const before = w.cloud.lines.length;
+    for (let index = 0; index < 100; index += 1) {
+      w.nodes.setReady("n1", index % 2 === 0 ? "False" : "True");
+      await w.pass(10);
+    }
+    expect(w.cloud.lines).toHaveLength(before);
+  });
+
+  test("--route-reconciliation-period is kept exactly", async () => {
+    const w = withStyle({ settings: { fullCheck: exactly(seconds(10)) } });
+    await w.start().pass(60.5);
+    expect(w.cloud.calls.map(({ at }) => at)).toEqual([0, 10, 20, 30, 40, 50, 60].map((at) => at * 1000));
+  });
+});

@@ -1,0 +1,84 @@
+// The route controller with whole providers against their clouds: one call per route, and one document.
+
+import { afterEach, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
+import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { readSettings } from "../../../src/core/read-settings.ts";
+import type { CloudTransport } from "../../../src/provider/call.ts";
+import type { Context } from "../../../src/provider/provider.ts";
+import type { Routes } from "../../../src/provider/routes.ts";
+import type { Transport } from "../../../src/seams/transport.ts";
+import { noInputs } from "../../conformance/lab.ts";
+import { awkward } from "../../support/awkward/awkward.ts";
+import { AwkwardCloud } from "../../support/awkward/awkward-cloud.ts";
+import { RouteWorld } from "./route-world.ts";
+
+let world: RouteWorld | undefined;
+afterEach(() => world?.stop());
+
+const contextOver = (transport: Transport, cluster: string): Context => ({
+  inputs: noInputs,
+  mark: { cluster, owner: "fairlead" },
+  account: (account) => {
+    const plain: CloudTransport = async (request, call, read) => read(await transport(request, call.signal));
+    const credential = async (call: Parameters<typeof plain>[1]) => (await account.fetch(plain, call)).value;
+    return {
+      credential,
+      transport: async (request, call, read) =>
+        plain(await account.sign(request, await credential(call), 0), call, read),
+    };
+  },
+});
+
+const there = (routes: Routes | undefined): Routes => {
+  if (routes === undefined) throw new Error("The provider has no routes.");
+  return routes;
+};
+
+test("one call per route: ours come and go, another cluster's in the same range stay [F58 F60]", async () => {
+  let cloud: FakeCloud | undefined;
+  world = new RouteWorld({
+    routes: (clock) => {
+      cloud = new FakeCloud({ clock, token: "fake" });
+      for (const cluster of ["another", "mine"]) {
+        const destination = cluster === "mine" ? "10.244.8.0/24" : "10.244.9.0/24";
+        cloud.routes.create({ destination, machine: "gone", labels: { cluster } });
+      }
+      const { values } = readSettings(fake.config, {}, { what: "setting" });
+      return there(fake.connect(values, contextOver(asTransport(cloud), "mine")).routes);
+    },
+  });
+  for (const index of [1, 2, 3]) world.add(`n${index}`, `10.244.${index}.0/24`);
+  await world.settle();
+  const shown = () =>
+    cloud?.routes
+      .list()
+      .map(({ destination, machine }) => `${destination} -> ${machine}`)
+      .toSorted();
+  const theirs = "10.244.9.0/24 -> gone";
+  expect(shown()).toEqual(["10.244.1.0/24 -> n1", "10.244.2.0/24 -> n2", "10.244.3.0/24 -> n3", theirs]);
+  for (const index of [1, 2, 3]) world.nodes.remove(`n${index}`);
+  await world.pass(10);
+  expect(shown()).toEqual([theirs]);
+});
+
+test("one document: what else is in it survives [F60 F62]", async () => {
+  const cloud = new AwkwardCloud();
+  const [theirs] = cloud.entries;
+  cloud.entries = [...cloud.entries, { to: "10.244.8.0/24", via: "gone" }];
+  world = new RouteWorld({
+    routes: () => there(awkward.connect({}, contextOver(cloud.transport, "mine")).routes),
+  });
+  for (const index of [1, 2, 3]) world.add(`n${index}`, `10.244.${index}.0/24`);
+  await world.settle();
+  expect(cloud.entries.map(({ to, via }) => `${to} via ${via}`)).toEqual([
+    "default via gateway",
+    "10.244.1.0/24 via n1",
+    "10.244.2.0/24 via n2",
+    "10.244.3.0/24 via n3",
+  ]);
+  expect(cloud.entries[0]).toEqual(theirs as NonNullable<typeof theirs>);
+  // The one that nobody asks for went before the machines were known, the three came together.
+  expect(cloud.revision).toBe(3);
+});

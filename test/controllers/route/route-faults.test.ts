@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
 import { exactly } from "../../../src/controllers/route/settings.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
@@ -12,11 +13,87 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
   return world;
 };
 
+const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 const styles = ["one-by-one", "document"] as const;
 
 describe.each(styles)("%s", (style) => {
   const withStyle = (setup: RouteSetup = {}): RouteWorld =>
     setUp({ ...setup, script: { ...setup.script, style } });
+
+  test("comes to the same end with a fault at any call, whether or not the call landed", async () => {
+    const live = async (w: RouteWorld): Promise<readonly string[]> => {
+      w.add("n1", "10.244.1.0/24").add("n2", "10.244.2.0/24");
+      w.cloud.put("10.244.2.0/24", { targetKey: "n1" });
+      w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
+      w.cloud.put("10.244.9.0/24", { targetKey: "x", ownership: "foreign" });
+      await w.settle();
+      w.nodes.remove("n1");
+      w.add("n3", "10.244.3.0/24").add("n4", "10.244.1.0/24");
+      w.inventory.wantListing(w.clock.monotonic(), "refresh");
+      await w.pass(600);
+      return [...w.cloud.shown(), ...["n2", "n3", "n4"].map((name) => `${name} ${w.network(name)}`)];
+    };
+    const clean = withStyle();
+    const expected = await live(clean);
+    const calls = clean.cloud.lines.length;
+    await clean.stop();
+    expect(calls).toBeGreaterThan(4);
+    for (const kind of ["unavailable", "conflict", "rate-limited", "busy"] as const) {
+      for (const lands of [false, true]) {
+        for (let position = 0; position < calls; position += 1) {
+          const w = withStyle();
+          w.cloud.failsAt = { position, error: refusal(kind), lands };
+          expect({ kind, lands, position, end: await live(w) }).toEqual({
+            kind,
+            lands,
+            position,
+            end: expected,
+          });
+          await w.stop();
+        }
+      }
+    }
+  });
+
+  test("a removal rests on a listing that began after the node went; a creation takes one that is a moment old", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24", { conditions: [created] });
+    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+    await w.start().pass(3);
+    expect(w.cloud.listings).toBe(1);
+    w.add("n2", "10.244.2.0/24");
+    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    await w.pass(3);
+    expect([w.cloud.listings, w.cloud.table.length]).toEqual([1, 2]);
+    await w.pass(30);
+    // Somebody made it anew: the handle that was known leads nowhere.
+    w.cloud.table = w.cloud.table.filter(({ handle }) => handle !== "r1");
+    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+    w.cloud.revision += 1;
+    w.nodes.remove("n1");
+    await w.pass(6);
+    expect(w.cloud.listings).toBe(2);
+    expect(w.cloud.shown()).toEqual(["10.244.2.0/24 -> n2 10.0.0.1"]);
+  });
+
+  test("a term that ends in the middle of a pass leaves nothing behind, and the next one finishes it", async () => {
+    const w = setUp({ script: { style, takes: seconds(1) } })
+      .add("n1", "10.244.1.0/24")
+      .add("n2", "10.244.2.0/24");
+    w.inventory.wantListing(0, "refresh");
+    await w.pass(1);
+    const term = new AbortController();
+    const ended = w.controller.run(term.signal);
+    await w.pass(1.5);
+    expect(w.cloud.inFlight).toBeGreaterThan(0);
+    term.abort(new Error("another one leads"));
+    await w.pass(0);
+    await ended;
+    expect([w.cloud.inFlight, getEventListeners(term.signal, "abort").length, w.told]).toEqual([0, 0, []]);
+    expect(w.cloud.table).toEqual([]);
+    await w.settle();
+    expect(w.cloud.table).toHaveLength(2);
+    expect(w.network("n1")).toBe("False RouteCreated");
+  });
 
   test("what the fence refuses is nobody's failure and is tried again", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");

@@ -46,6 +46,8 @@ export class ScriptedRoutes {
   readonly outcomes: StepOutcome[] = [];
   /** Called once, before the next change is looked at. */
   beforeChange: (() => void) | undefined;
+  /** The call at this position fails, before or after what it does has been done. */
+  failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
   refusesOverlaps = false;
   inFlight = 0;
   mostInFlight = 0;
@@ -106,7 +108,7 @@ export class ScriptedRoutes {
   }
 
   async #call<T>(what: string, about: readonly string[], signal: AbortSignal, work: () => T): Promise<T> {
-    this.calls.push({ at: this.#clock.monotonic(), what });
+    const position = this.calls.push({ at: this.#clock.monotonic(), what }) - 1;
     this.inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
     try {
@@ -117,7 +119,11 @@ export class ScriptedRoutes {
         const failure = this.failures.get(each);
         if (failure !== undefined) throw failure;
       }
-      return work();
+      const isHit = this.failsAt?.position === position;
+      if (isHit && this.failsAt?.lands === false) throw this.failsAt.error;
+      const result = work();
+      if (isHit && this.failsAt !== undefined) throw this.failsAt.error;
+      return result;
     } finally {
       this.inFlight -= 1;
     }

@@ -6,8 +6,8 @@ import type { Node } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patch.ts";
 import { describeNode, kubeletConditions } from "../../../src/sandbox/kubelet-node.ts";
 
-/** A kubelet tells its fifty largest images; forty of this length make a Node of 7 KB. */
-const images = Array.from({ length: 40 }, (_, index) => ({
+/** A kubelet tells its fifty largest images; twenty-four of this length make a Node of 7 KB. */
+const images = Array.from({ length: 24 }, (_, index) => ({
   names: [
     `registry.k8s.io/some-team/component-${index}@sha256:${index.toString(16).padStart(64, "0")}`,
     `registry.k8s.io/some-team/component-${index}:v1.${index}.0`,

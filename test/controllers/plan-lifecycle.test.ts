@@ -196,9 +196,23 @@ describe("the plan of a lifecycle", () => {
         answer: gone("listing", 30_000),
         evidence: enough,
         spec: { ...withID, unschedulable: true },
-        isHeld: true,
       },
       { kind: "delete", isAnnounced: true },
+    ],
+    [
+      "beyond the limit nobody goes, announced or not",
+      {
+        answer: gone("listing", 30_000),
+        evidence: enough,
+        spec: { ...withID, unschedulable: true },
+        isHeld: true,
+      },
+      { kind: "hold", reason: "MassDeletionHeld", text: "held" },
+    ],
+    [
+      "one that was proved long ago is asked about again",
+      { answer: gone("listing", 30_000), evidence: enough, spec: withID, now: 61_000 },
+      { kind: "ask", after: 0 },
     ],
     [
       "a held one is held",

@@ -2,7 +2,7 @@
 // alive in between starts again with nothing.
 
 import type { Answer } from "../../cloud/inventory.ts";
-import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export type ProofKind = "listing" | "lookup";
@@ -56,6 +56,10 @@ export const addSighting = (
   wasTerminating:
     evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),
 });
+
+/** A deletion may have waited: held, fenced or refused. What was proved before that is to be proved again. */
+export const isRecent = ({ proofs }: Evidence, now: number): boolean =>
+  proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 
 /** What is still missing for a deletion. */
 export type Verdict =

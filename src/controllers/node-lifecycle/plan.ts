@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import { ageOf, hasTaint, isBeingDeleted, isLeaving, isPaused, isReady } from "../node-facts.ts";
 import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
-import { type Evidence, judge, type ProofKind } from "./evidence.ts";
+import { type Evidence, isRecent, judge, type ProofKind } from "./evidence.ts";
 import type { MassVerdict } from "./mass-limit.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
@@ -82,23 +82,25 @@ const planDeletion = ({
     return hold("DeletionForbidden", `Its machine is gone, but ${deletionAnnotation}=never keeps the node.`);
   }
   const isAnnounced = isAnnouncedAsLeaving(node, evidence);
-  if (!isAnnounced) {
+  // Who is announced does not count, but while the cloud is taken to be wrong about many it is believed about nobody.
+  if (!isConfirmed(node)) {
     const allowed = mass();
     if (!allowed.mayDelete) return hold(massDeletionHeld, allowed.text);
   }
   if (settings.deletion === "observe") {
     return hold("DeletionObserved", "Its machine is gone; --node-deletion=observe leaves the node in place.");
   }
+  if (!isRecent(evidence, now.monotonic)) return { kind: "ask", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 };
 
 /** Never deleted, whatever the cloud says; so it is no candidate either. */
 export const isKept = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "never";
 
+const isConfirmed = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "confirmed";
+
 /** Not counted against the mass limit: somebody said before that it would go, or says now that it may. */
 export const isAnnouncedAsLeaving = (node: Node, evidence: Evidence): boolean =>
-  isLeaving(node) ||
-  evidence.wasTerminating ||
-  node.metadata.annotations?.[deletionAnnotation] === "confirmed";
+  isLeaving(node) || evidence.wasTerminating || isConfirmed(node);
 
 const hold = (reason: string, text: string): LifecycleDecision => ({ kind: "hold", reason, text });

@@ -51,7 +51,8 @@ export const cloudWeather = (world: World, dice: Dice): Weather => {
   const hasID = (id: string): boolean => world.nodes().some(({ spec }) => spec.providerID === `fake://${id}`);
   const massLie = (): void => {
     const managed = world.nodes().length;
-    const least = Math.max(2, Math.floor(managed * 0.2)) + 2;
+    // Announced and kept Nodes do not count against the limit, and some of these may become so meanwhile.
+    const least = Math.max(2, Math.floor(managed * 0.2)) + 4;
     const chosen = dice.some(honest(), dice.count(least, managed));
     if (chosen.length < least || [...liedAbout.values()].includes("both")) return;
     const duration = Math.round(dice.between(30_000, 600_000));

@@ -46,7 +46,7 @@ export const runStorm = async (options: RunOptions): Promise<Outcome> => {
   const settles = async (): Promise<boolean> => {
     if (!(await pass(minutes(25)))) return false;
     const left = leftOver(world);
-    if (left.length > 0 && !mayBeHeld(world, left.length)) {
+    if (left.length > 0 && !mayBeHeld(world)) {
       invariants.broken(13, `${left.join(", ")} should be deleted`);
     }
     for (const name of left) world.release(name);

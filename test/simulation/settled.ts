@@ -23,9 +23,12 @@ export const leftOver = (world: World): readonly string[] =>
     return isDue ? [node.metadata.name] : [];
   });
 
-/** Whether the mass limit may hold so many. */
-export const mayBeHeld = (world: World, count: number): boolean =>
-  count > Math.max(2, Math.floor(world.nodes().filter(isOurs).length * 0.2));
+/** Whether the mass limit may hold them: Ready Nodes count with them, kubelets that live on under a predecessor's id. */
+export const mayBeHeld = (world: World): boolean => {
+  const ours = world.nodes().filter(isOurs);
+  const missing = ours.filter((node) => machineOf(world, node) === undefined).length;
+  return missing > Math.max(2, Math.floor(ours.length * 0.2));
+};
 
 /** Everything that is not as it should be; empty when all has converged. */
 export const unsettled = (world: World): readonly string[] => {

@@ -1,0 +1,37 @@
+// The API of Acme: the shapes it answers with, as far as they are used, and one function per operation.
+
+import type { Call, CloudTransport, QueryValue, Secret } from "#ccm";
+import { unwritten } from "./unwritten.ts";
+
+/** The fields that you use, spelled as the cloud spells them. */
+export interface ApiServer {
+  readonly id: string;
+}
+
+export interface ApiBalancer {
+  readonly id: string;
+}
+
+export interface ApiRoute {
+  readonly id: string;
+}
+
+export interface ApiOptions {
+  readonly base: string;
+  readonly transport: CloudTransport;
+  readonly token: Secret;
+  readonly pageSize: number;
+}
+
+const section = "3. Speak to the cloud";
+
+export const cloudApi = (_options: ApiOptions) => ({
+  servers: (
+    _call: Call,
+    _query?: Readonly<Record<string, QueryValue>>,
+  ): AsyncIterable<readonly ApiServer[]> => unwritten("api.ts", section),
+  balancers: (_call: Call): AsyncIterable<readonly ApiBalancer[]> => unwritten("api.ts", section),
+  routes: (_call: Call): AsyncIterable<readonly ApiRoute[]> => unwritten("api.ts", section),
+});
+
+export type CloudApi = ReturnType<typeof cloudApi>;

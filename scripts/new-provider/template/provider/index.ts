@@ -1,0 +1,33 @@
+// Acme as a provider: its settings, its credential, and what it can do. Leave out what your cloud does not have.
+
+import { defineProvider } from "#ccm";
+import { cloudApi } from "./api.ts";
+import { machineSource } from "./instances.ts";
+import { loadBalancers } from "./load-balancers.ts";
+import { routes } from "./routes.ts";
+import { annotations, config } from "./settings.ts";
+
+export const acmeCloud = defineProvider({
+  contract: 1,
+  name: "acme",
+  schemes: ["acme://"],
+  config,
+  annotations: { prefix: "balancer.acme.example/", fields: annotations },
+  connect: (settings, { account, mark }) => {
+    const { endpoint, token, "page-size": pageSize } = settings;
+    const { transport } = account({
+      name: "acme",
+      fetch: async () => ({ value: token }),
+      sign: (request, secret) => ({
+        ...request,
+        headers: { ...request.headers, authorization: `Bearer ${secret.reveal()}` },
+      }),
+    });
+    const api = cloudApi({ base: endpoint, transport, token, pageSize });
+    return {
+      instances: { sources: [machineSource(api)], matchBy: ["name"] },
+      loadBalancers: loadBalancers(api, mark),
+      routes: routes(api, mark),
+    };
+  },
+});

@@ -1,0 +1,15 @@
+// The servers of Acme as instances: one source, listed page by page.
+
+import type { Instance, InstanceSource } from "#ccm";
+import type { ApiServer, CloudApi } from "./api.ts";
+import { unwritten } from "./unwritten.ts";
+
+const toInstance = (_server: ApiServer): Instance => unwritten("instances.ts", "4. Machines");
+
+export const machineSource = (api: CloudApi): InstanceSource => ({
+  name: "servers",
+  keyOf: (id) => /^acme:\/\/([\w-]+)$/.exec(id)?.[1],
+  list: async function* (call) {
+    for await (const page of api.servers(call)) yield page.map(toInstance);
+  },
+});

@@ -1,0 +1,35 @@
+// The balancers of Acme, one per Service: what is there, and one step at a time. What to do is decided in
+// `plan-balancer.ts`.
+
+import type { Call, Context, LoadBalancers, Publication, StepOutcome } from "#ccm";
+import type { ApiBalancer, CloudApi } from "./api.ts";
+import { type BalancerStep, type Desired, type Observed, planBalancer } from "./plan-balancer.ts";
+import type { annotations } from "./settings.ts";
+import { unwritten } from "./unwritten.ts";
+
+const section = "6. Load balancers: carried out";
+
+/** Nothing where the balancer does not carry our mark. */
+const toObserved = (_balancer: ApiBalancer, _mark: Context["mark"]): readonly Observed[] =>
+  unwritten("load-balancers.ts", section);
+
+const applyStep = (_api: CloudApi, _step: BalancerStep, _call: Call): Promise<StepOutcome> =>
+  unwritten("load-balancers.ts", section);
+
+const publish = (_member: Desired, _observed: Observed | undefined): Publication =>
+  unwritten("load-balancers.ts", section);
+
+export const loadBalancers = (
+  api: CloudApi,
+  mark: Context["mark"],
+): LoadBalancers<typeof annotations, Observed, BalancerStep> => ({
+  list: async function* (call) {
+    for await (const page of api.balancers(call)) {
+      yield page.flatMap((balancer) => toObserved(balancer, mark));
+    }
+  },
+  plan: ([desired], observed) =>
+    planBalancer(desired, observed, { cluster: mark.cluster, manager: mark.owner }),
+  apply: (step, call) => applyStep(api, step, call),
+  publish,
+});

@@ -1,0 +1,22 @@
+// Routes of Acme to pod networks, each made and removed by a call of its own, ours by a tag.
+
+import type { Context, ObservedRoute, RoutesOneByOne } from "#ccm";
+import type { ApiRoute, CloudApi } from "./api.ts";
+import { unwritten } from "./unwritten.ts";
+
+const section = "7. Routes";
+
+const toObserved = (_route: ApiRoute, _mark: Context["mark"]): readonly ObservedRoute[] =>
+  unwritten("routes.ts", section);
+
+export const routes = (api: CloudApi, mark: Context["mark"]): RoutesOneByOne => ({
+  style: "one-by-one",
+  families: ["IPv4"],
+  list: async function* (call) {
+    for await (const page of api.routes(call)) {
+      yield { routes: page.flatMap((route) => toObserved(route, mark)) };
+    }
+  },
+  create: async () => unwritten("routes.ts", section),
+  remove: async () => unwritten("routes.ts", section),
+});

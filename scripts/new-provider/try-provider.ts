@@ -1,0 +1,137 @@
+// A provider at work: its simulated cloud served on the loopback, the sandbox API server with kubelets, and the real
+// manager between them. Nodes join, a Service gets an address and goes again; then it ends.
+
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { createManager, type Manager } from "../../src/app/manager.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
+import { systemSeams } from "../../src/app/system-seams.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { ApiServer } from "../../src/sandbox/api-server.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/sandbox/https.ts";
+import { Kubelets } from "../../src/sandbox/kubelets.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import { type Clock, sleep } from "../../src/seams/clock.ts";
+import { keepLoopbackDirect } from "../../src/seams/environment.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+
+/** What the skeleton's simulator has; a rewritten one keeps these two. */
+interface Simulator {
+  addServer(name: string): void;
+  handle(method: string, url: URL, authorization: string | null, body: string): Response;
+}
+
+const nodeNames = ["node-1", "node-2", "node-3"];
+const patience = seconds(60);
+const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
+
+const load = async (
+  folder: string,
+  clock: Clock,
+): Promise<{ provider: AnyProvider; simulator: Simulator }> => {
+  const [index, cloud] = [join(folder, "index.ts"), join(folder, "simulator/cloud.ts")];
+  for (const path of [index, cloud]) if (!existsSync(path)) throw new Error(`There is no ${path}.`);
+  const exported = Object.values((await import(index)) as Record<string, unknown>);
+  const provider = exported.find((each) => typeof each === "object" && each !== null && "connect" in each);
+  if (provider === undefined) throw new Error(`${index} exports nothing made by defineProvider.`);
+  const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: new (clock: Clock) => Simulator };
+  if (CloudSimulator === undefined) throw new Error(`${cloud} exports no CloudSimulator.`);
+  return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock) };
+};
+
+const waitingNodes = ({ nodes }: Manager): string | undefined => {
+  const waiting = nodeNames.filter((name) => {
+    const node = nodes.get(name);
+    return node === undefined || (node.spec.taints ?? []).some(({ key }) => key === uninitialized);
+  });
+  return waiting.length === 0 ? undefined : `${waiting.join(", ")} to be initialised`;
+};
+
+const addressOf = ({ services }: Manager): string | undefined => {
+  const [first] = services.list().flatMap(({ status }) => status.loadBalancer?.ingress ?? []);
+  return first?.ip ?? first?.hostname;
+};
+
+/** True when all of it worked. */
+export const tryProvider = async (folder: string, write: (text: string) => void): Promise<boolean> => {
+  keepLoopbackDirect();
+  const seams = systemSeams({});
+  const { clock, random, files } = seams;
+  const { provider, simulator } = await load(folder, clock);
+  for (const name of nodeNames) simulator.addServer(name);
+  const served = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const { method, url, headers } = request;
+      return simulator.handle(method, new URL(url), headers.get("authorization"), await request.text());
+    },
+  });
+  const server = new ApiServer({ clock, random });
+  const authority = createAuthority("fairlead sandbox", clock, random);
+  const face = await startHttpsFace({ server, authority, port: 0, token: random.uuid() });
+  const scratch = mkdtempSync(join(tmpdir(), "fairlead-"));
+  const kubeconfig = join(scratch, "kubeconfig");
+  await saveKubeconfig(face, files, kubeconfig);
+  const timing = { readyAfter: milliseconds(100), tick: milliseconds(100) };
+  const kubelets = new Kubelets({ server, clock, random, isMachineUp: () => true, timing });
+  for (const name of nodeNames) kubelets.join({ name });
+
+  const stop = new AbortController();
+  const log = createLog({ format: "text", verbosity: 0, clock, write });
+  const settings = readFlags([
+    `--kubeconfig=${kubeconfig}`,
+    `--config-set=endpoint=${served.url.origin}`,
+    "--config-set=token=secret",
+  ]);
+  const until = async (what: () => string | undefined): Promise<boolean> => {
+    const started = clock.monotonic();
+    for (let waits = what(); waits !== undefined; waits = what()) {
+      if (clock.monotonic() - started > patience) {
+        write(`Given up after ${patience / 1000} s: waits for ${waits}.\n`);
+        return false;
+      }
+      await sleep(clock, milliseconds(50), stop.signal);
+    }
+    return true;
+  };
+  const services = resourceNamed("services");
+  const web = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "web", namespace: "default" },
+    spec: { type: "LoadBalancer", selector: { app: "web" }, ports: [{ port: 80, protocol: "TCP" }] },
+  };
+
+  let ended: Promise<void> | undefined;
+  try {
+    const manager = await createManager({ provider, settings, seams, log }, stop.signal);
+    ended = manager.run();
+    ended.catch((error) => write(`The manager ended: ${error}\n`));
+    if (!(await until(() => waitingNodes(manager)))) return false;
+    write(`${nodeNames.length} nodes are initialised.\n`);
+    if (manager.balancers === undefined) return true;
+    server.objects.create(services, "default", web);
+    if (
+      !(await until(() =>
+        addressOf(manager) === undefined ? "the Service web to have an address" : undefined,
+      ))
+    )
+      return false;
+    write(`The Service web has the address ${addressOf(manager)}.\n`);
+    server.objects.delete(services, "default", "web");
+    if (!(await until(() => (manager.services.list().length > 0 ? "the Service web to be gone" : undefined))))
+      return false;
+    write("The Service web is gone, and its load balancer with it.\n");
+    return true;
+  } finally {
+    stop.abort(new Error("asked to stop"));
+    await ended?.catch(() => undefined);
+    kubelets.stop();
+    await Promise.all([face.stop(), served.stop(true)]);
+    rmSync(scratch, { recursive: true, force: true });
+  }
+};

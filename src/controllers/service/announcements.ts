@@ -21,12 +21,6 @@ const end: Readonly<Record<Change, NodeEvent>> = {
 export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];
 
-export const noTargets: NodeEvent = {
-  type: "Warning",
-  reason: "UnAvailableLoadBalancer",
-  message: "There are no available nodes for LoadBalancer",
-};
-
 export const failureOf = (wish: Wish, error: unknown): NodeEvent => {
   const text = error instanceof Error ? error.message : String(error);
   return wish.ending === undefined

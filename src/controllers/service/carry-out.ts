@@ -7,7 +7,7 @@ import type { Service } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Step, StepOutcome } from "../../provider/plan.ts";
 import { again, type Outcome } from "../../runtime/workers.ts";
-import { beginOf, type Change, noTargets, wishText } from "./announcements.ts";
+import { beginOf, type Change, wishText } from "./announcements.ts";
 import { factsPatch } from "./facts.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer } from "./predicates.ts";
@@ -20,7 +20,6 @@ export interface Work {
   readonly steps: readonly Step[];
   /** What was wished when it last settled; absent for something new. */
   readonly before: string | undefined;
-  readonly hasTargets: boolean;
   /** False while a change that was announced goes on. */
   readonly isNew: boolean;
 }
@@ -34,7 +33,6 @@ export const createCarryOut = (ports: ServicePorts, talk: Talk) => {
       const change = changeOf(work, wish.ending !== undefined);
       const event = beginOf(change);
       if (event !== undefined && work.isNew) talk.event(service, event);
-      if (wish.ending === undefined && work.isNew && !work.hasTargets) talk.event(service, noTargets);
     }
     // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.
     services = await Promise.all(

@@ -5,19 +5,24 @@ import { restAfter } from "../../cloud/disposition.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
+import { serviceStatusPatch } from "../../kube/service-patch.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
+import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
+import { readsAnnotation } from "./annotations.ts";
 import { type Change, failureOf, wishText } from "./announcements.ts";
 import { changeOf, createCarryOut } from "./carry-out.ts";
 import { isRelevantNodeChange } from "./eligible-nodes.ts";
+import { isFactAnnotation, isFactLabel } from "./facts.ts";
 import { createFinish } from "./finish.ts";
 import { Groups } from "./groups.ts";
+import { createObservation } from "./observation.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
+import { conditionsFor } from "./problems-to-conditions.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { ServiceSettings } from "./settings.ts";
 import { createSurveys } from "./surveys.ts";
@@ -41,25 +46,38 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   const surveys = createSurveys(options);
   const carryOut = createCarryOut(options, talk);
   const finish = createFinish(options, talk);
-  const askedSince = new Map<string, number>();
-  /** When we last changed something for a group: only what was listed after it counts. */
-  const changedAt = new Map<string, number>();
+  const observation = createObservation(options, wishes);
   /** What was begun and has not settled yet. */
   const underWay = new Map<string, Change>();
   /** What was wished when the group last settled. */
   const settledWish = new Map<string, string>();
 
+  const isFact = (key: string): boolean => isFactAnnotation(options.facts, key);
+  const isOurAnnotation = readsAnnotation(options.annotations, isFact);
+  const isOurLabel = (key: string): boolean => isFactLabel(options.facts, key);
+
+  /** Only while something is wrong; absent means fine. */
+  const conditions = async (members: readonly Member[], signal: AbortSignal): Promise<void> => {
+    for (const { service, problems } of members) {
+      const plan = conditionsFor(service, problems, clock.now());
+      if (!plan.isChanged || !plan.isWorthAWrite) continue;
+      const patch = serviceStatusPatch({ service, conditions: plan.conditions });
+      if (patch !== undefined) await options.writes.patch(service, patch, "what is wrong is shown", signal);
+    }
+  };
+
   const reconcile = async (group: string, signal: AbortSignal): Promise<Outcome> => {
     const present = groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
     if (present.some(isPaused)) return settled;
-    const listed = fromListing(group);
-    if (listed === "not yet") return ask(group);
-    askedSince.delete(group);
+    const listed = observation.listed(group, present);
+    if (listed === "not yet") return observation.ask(group);
     const call: Call = { signal, urgency: "user-change" };
     const plain = present.map((service) => wishes.of(service));
-    const observed = await inDepth(plain, listed, call);
+    const observed = await observation.inDepth(plain, listed, call);
     const members = present.map((service) => wishes.of(service, observed));
     for (const { service, problems } of members) talk.problems(service, problems);
+    await conditions(members, signal);
+    if (members.some(({ isBlocked }) => isBlocked)) return settled;
     if (observed === undefined && members.some(isRefused)) return settled;
 
     const plan = balancers.plan(
@@ -82,7 +100,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     }
     if (plan.wait !== undefined) {
       for (const { service } of members) talk.waits(service, plan.wait.waitingFor);
-      changedAt.set(group, clock.monotonic());
+      observation.changed(group);
       return again(plan.wait.checkAfter, plan.wait.waitingFor);
     }
     const outcome = await finish(members, observed, underWay.get(group), signal);
@@ -90,7 +108,10 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     underWay.delete(group);
     if (observed === undefined || members.length > 0) groups.settle(group);
     if (members.length > 0) settledWish.set(group, text);
-    else for (const memory of [changedAt, settledWish]) memory.delete(group);
+    else {
+      settledWish.delete(group);
+      observation.forget(group);
+    }
     return settled;
   };
 
@@ -108,7 +129,6 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       steps,
       before,
       isNew,
-      hasTargets: members.some(({ wish }) => wish.targets.length > 0),
     };
     underWay.set(
       group,
@@ -121,65 +141,8 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     try {
       return await carryOut(work, signal);
     } finally {
-      changedAt.set(group, clock.monotonic());
+      observation.changed(group);
     }
-  };
-
-  /** What the last listing says of this group, if it is new enough to be planned on. */
-  const fromListing = (group: string): ObservedLoadBalancer | undefined | "not yet" => {
-    const { latest } = listing;
-    const needed = Math.max(
-      changedAt.get(group) ?? Number.NEGATIVE_INFINITY,
-      clock.monotonic() - settings.acceptsAge,
-    );
-    if (latest === undefined || latest.beganAt < needed) return "not yet";
-    return (
-      adopted(group, latest.items) ??
-      latest.items.find((one) => one.group === group && one.ownership === "ours")
-    );
-  };
-
-  /** Where nothing of ours is there yet, somebody may have asked for something that is. */
-  const adopted = (
-    group: string,
-    items: readonly ObservedLoadBalancer[],
-  ): ObservedLoadBalancer | undefined => {
-    const { adopts } = balancers;
-    if (adopts === undefined || items.some((one) => one.group === group && one.ownership === "ours"))
-      return undefined;
-    const members = groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
-    const hits = items.filter(
-      (one) =>
-        one.ownership === "unmarked" &&
-        members.some((service) => adopts.call(balancers, wishes.of(service).wish, one)),
-    );
-    return hits.length === 1 ? hits[0] : undefined;
-  };
-
-  const inDepth = async (
-    members: readonly Member[],
-    listed: ObservedLoadBalancer | undefined,
-    call: Call,
-  ): Promise<ObservedLoadBalancer | undefined> => {
-    if (balancers.observe === undefined || (listed !== undefined && listed.shallow !== true)) return listed;
-    return balancers.observe(
-      members.map(({ wish }) => wish),
-      listed,
-      call,
-    );
-  };
-
-  const ask = (group: string): Outcome => {
-    const since = askedSince.get(group);
-    if (since === undefined) {
-      const now = clock.monotonic();
-      askedSince.set(group, now);
-      listing.want(now, "user-change");
-      return waiting;
-    }
-    if (listing.failure === undefined || listing.failure.at < since) return waiting;
-    askedSince.delete(group);
-    throw listing.failure.error;
   };
 
   const allWishes = () =>
@@ -189,7 +152,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       .map((service) => wishes.of(service).wish);
 
   const onError = (group: string, error: unknown, failures: number): Outcome => {
-    askedSince.delete(group);
+    observation.stopAsking(group);
     if (isKubeError(error, "precondition", "conflict", "not-found")) {
       return again(backoff(failures, lostRace, random), "LostRace");
     }
@@ -214,9 +177,11 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     readonly after?: Service;
   }): void => {
     const { key, before, after } = change;
-    const isOurAnnotation = (name: string) =>
-      name.startsWith(options.annotations.prefix) || name.startsWith("fairlead.dev/");
-    if (before !== undefined && after !== undefined && !isRelevantChange(before, after, isOurAnnotation))
+    if (
+      before !== undefined &&
+      after !== undefined &&
+      !isRelevantChange(before, after, isOurAnnotation, { isOurLabel })
+    )
       return;
     // Made again under the same name within a moment: the first one's balancer is a debt.
     const replaced =
@@ -235,10 +200,10 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     const stops = [
       services.subscribe(onService),
       nodes.subscribe(({ before, after }) => {
-        if (isRelevantNodeChange(before, after)) cancelNodes ??= clock.after(nodeDebounce, onNodes);
+        if (isRelevantNodeChange(before, after, wishes)) cancelNodes ??= clock.after(nodeDebounce, onNodes);
       }),
       listing.subscribe(() => {
-        for (const group of askedSince.keys()) queue.add(group, { priority: priorities.urgent });
+        for (const group of observation.asking()) queue.add(group, { priority: priorities.urgent });
         for (const group of groups.all) queue.add(group, { priority: priorities.background });
       }),
     ];

@@ -10,7 +10,7 @@ import type {
   DesiredLoadBalancer,
   ObservedLoadBalancer,
 } from "../../provider/load-balancers.ts";
-import { readAnnotations } from "./annotations.ts";
+import { readAnnotations, unreadable } from "./annotations.ts";
 import { describeService, serviceProblems } from "./describe.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
@@ -26,6 +26,8 @@ export interface Member {
   readonly wish: Wish;
   /** Errors among them freeze what they govern; a creation waits for them to be mended. */
   readonly problems: readonly Problem[];
+  /** Nobody knows which targets or settings are meant, and the cloud does not show them: what exists stays as it is. */
+  readonly isBlocked: boolean;
   /** Immutable settings for whose sake the balancer has to be made again. */
   readonly recreate: readonly string[];
 }
@@ -45,7 +47,11 @@ const rulesOf = ({ values }: ReturnType<typeof readAnnotations>["own"], seed: Se
   };
 };
 
+const ruleNames = ["target-policy", "target-selector", "target-limit"] as const;
+
 export const createWishes = (ports: WishPorts) => {
+  /** By uid: a typo in a selector keeps the targets that the last right one chose. */
+  const lastRules = new Map<ServiceUID, TargetRules>();
   let targets: readonly BalancerTarget[] = targetsOf(ports.nodes.list(), ports.machineOf);
 
   return {
@@ -62,7 +68,11 @@ export const createWishes = (ports: WishPorts) => {
       const read = readAnnotations(ports.annotations, service, { isReadElsewhere });
       const there = observed && ports.balancers.settingsOf?.(observed, uid);
       const held = holdImmutable(ports.annotations, read, there);
-      const chosen = chooseTargets(targets, rulesOf(read.own, uid));
+      const areRulesRight = !ruleNames.some((name) => read.own.frozen.has(name));
+      const rules = areRulesRight ? rulesOf(read.own, uid) : lastRules.get(uid);
+      if (rules !== undefined) lastRules.set(uid, rules);
+      const chosen = chooseTargets(targets, rules ?? { policy: "all" });
+      const isUnreadable = observed !== undefined && unreadable(read.frozen, there).length > 0;
       const hasBalancer = observed?.owners.includes(uid) === true;
       const isEnding = !isServed(service) || needsCleanup(service, { hasBalancer });
       const wish = describeService({
@@ -77,7 +87,13 @@ export const createWishes = (ports: WishPorts) => {
       const problems = isEnding
         ? []
         : [...read.problems, ...held.problems, ...chosen.problems, ...serviceProblems(service)];
-      return { service, wish, problems, recreate: isEnding ? [] : held.recreate };
+      const isBlocked = !isEnding && (rules === undefined || isUnreadable);
+      return { service, wish, problems, isBlocked, recreate: isEnding ? [] : held.recreate };
+    },
+    forget: (uid: ServiceUID): void => void lastRules.delete(uid),
+    /** Labels of Nodes decide who is a target of somebody. */
+    get labelsMatter(): boolean {
+      return [...lastRules.values()].some(({ selector }) => selector !== undefined);
     },
   };
 };

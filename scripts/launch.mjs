@@ -58,4 +58,6 @@ const child = spawn(bun, process.argv.slice(2), { cwd: root, stdio: "inherit" })
 // Ctrl-C reaches the child by itself; the launcher only waits for its end.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
-child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
+child.on("exit", (code, signal) =>
+  process.exit(code ?? (signal === "SIGINT" ? 130 : signal === "SIGTERM" ? 143 : 1)),
+);

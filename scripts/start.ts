@@ -33,16 +33,21 @@ const fail = (text: string): never => {
   process.exit(2);
 };
 
-const wholeNumber = (name: string, text: string, least: number): number => {
+const wholeNumber = (name: string, text: string, least: number, most = 1_000_000): number => {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least)
-    fail(`--${name} must be a whole number of at least ${least}, got ${JSON.stringify(text)}.`);
+  if (!Number.isInteger(value) || value < least || value > most)
+    fail(`--${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}.`);
   return value;
 };
 
 /** citty takes any flag without a word. */
 const refuseUnknown = (given: readonly string[]): void => {
-  for (const word of given) {
+  const takesValue = (word: string): boolean =>
+    Object.entries(args).some(([name, { type }]) => type === "string" && word === `--${name}`);
+  const valued = new Set(given.flatMap((word, index) => (takesValue(word) ? [index + 1] : [])));
+  for (const [index, word] of given.entries()) {
+    if (!word.startsWith("-") && !valued.has(index))
+      fail(`${word} is not understood; options begin with --.`);
     if (!word.startsWith("--")) continue;
     const name = word.slice(2).split("=")[0] ?? "";
     const known = [...Object.keys(args), "help", "version"];
@@ -77,10 +82,10 @@ const main = defineCommand({
       nodes,
       cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0)),
       faults: given.faults,
-      port: wholeNumber("port", given.port, 0),
+      port: wholeNumber("port", given.port, 0, 65_535),
       log,
       signal: stop.signal,
-    });
+    }).catch((error: unknown) => fail(`It did not start: ${error instanceof Error ? error.message : error}`));
     const started = systemClock.monotonic();
     const elapsed = () => systemClock.monotonic() - started;
     const chapters = storyOf(world, nodes);
@@ -130,8 +135,10 @@ const main = defineCommand({
       code = exitCode;
       stop.abort(new Error("asked to stop"));
     };
-    process.on("SIGINT", () => end(0));
-    process.on("SIGTERM", () => end(0));
+    // A script must not take "interrupted" for "settled".
+    const isScript = given["until-settled"];
+    process.on("SIGINT", () => end(isScript ? 130 : 0));
+    process.on("SIGTERM", () => end(isScript ? 143 : 0));
     write(isLive ? "\u001B[?1049h\u001B[?25l" : `KUBECONFIG=${world.kubeconfig}\n`);
     const timer = setInterval(() => {
       tick();

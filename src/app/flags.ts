@@ -12,7 +12,7 @@ export const flagFields = {
   "cloud-provider": text(
     "Name of the cloud; accepted for compatibility and checked against the one built in.",
   ),
-  "cloud-config": text("Path of the cloud's configuration file."),
+  "cloud-config": text("Path of the cloud's configuration file. Not read by this version, which says so."),
   "cluster-name": text("Name of the cluster; part of the mark on what we make in the cloud.", {
     fallback: "kubernetes",
   }),
@@ -64,7 +64,7 @@ export const flagFields = {
     fallback: "enforce",
   }),
   compatibility: oneOf(
-    "upstream restores every behaviour of the Go managers that we changed.",
+    "upstream restores what docs/differences.md lists under this flag: one proof deletes a Node, no mass limit, labels only when a Node joins, beta labels win, the shutdown taint stays until Ready.",
     ["fairlead", "upstream"],
     {
       fallback: "fairlead",

@@ -13,6 +13,10 @@ const fallbackText = (name: string, { fallback }: Field<unknown>): string => {
   return ` (default ${isDuration ? formatDuration(fallback as Milliseconds) : String(fallback)})`;
 };
 
+/** Secrets and other objects show nothing. */
+const settingFallback = ({ fallback }: Field<unknown>): string =>
+  typeof fallback === "string" || typeof fallback === "number" ? ` (default ${fallback})` : "";
+
 export const helpText = (program: string, config: Fields): string => {
   const flags = Object.entries<Field<unknown>>(flagFields).map(([name, field]) => {
     const shape = flagShapes[name];
@@ -25,7 +29,7 @@ export const helpText = (program: string, config: Fields): string => {
   });
   const settings = Object.entries<Field<unknown>>(config).map(([name, field]) => {
     const env = field.env === undefined ? "" : ` [${field.env}]`;
-    return `  ${name}${env}\n        ${field.text}`;
+    return `  ${name}${env}\n        ${field.text}${settingFallback(field)}`;
   });
   return [
     `${program} initialises the Nodes of a Kubernetes cluster from its cloud and removes those whose machine is gone.`,

@@ -19,6 +19,7 @@ import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { leaseWatch } from "./lease-watch.ts";
 import { createManagerMetrics } from "./manager-metrics.ts";
+import { planTeller } from "./plan-teller.ts";
 import type { ReadFlags } from "./read-flags.ts";
 import { type Surroundings, watched } from "./surroundings.ts";
 import { runTerms } from "./terms.ts";
@@ -58,6 +59,7 @@ export const createManager = async (
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
   journal.subscribe(metrics.mutation);
+  journal.subscribe(planTeller(log));
   const name = `${provider.name}-cloud-controller-manager`;
 
   let election: LeaderElection | undefined;

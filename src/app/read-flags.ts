@@ -37,6 +37,14 @@ export const readFlags = (
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
   const flags = read.values;
+  if (flags["cloud-config"] !== undefined) {
+    problems.push({
+      severity: "warning",
+      reason: "NotReadYet",
+      key: "--cloud-config",
+      text: "--cloud-config is not read by this version; give the cloud's settings by variable or with --config-set",
+    });
+  }
 
   const only = <T extends string>(
     flag: string,
@@ -75,6 +83,7 @@ export const readFlags = (
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
+    shutdownTaintGoes: isUpstream ? "when-ready" : "when-running",
     proofs: isUpstream || flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
     massLimit: isUpstream ? "off" : (massLimit ?? lifecycleDefaults.massLimit),

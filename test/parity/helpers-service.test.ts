@@ -16,7 +16,7 @@ import { serviceStatusPatch } from "../../src/kube/service-patch.ts";
 import { applyJsonPatch } from "../../src/sandbox/json-patch.ts";
 import { lbFinalizer, toService } from "../controllers/service-draft.ts";
 
-// Rows of ccm-parity.md §9.5, upstream's service/helpers/helper_test.go. Where ours differs on purpose, the row is there
+// Rows of upstream's test catalogue, upstream's service/helpers/helper_test.go. Where ours differs on purpose, the row is there
 // twice.
 
 describe("TestGetLoadBalancerSourceRanges", () => {

@@ -9,7 +9,7 @@ import { toNode } from "../support/sandbox-nodes.ts";
 import { machine, outage } from "../support/scripted-source.ts";
 import { U } from "../support/upstream-nodes.ts";
 
-// Rows of ccm-parity.md §9.2, upstream's controllers/nodelifecycle/node_lifecycle_controller_test.go. V1 and V2 are one
+// Rows of upstream's test catalogue, upstream's controllers/nodelifecycle/node_lifecycle_controller_test.go. V1 and V2 are one
 // contract here (docs/decisions/0001-provider-contract.md), so the two halves of Test_NodesDeleted are one.
 
 let world: NodeControllers | undefined;

@@ -11,7 +11,7 @@ import { toNode } from "../support/sandbox-nodes.ts";
 import { machine } from "../support/scripted-source.ts";
 import { A3, E, H, I, inCloud, U } from "../support/upstream-nodes.ts";
 
-// Rows of ccm-parity.md §9.1 (parts of a sync), §9.6 and §9.7.
+// Rows of upstream's test catalogue: parts of a sync, addresses, taints.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());

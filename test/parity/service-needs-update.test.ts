@@ -4,7 +4,7 @@ import { isRelevantChange, upstreamNeedsUpdate } from "../../src/controllers/ser
 import type { Service, ServicePort } from "../../src/kube/objects.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "../controllers/service-draft.ts";
 
-// Rows of ccm-parity.md §9.3, upstream's controllers/service/controller_test.go: which Services need something. Where ours
+// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: which Services need something. Where ours
 // differs on purpose, the row is there twice.
 
 const deletionTimestamp = "2026-01-01T00:00:00Z";

@@ -11,7 +11,7 @@ import {
 import type { Condition, Node, Taint } from "../../src/kube/objects.ts";
 import { toNode } from "../support/sandbox-nodes.ts";
 
-// Rows of ccm-parity.md §9.3, upstream's controllers/service/controller_test.go: which Nodes are targets, and which of
+// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: which Nodes are targets, and which of
 // their changes matter. Where ours differs on purpose, the row is there twice.
 
 const exclusion = "node.kubernetes.io/exclude-from-external-load-balancers";

@@ -6,7 +6,7 @@ import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
 import { serviceStatusPatch } from "../../src/kube/service-patch.ts";
 import { toService } from "../controllers/service-draft.ts";
 
-// Rows of ccm-parity.md §9.3, upstream's controllers/service/controller_test.go: what is written to a Service.
+// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: what is written to a Service.
 
 describe("TestAddFinalizer and TestRemoveFinalizer", () => {
   const without = toService();

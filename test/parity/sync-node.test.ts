@@ -5,7 +5,7 @@ import { NodeControllers, type SetupOptions } from "../support/node-controllers.
 import { machine, outage } from "../support/scripted-source.ts";
 import { A2, A3, created, F, H, inCloud, nodeIP, readyUnknown, U } from "../support/upstream-nodes.ts";
 
-// Rows of ccm-parity.md §9.1, upstream's controllers/node/node_controller_test.go. V1 and V2 are one contract here: rows
+// Rows of upstream's test catalogue, upstream's controllers/node/node_controller_test.go. V1 and V2 are one contract here: rows
 // that pin a V1 method, nil metadata or metadata without an id follow docs/decisions/0001-provider-contract.md.
 
 let world: NodeControllers | undefined;

@@ -3,7 +3,7 @@ import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { E, I, inCloud, U } from "../support/upstream-nodes.ts";
 
-// Rows of ccm-parity.md §9.1 about addresses of nodes that are not being initialised.
+// Rows of upstream's test catalogue about addresses of nodes that are not being initialised.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());

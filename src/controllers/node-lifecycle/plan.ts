@@ -46,6 +46,7 @@ export const planLifecycle = (question: LifecycleQuestion): LifecycleDecision =>
         return isTold ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
       }
       const isStopped = state === "stopped";
+      if (!isStopped && question.settings.shutdownTaintGoes === "when-ready") return { kind: "watch" };
       return isStopped === isTainted ? { kind: "watch" } : { kind: "taint", shutdown: isStopped };
     }
     case "ambiguous":

@@ -15,6 +15,8 @@ export interface LifecycleSettings {
     | "off";
   /** A Node without provider id is younger than its machine is visible; it is not deleted before this age. */
   readonly minAgeWithoutID: Milliseconds;
+  /** When the shutdown taint goes: as soon as the machine runs, or, as upstream, when the Node is Ready. */
+  readonly shutdownTaintGoes: "when-running" | "when-ready";
   /** Between two looks at a Node that is not Ready but whose machine exists. */
   readonly recheck: { readonly shortest: Milliseconds; readonly longest: Milliseconds };
 }
@@ -25,5 +27,6 @@ export const lifecycleDefaults: LifecycleSettings = {
   confirmAfter: seconds(30),
   massLimit: { share: 0.2, atLeast: 2, window: minutes(10) },
   minAgeWithoutID: minutes(10),
+  shutdownTaintGoes: "when-running",
   recheck: { shortest: minutes(1), longest: minutes(5) },
 };

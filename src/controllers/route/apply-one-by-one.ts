@@ -28,7 +28,6 @@ export const applyOneByOne = async (
   /** Whether it is gone; never rejects. */
   const removals = plan.remove.map((route) => ({ route, gone: Promise.withResolvers<boolean>() }));
   const removalsOf = Map.groupBy(removals, ({ route }) => route.destination);
-  const blocking = new Set([...inTheWay.values()].flatMap((ranges) => [...ranges]));
 
   const remove = async (route: ObservedRoute): Promise<ChangeOutcome> => {
     const change = { do: "remove", route } as const;
@@ -50,11 +49,8 @@ export const applyOneByOne = async (
     results.push({ change, outcome });
   };
 
-  const urgentFirst = removals.toSorted(
-    (a, b) => Number(blocking.has(b.route.destination)) - Number(blocking.has(a.route.destination)),
-  );
   await atMost(options.changesAtOnce, [
-    ...urgentFirst.map(({ route, gone }) => async () => {
+    ...removals.map(({ route, gone }) => async () => {
       let isGone = false;
       try {
         const { kind } = await remove(route);

@@ -215,14 +215,12 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   };
 
   const onError = (key: string, error: unknown, failures: number): Outcome => {
-    const [kind, name = ""] = key.split("/");
-    if (kind === "condition") {
+    if (key.startsWith("condition/")) {
       // Another Node has the name now, or none: then a change of the Node brings the next look.
       if (isKubeError(error, "precondition", "not-found")) return settled;
       if (isKubeError(error, "conflict")) return again(backoff(failures, lostRace, random), "a lost race");
     }
-    if (kind === "machine") machines.failed(name);
-    if (kind === allRoutes) {
+    if (key === allRoutes) {
       teller.failedListing(error);
       const nothing = { wanted: 0, observed: 0, created: 0, removed: 0, failed: 0 };
       const duration = milliseconds(clock.monotonic() - lastPass);

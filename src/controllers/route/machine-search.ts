@@ -73,11 +73,6 @@ export class MachineSearch {
     this.#attempts.delete(name);
   }
 
-  /** A question that failed counts as not asked. */
-  failed(name: string): void {
-    this.#asked.forget(name);
-  }
-
   /** One step of the search; throws what went wrong with the question. */
   look(node: Node): Outcome {
     const { inventory, clock, random, settings, onFound, onMissing } = this.#options;

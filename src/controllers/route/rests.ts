@@ -51,10 +51,16 @@ export class Rests {
     for (const key of this.#rests.keys()) if (!keys.has(key)) this.#rests.delete(key);
   }
 
-  /** When the first of them ends, monotonic. */
+  /**
+   * When the first of them ends, monotonic. One that has ended and was not tried waits for another one, such as the removal
+   * of what is in its way: it must not bring a look by itself, or there would be one look after the other.
+   */
   get next(): number | undefined {
+    const now = this.#clock.monotonic();
     let next: number | undefined;
-    for (const { until } of this.#rests.values()) if (next === undefined || until < next) next = until;
+    for (const { until } of this.#rests.values()) {
+      if (until > now && (next === undefined || until < next)) next = until;
+    }
     return next;
   }
 }

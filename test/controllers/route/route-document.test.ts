@@ -1,6 +1,17 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { aboutOf, keyOf } from "../../../src/controllers/route/apply.ts";
+import { applyDocument } from "../../../src/controllers/route/apply-document.ts";
+import { createCloudWrites } from "../../../src/controllers/route/cloud-writes.ts";
+import { planRoutes } from "../../../src/controllers/route/plan.ts";
+import { Rests } from "../../../src/controllers/route/rests.ts";
+import { RouteTable } from "../../../src/controllers/route/route-table.ts";
+import { milliseconds, nodeName } from "../../../src/core/brand.ts";
+import { cidr } from "../../../src/core/cidr.ts";
+import type { WantedRoute } from "../../../src/provider/routes.ts";
+import { Journal } from "../../../src/runtime/journal.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
-import { refusal } from "./scripted-routes.ts";
+import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -31,6 +42,7 @@ describe("as a document", () => {
     await w.settle();
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1", "172.16.0.0/12 -> x"]);
     expect(w.told).toEqual([]);
+    expect(w.syncs.map(({ failed }) => failed)).not.toContain(1);
   });
 
   test("when all of it is refused for one entry, the others go through in a few halvings", async () => {
@@ -48,5 +60,42 @@ describe("as a document", () => {
     w.cloud.failures.set("*", refusal("unavailable"));
     await w.start().pass(0.6);
     expect(w.cloud.changes).toEqual(["change +8 -0"]);
+  });
+
+  test("what was refused before goes by itself and takes nothing new down with it", async () => {
+    const clock = new VirtualClock();
+    const cloud = new ScriptedRoutes(clock, document);
+    const { routes } = cloud;
+    if (routes.style !== "document") throw new Error("It was to be a document.");
+    const rests = new Rests(clock);
+    const wanted = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
+      destination: cidr(range),
+      target: { node: nodeName("n1"), uid: "1", addresses: [] },
+    }));
+    const failed = { do: "create", route: wanted[0] as WantedRoute } as const;
+    rests.failed(keyOf(failed), aboutOf(failed), milliseconds(0));
+    const { signal } = new AbortController();
+    const table = new RouteTable(routes, clock, signal);
+    const nothing = new Set<never>();
+    const spared = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
+    const results = await applyDocument(
+      await table.beganAfter(0, "refresh"),
+      {
+        routes,
+        rests,
+        clock,
+        changesAtOnce: 1,
+        writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
+        readAgain: () => {
+          table.outdate();
+          return table.beganAfter(0, "refresh");
+        },
+        planFor: (listing) =>
+          planRoutes({ wanted, observed: listing.routes, spared, clusterCIDRs: [cidr("10.244.0.0/16")] }),
+      },
+      { signal, urgency: "new-node" },
+    );
+    expect(cloud.changes).toEqual(["change +1 -0", "change +1 -0"]);
+    expect(results.map(({ outcome }) => outcome.kind)).toEqual(["done", "done"]);
   });
 });

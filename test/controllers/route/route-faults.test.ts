@@ -3,6 +3,7 @@ import { getEventListeners } from "node:events";
 import { exactly } from "../../../src/controllers/route/settings.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
+import { machine } from "../../support/scripted-source.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
 
@@ -55,24 +56,55 @@ describe.each(styles)("%s", (style) => {
     }
   });
 
-  test("a removal rests on a listing that began after the node went; a creation takes one that is a moment old", async () => {
+  const settledForAMoment = async (): Promise<RouteWorld> => {
     const w = withStyle().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     await w.start().pass(3);
     expect(w.cloud.listings).toBe(1);
+    return w;
+  };
+
+  test("a creation takes a listing that is a moment old", async () => {
+    const w = await settledForAMoment();
     w.add("n2", "10.244.2.0/24");
     w.inventory.wantListing(w.clock.monotonic(), "refresh");
     await w.pass(3);
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([1, 2]);
+  });
+
+  test("a creation takes no listing that is older than that", async () => {
+    const w = await settledForAMoment();
     await w.pass(30);
-    // Somebody made it anew: the handle that was known leads nowhere.
-    w.cloud.table = w.cloud.table.filter(({ handle }) => handle !== "r1");
-    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
-    w.cloud.revision += 1;
-    w.nodes.remove("n1");
+    w.add("n2", "10.244.2.0/24");
+    w.inventory.wantListing(w.clock.monotonic(), "refresh");
     await w.pass(6);
-    expect(w.cloud.listings).toBe(2);
-    expect(w.cloud.shown()).toEqual(["10.244.2.0/24 -> n2 10.0.0.1"]);
+    expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 2]);
+  });
+
+  test("a machine that a look happened to find is not looked for any more", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24", { hasMachine: false });
+    await w.settle();
+    await w.pass(120);
+    w.machines.put(machine("n1"));
+    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    await w.pass(0.1);
+    w.add("n2", "10.244.2.0/24");
+    await w.pass(20);
+    expect(w.network("n1")).toBe("False RouteCreated");
+    await w.pass(20);
+    const looks = w.syncs.length;
+    await w.pass(600);
+    expect(w.syncs).toHaveLength(looks);
+  });
+
+  test("a removal rests on a listing that began after the node went", async () => {
+    const w = await settledForAMoment();
+    // Somebody made it anew meanwhile: what was listed has another handle.
+    w.cloud.table = [];
+    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+    w.nodes.remove("n1");
+    await w.pass(3);
+    expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 0]);
   });
 
   test("a term that ends in the middle of a pass leaves nothing behind, and the next one finishes it", async () => {
@@ -150,7 +182,6 @@ describe.each(styles)("%s", (style) => {
     expect([w.cloud.changes, w.nodes.sent]).toEqual([[], []]);
     expect(w.cloud.listings).toBe(1);
     expect(w.reasons("n1")).toEqual(["RouteWaitsForMachine"]);
-    const { machine } = await import("../../support/scripted-source.ts");
     w.machines.put(machine("n1"));
     await w.pass(300);
     expect(w.network("n1")).toBe("False RouteCreated");

@@ -54,8 +54,12 @@ describe("one by one", () => {
     const w = setUp({ script: { limit: 2, takes: milliseconds(50) } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
     w.cloud.put("10.244.9.0/24", { targetKey: "gone" });
+    w.inventory.wantListing(0, "refresh");
+    await w.pass(1);
     await w.settle();
     expect(w.cloud.changes).toEqual(["remove r1", "remove r2", "create 10.244.1.0/24"]);
+    const [first, , last] = w.cloud.calls.filter(({ what }) => what !== "list");
+    expect(last?.at).toBe((first?.at ?? 0) + 50);
   });
 
   test("a route that is removed by somebody else at the same moment is gone, which was wanted", async () => {
@@ -83,7 +87,7 @@ describe("one by one", () => {
     await w.start().pass(0.05);
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     await w.pass(5);
-    expect(w.told).toEqual([]);
+    expect([w.told, w.nodes.sent.length]).toEqual([[], 1]);
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 

@@ -160,6 +160,8 @@ describe("rests", () => {
       1,
       0,
     ]);
+    // Both have ended: whoever was not tried all the same waits for something else.
+    expect(rests.next).toBeUndefined();
     rests.failed("a", "x", seconds(10));
     expect(rests.failuresOf("a", "x")).toBe(2);
     rests.keepOnly(new Set());

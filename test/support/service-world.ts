@@ -1,0 +1,316 @@
+// A manager that serves Services over a sandbox API server and a cloud, in virtual time and from one seed: what a test of
+// whole behaviour starts from. Its process can be cut off at any request; the next one begins with nothing but the world.
+
+import { fake } from "../../providers/fake/index.ts";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { createManager, type Manager } from "../../src/app/manager.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
+import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
+import type { Node, Service } from "../../src/kube/objects.ts";
+import { ApiServer } from "../../src/sandbox/api-server.ts";
+import { asTransport } from "../../src/sandbox/as-transport.ts";
+import type { JsonObject } from "../../src/sandbox/json.ts";
+import type { KubeObject } from "../../src/sandbox/kube-object.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { Transport } from "../../src/seams/transport.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { Life, ProcessClock } from "../simulation/life.ts";
+import { toNode } from "./sandbox-nodes.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
+
+const stored = { services: resourceNamed("services"), nodes: resourceNamed("nodes") };
+
+export interface ServiceWorldOptions {
+  readonly seed?: number;
+  readonly nodes?: number;
+  readonly latency?: number;
+  readonly actionTime?: number;
+  readonly provider?: unknown;
+  /** In place of the fake cloud. */
+  readonly cloud?: (clock: VirtualClock) => Transport;
+  readonly providerIDOf?: (node: string) => string;
+}
+
+export interface ServiceDraft {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly spec?: JsonObject;
+}
+
+/** Before it is handed over, or when it was carried out and the answer is on its way. */
+export type Crossing = (what: string, when: "before" | "after") => void;
+
+interface Running {
+  readonly life: Life;
+  readonly cut: AbortController;
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+  readonly manager: Manager;
+}
+
+const never = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+const noFiles = {
+  read: () => Promise.reject(Object.assign(new Error("There are no files here."), { code: "ENOENT" })),
+  version: () => Promise.resolve(undefined),
+  write: () => Promise.resolve(),
+  run: () => Promise.reject(new Error("There are no programs here.")),
+};
+
+export class ServiceWorld {
+  readonly clock = new VirtualClock();
+  readonly server: ApiServer;
+  readonly cloud: FakeCloud;
+  /** "POST /balancers": every request that reached the cloud for balancers, in order. */
+  readonly asked: string[] = [];
+  /** "PATCH /api/v1/namespaces/default/services/web/status": every write to a Service or Node by a manager. */
+  readonly written: string[] = [];
+  /** How processes ended that nobody told to. */
+  readonly fallen: unknown[] = [];
+  onCrossing: Crossing | undefined;
+  /** In place of the API server's answer; undefined lets the request through. */
+  kubeFault: ((method: string, path: string) => Response | Error | undefined) | undefined;
+  readonly #options: ServiceWorldOptions;
+  readonly #cloudTransport: Transport;
+  #running: Running | undefined;
+  #starts = 0;
+
+  constructor(options: ServiceWorldOptions = {}) {
+    const { seed = 1, nodes = 3, latency = 20, actionTime = 0 } = options;
+    const { clock } = this;
+    this.#options = options;
+    this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
+    this.cloud = new FakeCloud({
+      clock,
+      latency: milliseconds(latency),
+      actionTime: milliseconds(actionTime),
+    });
+    this.#cloudTransport = options.cloud?.(clock) ?? cloudTransport(this.cloud);
+    for (let index = 0; index < nodes; index += 1) this.addNode(`node-${index}`);
+  }
+
+  get manager(): Manager {
+    if (this.#running === undefined) throw new Error("No manager runs.");
+    return this.#running.manager;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  async start(...flags: readonly string[]): Promise<void> {
+    const { clock } = this;
+    this.#starts += 1;
+    const life = new Life(clock);
+    const cut = new AbortController();
+    const stop = new AbortController();
+    const own = new ProcessClock(clock, life, this.#starts * 1_000_000);
+    const isWatch = (path: string) => !/\/(services|nodes)\//.test(path);
+    const kube = asTransport(this.server);
+    const manager = await createManager(
+      {
+        provider: (this.#options.provider ?? fake) as AnyProvider,
+        settings: readFlags([
+          "--master=http://sandbox",
+          "--leader-elect=false",
+          "--controllers=service",
+          ...flags,
+        ]),
+        log: createLog({ format: "text", verbosity: 0, clock: own, write: () => undefined }),
+        seams: {
+          clock: own,
+          random: seededRandom((this.#options.seed ?? 1) * 1000 + this.#starts),
+          files: noFiles,
+          transport: this.#through(life, cut.signal, async (request, signal) => {
+            const { pathname } = new URL(request.url);
+            if (request.method === "GET" || isWatch(pathname)) return kube(request, signal);
+            this.onCrossing?.(`${request.method} ${pathname}`, "before");
+            if (life.isDead) return never(signal);
+            const fault = this.kubeFault?.(request.method, pathname);
+            if (fault instanceof Error) throw fault;
+            if (fault !== undefined) return fault;
+            this.written.push(`${request.method} ${pathname}`);
+            const answer = await kube(request, signal);
+            this.onCrossing?.(`${request.method} ${pathname}`, "after");
+            return answer;
+          }),
+          cloudTransport: this.#through(life, cut.signal, async (request, signal) => {
+            const { pathname } = new URL(request.url);
+            const what = `${request.method} ${pathname.replace(/^\/v1/, "")}`;
+            this.onCrossing?.(what, "before");
+            if (life.isDead) return never(signal);
+            if (!what.includes("/machines")) this.asked.push(what);
+            const answer = await this.#cloudTransport(request, signal);
+            this.onCrossing?.(what, "after");
+            return answer;
+          }),
+          environment: { HOSTNAME: `replica-${this.#starts}` },
+        } as Parameters<typeof createManager>[0]["seams"],
+      },
+      stop.signal,
+    );
+    const done = manager.run().catch((error: unknown) => {
+      if (!life.isDead && !stop.signal.aborted) this.fallen.push(error);
+    });
+    this.#running = { life, cut, stop, done, manager };
+  }
+
+  /** As SIGKILL: its seams never answer again. */
+  crash(): void {
+    this.#running?.life.kill();
+    this.#running?.cut.abort(new Error("The process is dead."));
+    this.#running = undefined;
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    running?.stop.abort(new Error("The process was told to end."));
+    await this.clock.advance(seconds(2));
+    await running?.done;
+  }
+
+  async pass(time: number): Promise<void> {
+    await this.clock.advance(seconds(time));
+  }
+
+  async until(condition: () => boolean, what: string, within = 120): Promise<void> {
+    await this.clock.until(condition, seconds(within), what);
+  }
+
+  /** What was counted so far is forgotten. */
+  forget(): void {
+    this.asked.length = 0;
+    this.written.length = 0;
+    this.cloud.seen.length = 0;
+  }
+
+  /** Requests that would have changed the cloud. */
+  get changes(): readonly string[] {
+    return this.asked.filter((what) => !what.startsWith("GET "));
+  }
+
+  addNode(name: string): void {
+    const id = this.#options.providerIDOf?.(name) ?? `fake://${this.cloud.machines.add(name).id}`;
+    const node = toNode({ name, uid: `uid-${name}-${this.clock.monotonic()}`, spec: { providerID: id } });
+    this.server.store.put(stored.nodes, node as unknown as KubeObject);
+  }
+
+  changeNode(name: string, change: (node: Node) => Node): void {
+    const node = this.server.store.get("nodes", undefined, name);
+    if (node === undefined) throw new Error(`There is no node ${name}.`);
+    this.server.store.put(stored.nodes, change(node as unknown as Node) as unknown as KubeObject);
+  }
+
+  removeNode(name: string): void {
+    const node = this.server.store.get("nodes", undefined, name);
+    if (node !== undefined) this.server.store.remove(stored.nodes, node);
+  }
+
+  create(name: string, { spec, ...metadata }: ServiceDraft = {}): Service {
+    const draft = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace: "default", ...metadata },
+      spec: {
+        type: "LoadBalancer",
+        ports: [{ port: 80, protocol: "TCP" }],
+        selector: { app: name },
+        ...spec,
+      },
+    };
+    return this.server.objects.create(stored.services, "default", draft as JsonObject) as unknown as Service;
+  }
+
+  find(name: string): Service | undefined {
+    return this.server.store.get("services", "default", name) as unknown as Service | undefined;
+  }
+
+  get(name: string): Service {
+    const service = this.find(name);
+    if (service === undefined) throw new Error(`There is no Service ${name}.`);
+    return service;
+  }
+
+  edit(name: string, change: (service: Service) => Service, subresource = ""): void {
+    this.server.objects.patch(
+      stored.services,
+      "default",
+      name,
+      subresource,
+      (now) => change(now as unknown as Service) as unknown as JsonObject,
+    );
+  }
+
+  editSpec(name: string, spec: JsonObject): void {
+    this.edit(name, (service) => ({ ...service, spec: { ...service.spec, ...spec } }));
+  }
+
+  annotate(name: string, annotations: Readonly<Record<string, string | undefined>>): void {
+    this.edit(name, ({ metadata, ...rest }) => {
+      const all = Object.entries({ ...metadata.annotations, ...annotations });
+      const kept = Object.fromEntries(
+        all.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+      );
+      return { ...rest, metadata: { ...metadata, annotations: kept } };
+    });
+  }
+
+  delete(name: string): void {
+    this.server.objects.delete(stored.services, "default", name);
+  }
+
+  addressesOf(name: string): readonly string[] {
+    return (this.find(name)?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? "");
+  }
+
+  /** "Warning SyncLoadBalancerFailed …" as they stand in the API server, repeats counted once. */
+  events(name: string): readonly string[] {
+    return this.server.store.list("events", "default").flatMap((event) => {
+      const about = event["involvedObject"] as { readonly name?: string } | undefined;
+      return about?.name === name ? [`${event["type"]} ${event["reason"]} ${event["message"]}`] : [];
+    });
+  }
+
+  /** Owners of marked balancers, sorted. */
+  owners(): readonly string[] {
+    return this.cloud.balancers
+      .list()
+      .map(({ labels }) => labels["owner-uid"] ?? "")
+      .toSorted();
+  }
+
+  /** What the cloud should have: one balancer per Service that asks. */
+  wanted(): readonly string[] {
+    return this.services()
+      .filter(({ spec }) => spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined)
+      .map(({ metadata }) => metadata.uid)
+      .toSorted();
+  }
+
+  services(): readonly Service[] {
+    const all = this.server.store.list("services") as unknown as readonly Service[];
+    return all.filter(({ metadata }) => metadata.name !== "kubernetes");
+  }
+
+  readonly hour = minutes(60);
+
+  #through(life: Life, cut: AbortSignal, send: Transport): Transport {
+    return async (request, signal) => {
+      if (life.isDead) return never(signal);
+      try {
+        const answer = await send(request, AbortSignal.any([signal, cut]));
+        return life.isDead ? never(signal) : answer;
+      } catch (error) {
+        if (life.isDead) return never(signal);
+        throw error;
+      }
+    };
+  }
+}

@@ -1,6 +1,5 @@
 // Notes when each object of a selection was first seen, at the least cost for server and machine: names only, cut out of
-// the lines of a watch without decoding them. A watch that
-// the server ends, because we read too slowly, is opened again.
+// the lines of a watch without decoding them. A watch that the server ends, because we read too slowly, is opened again.
 
 import type { KubeApi } from "../../src/kube/api.ts";
 import type { KubeObject } from "../../src/kube/objects.ts";

@@ -119,6 +119,7 @@ const main = defineCommand({
         nodes: world.manager.nodes.list(),
         machines: new Map(world.cloud.machines.list().map(({ name, status }) => [name, status])),
         services: world.manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
+        routes: world.cloud.routes.list().length,
         cloudCalls: world.cloud.counts(),
         journal: world.manager.journal.entries(),
       };

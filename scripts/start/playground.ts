@@ -70,11 +70,15 @@ export const openPlayground = async (options: PlaygroundOptions): Promise<Playgr
     // Impatient, so that one need not wait a minute to see a machine go.
     timing: { readyAfter: seconds(1), graceAfter: seconds(6), leaseEvery: seconds(2) },
   });
-  for (let index = 1; index <= nodes; index += 1) kubelets.join({ name: `node-${index}` });
+  for (let index = 1; index <= nodes; index += 1) {
+    const podCIDRs = [`10.${128 + (index >> 8)}.${index & 255}.0/24`];
+    kubelets.join({ name: `node-${index}`, podCIDRs });
+  }
 
   const settings = readFlags([
     `--kubeconfig=${kubeconfig}`,
     "--node-deletion-confirmation=5s",
+    "--cluster-cidr=10.128.0.0/9",
     `--config-set=endpoint=${served.url}`,
   ]);
   // The contract keeps each provider's own types; the framework only hands its values back to it.

@@ -11,6 +11,7 @@ export interface Scene {
   readonly nodes: readonly Node[];
   readonly machines: ReadonlyMap<string, string>;
   readonly services: readonly Service[];
+  readonly routes: number;
   readonly cloudCalls: Readonly<Record<string, number>>;
   readonly journal: readonly JournalEntry[];
 }
@@ -109,6 +110,7 @@ export const linesOf = (
           ...scene.services.slice(0, 5).map(serviceLine),
         ]),
     "",
+    `${paint("Routes", "bold")}       ${scene.routes} to the pods of nodes`,
     `${paint("Cloud calls", "bold")}  ${total} in all${calls.length === 0 ? "" : `: ${calls.map(([name, count]) => `${name} ${count}`).join(", ")}`}`,
     "",
     paint("What happened last, and why", "bold"),

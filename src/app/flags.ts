@@ -26,6 +26,17 @@ export const flagFields = {
     { min: 1, max: 200 },
     { fallback: 64 },
   ),
+  "configure-cloud-routes": flag("Make routes to the pods of every node, where the cloud has routes.", {
+    fallback: true,
+  }),
+  "allocate-node-cidrs": flag("Accepted for compatibility.", { fallback: false }),
+  "cluster-cidr": text(
+    "Pod ranges of the cluster, at most one per IP family; routes outside them are never touched.",
+  ),
+  "route-reconciliation-period": duration(
+    "Time between two looks at all routes. Without it, about twelve hours; what changes is looked at at once.",
+    { min: seconds(1) },
+  ),
   "concurrent-service-syncs": integer(
     "Balancers worked on at the same time.",
     { min: 1, max: 200 },
@@ -54,7 +65,7 @@ export const flagFields = {
   "leader-elect-resource-name": text("Name of the Lease.", { fallback: "cloud-controller-manager" }),
   "leader-elect-resource-namespace": text("Namespace of the Lease.", { fallback: "kube-system" }),
   controllers: list(
-    "Controllers to run: *, a name, or -name. Known: cloud-node, cloud-node-lifecycle, service.",
+    "Controllers to run: *, a name, or -name. Known: cloud-node, cloud-node-lifecycle, service, node-route.",
     {
       fallback: ["*"],
     },
@@ -130,7 +141,13 @@ export const flagFields = {
 
 export type FlagName = keyof typeof flagFields;
 
-const switches: readonly FlagName[] = ["leader-elect", "help", "version"];
+const switches: readonly FlagName[] = [
+  "leader-elect",
+  "configure-cloud-routes",
+  "allocate-node-cidrs",
+  "help",
+  "version",
+];
 const lists: readonly FlagName[] = [
   "controllers",
   "node-selector",

@@ -3,6 +3,7 @@
 import type { GovernedAccount } from "../cloud/account.ts";
 import type { CloudCallReport } from "../cloud/governed-transport.ts";
 import type { Inventory } from "../cloud/inventory.ts";
+import type { RouteSync } from "../controllers/route/route-ports.ts";
 import type { RequestObservation } from "../kube/requests.ts";
 import type { JournalEntry } from "../runtime/journal.ts";
 import type { WorkQueue } from "../runtime/work-queue.ts";
@@ -51,7 +52,23 @@ export const createManagerMetrics = (clock: Clock) => {
     "Kubernetes events that were not written, by reason.",
   );
 
+  const routeSyncs = metrics.counter(
+    "route_controller_route_sync_total",
+    "[ALPHA] A metric counting the amount of times routes have been synced with the cloud provider.",
+  );
+  const routeChanges = metrics.counter(
+    "fairlead_route_changes_total",
+    "Routes made and removed, and changes that failed.",
+  );
+  const routesThere = metrics.gauge("fairlead_routes", "Routes in the cloud's table at the last look.");
+
   return {
+    routeSync: (sync: RouteSync) => {
+      routeSyncs.add();
+      for (const what of ["created", "removed", "failed"] as const)
+        routeChanges.add({ result: what }, sync[what]);
+      if (sync.observed !== undefined) routesThere.set(sync.observed);
+    },
     initialized: (ageMs: number) => {
       taintDelay.observe(ageMs / 1000);
       syncDelay.observe(ageMs / 1000);

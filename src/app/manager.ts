@@ -14,6 +14,7 @@ import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { composeNodes } from "./compose-nodes.ts";
+import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
 import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
@@ -130,10 +131,12 @@ export const createManager = async (
   const { node, lifecycle } = composeNodes(around, instances);
   const services = watched(serviceResource, { api: kube.api, clock, random, log });
   const service = composeServices(around, provider, services.objects, signal);
+  const route = composeRoutes(around, () => nodes.reflector.store.synced);
   const queues = {
     Nodes: node.queue,
     "node-lifecycle": lifecycle.queue,
     ...(service !== undefined && { service: service.queue }),
+    ...(route !== undefined && { Routes: route.queue }),
   };
   metrics.watch(connected.accounts, inventory, queues);
 
@@ -141,6 +144,7 @@ export const createManager = async (
     { name: "cloud-node", run: (stop) => node.run(stop) },
     { name: "cloud-node-lifecycle", run: (stop) => lifecycle.run(stop) },
     ...(service === undefined ? [] : [{ name: "service", run: (stop: AbortSignal) => service.run(stop) }]),
+    ...(route === undefined ? [] : [{ name: "node-route", run: (stop: AbortSignal) => route.run(stop) }]),
     {
       name: "inventory",
       run: (stop) => {

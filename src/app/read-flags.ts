@@ -3,6 +3,12 @@
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../controllers/node/settings.ts";
 import type { LifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { lifecycleDefaults } from "../controllers/node-lifecycle/settings.ts";
+import {
+  exactly,
+  type RouteSettings,
+  routeDefaults,
+  upstreamFullCheck,
+} from "../controllers/route/settings.ts";
 import type { Cidr } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
@@ -17,6 +23,7 @@ export interface ReadFlags {
   readonly flags: Flags;
   readonly nodes: NodeSettings;
   readonly lifecycle: LifecycleSettings;
+  readonly routes: RouteSettings;
   readonly positional: readonly string[];
   readonly problems: readonly Problem[];
 }
@@ -89,7 +96,13 @@ export const readFlags = (
     massLimit: isUpstream ? "off" : (massLimit ?? lifecycleDefaults.massLimit),
     minAgeWithoutID: isUpstream ? (0 as Flags["node-deletion-min-age"]) : flags["node-deletion-min-age"],
   };
-  return { flags, nodes, lifecycle, positional: parsed.positional, problems };
+  const period = flags["route-reconciliation-period"];
+  const usual = isUpstream ? upstreamFullCheck : routeDefaults.fullCheck;
+  const routes: RouteSettings = {
+    ...routeDefaults,
+    fullCheck: period === undefined ? usual : exactly(period),
+  };
+  return { flags, nodes, lifecycle, routes, positional: parsed.positional, problems };
 };
 
 const readMassLimit = (text: string): LifecycleSettings["massLimit"] | undefined => {

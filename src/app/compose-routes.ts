@@ -1,0 +1,30 @@
+// The route controller, put together, or the reason why there is none: routes are skipped with a word, never the process.
+
+import { createCloudWrites } from "../controllers/route/cloud-writes.ts";
+import { readClusterCIDRs } from "../controllers/route/cluster-cidrs.ts";
+import { createRouteController } from "../controllers/route/controller.ts";
+import { nodePorts } from "./compose-nodes.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => {
+  const { clock, journal, log, connected, settings, metrics } = around;
+  const { flags } = settings;
+  const { routes } = connected.cloud;
+  if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
+  const ranges = readClusterCIDRs(flags["cluster-cidr"]);
+  if (ranges.kind === "skip") {
+    log.warn(ranges.problem.text);
+    return undefined;
+  }
+  return createRouteController({
+    // Upstream's name on events, underscore and all.
+    ...nodePorts(around, "route_controller"),
+    isSynced,
+    cloudWrites: createCloudWrites({ journal, clock, mode: flags.mode }),
+    routes,
+    report: ({ reason, text }) => log.warn(text, { reason }),
+    settings: settings.routes,
+    clusterCIDRs: ranges.cidrs,
+    onSync: metrics.routeSync,
+  });
+};

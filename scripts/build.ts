@@ -1,33 +1,33 @@
 // Makes one executable per cloud: a virtual entry that imports the program and one provider, and nothing else. The
 // argument is a cloud of ours or the path of a provider module that exports what defineProvider made.
 
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { BuildError, ccmEverywhere, findModule, readModule } from "./build/provider-module.ts";
 
 const root = resolve(import.meta.dir, "..");
+/** npm moves into the repository and says where it was called. */
+const from = process.env["INIT_CWD"] ?? process.cwd();
 const fail = (text: string): never => {
   process.stderr.write(`${text}\n`);
   process.exit(2);
 };
 
 const [wanted, ...rest] = process.argv.slice(2);
-if (wanted === undefined) fail("Usage: bun run build <cloud|path> [--target bun-linux-arm64]");
-const targetAt = rest.indexOf("--target");
-const target = targetAt === -1 ? undefined : rest[targetAt + 1];
+if (wanted === undefined)
+  fail("Usage: npm run build <cloud|path> -- [--target bun-linux-arm64] [--outdir path]");
+const optionOf = (name: string): string | undefined => {
+  const at = rest.indexOf(name);
+  return at === -1 ? undefined : rest[at + 1];
+};
+const target = optionOf("--target");
+const outdir = resolve(from, optionOf("--outdir") ?? resolve(root, "dist"));
 
-const builtIn = resolve(root, "providers", wanted ?? "", "index.ts");
-const given = resolve(wanted ?? "");
-const found = [builtIn, given, resolve(given, "index.ts")].find(
-  (path) => existsSync(path) && statSync(path).isFile(),
-);
-const module = found ?? fail(`There is no provider ${wanted}: looked for ${builtIn} and ${given}.`);
-
-/** By its shape, so that the export may have the cloud's name. */
-const exported = Object.entries((await import(module)) as Record<string, unknown>).find(
-  ([, value]) => typeof value === "object" && value !== null && "contract" in value && "connect" in value,
-);
-const [exportName, provider] = exported ?? fail(`${module} exports nothing made by defineProvider.`);
-const { name } = provider as { readonly name: string };
+const load = async () => readModule(findModule(wanted ?? "", from));
+const { path, exportName, name } = await load().catch((error) => {
+  if (error instanceof BuildError) return fail(error.message);
+  throw error;
+});
 
 const git = (...args: string[]): string =>
   Bun.spawnSync(["git", ...args], { cwd: root })
@@ -39,22 +39,20 @@ const { version: released } = (await Bun.file(resolve(root, "package.json")).jso
 const version = `v${released}+${git("rev-parse", "--short=12", "HEAD") || "unknown"}`;
 
 const entry = resolve(root, "entry.generated.ts");
-const outfile = resolve(
-  root,
-  "dist",
-  `${name}-cloud-controller-manager${target === undefined ? "" : `-${target.replace(/^bun-/, "")}`}`,
-);
-mkdirSync(resolve(root, "dist"), { recursive: true });
+const platform = target === undefined ? "" : `-${target.replace(/^bun-/, "")}`;
+const outfile = resolve(outdir, `${name}-cloud-controller-manager${platform}`);
+mkdirSync(outdir, { recursive: true });
 
 const result = await Bun.build({
   entrypoints: [entry],
   files: {
     [entry]: [
       `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`,
-      `import { ${exportName} as provider } from ${JSON.stringify(module)};`,
+      `import { ${exportName} as provider } from ${JSON.stringify(path)};`,
       "void runExecutable(provider as never);",
     ].join("\n"),
   },
+  plugins: [ccmEverywhere],
   define: { FAIRLEAD_VERSION: JSON.stringify(version) },
   minify: true,
   bytecode: true,

@@ -27,7 +27,7 @@ const { values, positionals, tokens } = parseArgs({
   allowPositionals: true,
   strict: false,
   tokens: true,
-  options: { dir: { type: "string" }, help: { type: "boolean" } },
+  options: { dir: { type: "string", short: "d" }, help: { type: "boolean" } },
 });
 for (const token of tokens) {
   if (token.kind !== "option" || ["dir", "help"].includes(token.name)) continue;

@@ -18,11 +18,14 @@ import { type Clock, sleep } from "../../src/seams/clock.ts";
 import { keepLoopbackDirect } from "../../src/seams/environment.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 
-/** What the skeleton's simulator has; a rewritten one keeps these two. */
+/** What the skeleton's simulator has; a rewritten one keeps it. */
 interface Simulator {
   addServer(name: string): void;
   handle(method: string, url: URL, authorization: string | null, body: string): Response;
 }
+
+/** With the time in milliseconds that its actions take. */
+type SimulatorClass = new (clock: Clock, actionTime: number) => Simulator;
 
 const nodeNames = ["node-1", "node-2", "node-3"];
 const patience = seconds(60);
@@ -37,9 +40,9 @@ const load = async (
   const exported = Object.values((await import(index)) as Record<string, unknown>);
   const provider = exported.find((each) => typeof each === "object" && each !== null && "connect" in each);
   if (provider === undefined) throw new Error(`${index} exports nothing made by defineProvider.`);
-  const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: new (clock: Clock) => Simulator };
+  const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: SimulatorClass };
   if (CloudSimulator === undefined) throw new Error(`${cloud} exports no CloudSimulator.`);
-  return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock) };
+  return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock, 300) };
 };
 
 const waitingNodes = ({ nodes }: Manager): string | undefined => {
@@ -123,9 +126,15 @@ export const tryProvider = async (folder: string, write: (text: string) => void)
       return false;
     write(`The Service web has the address ${addressOf(manager)}.\n`);
     server.objects.delete(services, "default", "web");
-    if (!(await until(() => (manager.services.list().length > 0 ? "the Service web to be gone" : undefined))))
+    if (
+      !(await until(() =>
+        manager.services.list().some(({ metadata }) => metadata.name === "web")
+          ? "the Service web to be gone"
+          : undefined,
+      ))
+    )
       return false;
-    write("The Service web is gone, and its load balancer with it.\n");
+    write("The Service web is gone.\n");
     return true;
   } finally {
     stop.abort(new Error("asked to stop"));

@@ -25,9 +25,6 @@ class Refusal extends Error {
   }
 }
 
-/** Milliseconds in which a balancer that was made or changed takes no further orders. */
-const actionTime = 3000;
-
 export class CloudSimulator {
   readonly servers: Server[] = [];
   readonly things: Record<"balancers" | "routes", Thing[]> = { balancers: [], routes: [] };
@@ -35,10 +32,13 @@ export class CloudSimulator {
   shortenNextPage = false;
   readonly #busyUntil = new Map<string, number>();
   readonly #clock: { monotonic(): number };
+  /** Milliseconds in which a balancer that was made or changed takes no further orders. */
+  readonly #actionTime: number;
   #next = 1;
 
-  constructor(clock: { monotonic(): number }) {
+  constructor(clock: { monotonic(): number }, actionTime = 3000) {
     this.#clock = clock;
+    this.#actionTime = actionTime;
   }
 
   addServer(name: string): void {
@@ -59,7 +59,7 @@ export class CloudSimulator {
     const ip = collection === "balancers" ? { ip: `192.0.2.${this.#next % 256}` } : {};
     const thing = { ...ordered, ...ip, id };
     this.things[collection].push(thing);
-    this.#busyUntil.set(id, this.#clock.monotonic() + (collection === "balancers" ? actionTime : 0));
+    if (collection === "balancers") this.#makeBusy(id);
     return thing;
   }
 
@@ -83,6 +83,10 @@ export class CloudSimulator {
       if (!(error instanceof Refusal)) throw error;
       return Response.json({ error: { message: error.message } }, { status: error.status });
     }
+  }
+
+  #makeBusy(id: string): void {
+    this.#busyUntil.set(id, this.#clock.monotonic() + this.#actionTime);
   }
 
   #stateOf(id: string): "busy" | "ready" {
@@ -122,7 +126,7 @@ export class CloudSimulator {
     }
     const changed = { ...there, ...(JSON.parse(body) as object), id: there.id };
     things[index] = changed;
-    this.#busyUntil.set(there.id, this.#clock.monotonic() + actionTime);
+    this.#makeBusy(there.id);
     return Response.json(changed);
   }
 }

@@ -1,0 +1,176 @@
+// The tutorial is true: its blocks, followed section by section from a fresh skeleton, compile, are formatted, and turn
+// the suites green in the order that it says. Each stage is a folder of its own, and all are looked at side by side.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { repository } from "../../scripts/new-provider/skeleton.ts";
+import {
+  blocksOf,
+  type Finished,
+  follow,
+  freshStage,
+  outcomesOf,
+  run,
+  scratchFolder,
+  type TestOutcome,
+  tutorial,
+} from "./stages.ts";
+
+const blocks = blocksOf(tutorial);
+/** Up to and including this section. */
+const stages = ["1", "3", "4", "5", "6", "7"] as const;
+type Stage = (typeof stages)[number];
+
+const scratch = scratchFolder();
+const folderOf = (stage: Stage): string => join(scratch, `section-${stage}`);
+const outcomes = new Map<Stage, readonly TestOutcome[]>();
+let planOutcomes: readonly TestOutcome[] = [];
+let types: Finished;
+let style: Finished;
+let tried: Finished;
+
+const reach = (stage: Stage): void => {
+  const root = folderOf(stage);
+  if (stage !== "1") cpSync(folderOf("1"), root, { recursive: true });
+  follow(
+    root,
+    blocks.filter(({ section }) => Number.parseInt(section, 10) <= Number(stage)),
+  );
+  if (stage === "7") unlinkSync(join(root, "providers/meadow/unwritten.ts"));
+};
+
+beforeAll(async () => {
+  await freshStage(folderOf("1"));
+  stages.forEach(reach);
+  const ours = JSON.parse(readFileSync(join(repository, "biome.json"), "utf8")) as Record<string, unknown>;
+  const { $schema: _, ...rules } = ours;
+  const files = { includes: ["**/*.ts"] };
+  writeFileSync(join(scratch, "biome.json"), JSON.stringify({ ...rules, root: true, files }));
+  const include = ["*/providers", "*/test/providers"];
+  const written = stages.flatMap((stage) => [
+    `section-${stage}/providers`,
+    `section-${stage}/test/providers`,
+  ]);
+  writeFileSync(join(scratch, "tsconfig.json"), JSON.stringify({ extends: "../../tsconfig.json", include }));
+  const bin = (name: string) => join(repository, "node_modules/.bin", name);
+  const last = folderOf("7");
+  const scriptOf = [process.execPath, join(repository, "scripts/new-provider.ts")];
+  const suites = stages.map(async (stage) => {
+    outcomes.set(stage, await outcomesOf(join(folderOf(stage), "test/providers/meadow.test.ts")));
+  });
+  [types, style, tried, planOutcomes] = await Promise.all([
+    run([bin("tsc"), "-p", scratch]),
+    run([bin("biome"), "check", "--error-on-warnings", ...written], scratch),
+    run([...scriptOf, "try", join(last, "providers/meadow")]),
+    outcomesOf(join(folderOf("5"), "test/providers/meadow-plan.test.ts")),
+    ...suites,
+  ]);
+}, 60_000);
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const suiteNames = ["instances", "load balancers", "routes"] as const;
+const redIn = (stage: Stage, suite: string): readonly TestOutcome[] =>
+  (outcomes.get(stage) ?? []).filter(
+    (each) => each.suite === `meadow: ${suite}` && each.complaint !== undefined,
+  );
+/** Where the red tests of a suite send the author: to files, or "elsewhere" where one does not say. */
+const sentTo = (stage: Stage, suite: string): readonly string[] => {
+  const words = redIn(stage, suite).map(
+    ({ complaint }) => /([\w-]+\.ts) is not written yet: see \\?"([^"\\]*)/.exec(complaint ?? "") ?? [],
+  );
+  return [...new Set(words.map(([, file = "elsewhere", section = ""]) => `${file}: ${section}`))].toSorted();
+};
+
+describe("a fresh skeleton", () => {
+  const green = (): readonly string[] =>
+    (outcomes.get("1") ?? [])
+      .filter(({ complaint }) => complaint === undefined)
+      .map(({ suite, title }) => `${suite}: ${title}`);
+
+  test("passes exactly what needs nothing written, and fails everything else [F99 S12]", () => {
+    expect(green()).toEqual([
+      'meadow: instances: knows no machine in ""',
+      'meadow: instances: knows no machine in "node-0"',
+      'meadow: instances: knows no machine in "other-cloud://1"',
+      'meadow: instances: knows no machine in "meadow://"',
+      "meadow: instances: says nothing of a machine when the cloud did not answer",
+      "meadow: routes: keeps what somebody else wrote between reading and changing",
+    ]);
+    expect(suiteNames.map((suite) => redIn("1", suite).length > 5)).toEqual([true, true, true]);
+  });
+
+  test("sends its author to a file and a section of the tutorial with every failure [F99 S12]", () => {
+    const api = "api.ts: 3. Speak to the cloud";
+    const balancers = "load-balancers.ts: 6. Load balancers: carried out";
+    expect(suiteNames.map((suite) => sentTo("1", suite))).toEqual([[api], [api, balancers], [api]]);
+  });
+});
+
+describe("the tutorial", () => {
+  test("leaves no function without its author's words in each section [S12]", () => {
+    const machines = ["instances.ts: 4. Machines"];
+    const balancers = ["load-balancers.ts: 6. Load balancers: carried out"];
+    const routes = ["routes.ts: 7. Routes"];
+    const sent = stages.map((stage) => suiteNames.map((suite) => sentTo(stage, suite)));
+    expect(sent.slice(1)).toEqual([
+      [machines, balancers, routes],
+      [[], balancers, routes],
+      [[], balancers, routes],
+      [[], [], routes],
+      [[], [], []],
+    ]);
+  });
+
+  test("ends with all suites green, each request failing once in every way [F101 F102 N10]", () => {
+    const last = outcomes.get("7") ?? [];
+    expect(last.flatMap(({ complaint }) => complaint ?? [])).toEqual([]);
+    expect(last.length).toBe(outcomes.get("1")?.length as number);
+    expect(last.filter(({ title }) => title.endsWith("at any request")).length).toBeGreaterThan(10);
+  });
+
+  test("has a table for the plan that is green before there is anything to carry it out", () => {
+    expect(planOutcomes.flatMap(({ complaint }) => complaint ?? [])).toEqual([]);
+    expect(planOutcomes.length).toBeGreaterThan(5);
+  });
+
+  test("compiles under the project's own rules at every section [F104 N18]", () => {
+    expect(types).toEqual({ code: 0, output: "" });
+  });
+
+  test("is formatted and linted as the project is", () => {
+    expect(style.code === 0 ? "" : style.output).toBe("");
+  });
+
+  test("works with the real manager on the sandbox: nodes, and a Service that comes and goes [F104 S12]", () => {
+    const told = tried.output.split("\n").filter((line) => line !== "" && !/^[A-Z] \d/.test(line));
+    expect(told).toEqual([
+      "3 nodes are initialised.",
+      expect.stringMatching(/^The Service web has the address 192\.0\.2\.\d+\.$/),
+      "The Service web is gone.",
+    ]);
+    expect(tried.code).toBe(0);
+  });
+
+  test("has a section for every one that a skeleton names", () => {
+    const folder = join(repository, "scripts/new-provider/template/provider");
+    const texts = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+    const named = texts.flatMap((name) => [
+      ...readFileSync(join(folder, name), "utf8").matchAll(/"(\d+\. [A-Z][^"]*)"/g),
+    ]);
+    expect(named.length).toBeGreaterThan(4);
+    for (const [, section] of named) expect(tutorial).toContain(`\n## ${section}\n`);
+  });
+
+  test("names scripts that are there, each block's file once, and no provider above 400 lines", () => {
+    const { scripts } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    const named = [...tutorial.matchAll(/npm run(?:-script)? ([\w:-]+)/g)].map(([, name = ""]) => name);
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+    const paths = blocks.map(({ path }) => path);
+    expect(new Set(paths).size).toBe(paths.length);
+    const written = blocks.filter(({ path }) => path.startsWith("providers/"));
+    expect(written.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0)).toBeLessThan(400);
+  });
+});

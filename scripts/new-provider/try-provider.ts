@@ -53,6 +53,13 @@ const waitingNodes = ({ nodes }: Manager): string | undefined => {
   return waiting.length === 0 ? undefined : `${waiting.join(", ")} to be initialised`;
 };
 
+const waitingRoutes = ({ nodes }: Manager): string | undefined => {
+  const waiting = nodeNames.filter(
+    (name) => !nodes.get(name)?.status.conditions?.some(({ reason }) => reason === "RouteCreated"),
+  );
+  return waiting.length === 0 ? undefined : `${waiting.join(", ")} to have a route`;
+};
+
 const addressOf = ({ services }: Manager): string | undefined => {
   const [first] = services.list().flatMap(({ status }) => status.loadBalancer?.ingress ?? []);
   return first?.ip ?? first?.hostname;
@@ -81,12 +88,14 @@ export const tryProvider = async (folder: string, write: (text: string) => void)
   await saveKubeconfig(face, files, kubeconfig);
   const timing = { readyAfter: milliseconds(100), tick: milliseconds(100) };
   const kubelets = new Kubelets({ server, clock, random, isMachineUp: () => true, timing });
-  for (const name of nodeNames) kubelets.join({ name });
+  for (const [index, name] of nodeNames.entries())
+    kubelets.join({ name, podCIDRs: [`10.244.${index}.0/24`] });
 
   const stop = new AbortController();
   const log = createLog({ format: "text", verbosity: 0, clock, write });
   const settings = readFlags([
     `--kubeconfig=${kubeconfig}`,
+    "--cluster-cidr=10.244.0.0/16",
     `--config-set=endpoint=${served.url.origin}`,
     "--config-set=token=secret",
   ]);
@@ -111,11 +120,22 @@ export const tryProvider = async (folder: string, write: (text: string) => void)
 
   let ended: Promise<void> | undefined;
   try {
-    const manager = await createManager({ provider, settings, seams, log }, stop.signal);
+    let hasRoutes = false;
+    const connect: AnyProvider["connect"] = (config, context) => {
+      const connected = provider.connect(config, context);
+      hasRoutes = connected.routes !== undefined;
+      return connected;
+    };
+    const observed = { ...provider, connect };
+    const manager = await createManager({ provider: observed, settings, seams, log }, stop.signal);
     ended = manager.run();
     ended.catch((error) => write(`The manager ended: ${error}\n`));
     if (!(await until(() => waitingNodes(manager)))) return false;
     write(`${nodeNames.length} nodes are initialised.\n`);
+    if (hasRoutes) {
+      if (!(await until(() => waitingRoutes(manager)))) return false;
+      write("Each has a route to its pods.\n");
+    }
     if (manager.balancers === undefined) return true;
     server.objects.create(services, "default", web);
     if (

@@ -142,10 +142,11 @@ describe("the tutorial", () => {
     expect(style.code === 0 ? "" : style.output).toBe("");
   });
 
-  test("works with the real manager on the sandbox: nodes, and a Service that comes and goes [F104 S12]", () => {
+  test("works with the real manager on the sandbox: nodes, routes, a Service that comes and goes [F104 S12]", () => {
     const told = tried.output.split("\n").filter((line) => line !== "" && !/^[A-Z] \d/.test(line));
     expect(told).toEqual([
       "3 nodes are initialised.",
+      "Each has a route to its pods.",
       expect.stringMatching(/^The Service web has the address 192\.0\.2\.\d+\.$/),
       "The Service web is gone.",
     ]);

@@ -1,7 +1,7 @@
 // The one way to a cloud: budget, breaker, signature, fence, deadline and measurements around a plain transport. A
 // provider sees none of it; what goes wrong on the way comes out as a CloudError.
 
-import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import type { Call, CloudRequest, CloudTransport, Urgency } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { Breaker } from "../runtime/breaker.ts";
@@ -49,6 +49,8 @@ export interface Governance {
   readonly report: (call: CloudCallReport) => void;
 }
 
+/** Limits are often counted by the minute; beyond that it is kinder to say so than to be silent. */
+const longestWait = minutes(2);
 const restLimits = { first: seconds(2), cap: seconds(60) };
 
 export const governedTransport = (governance: Governance): CloudTransport => {
@@ -62,8 +64,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   };
 
   /** The answer, whole, within the deadline: a cloud that stops in the middle of one is as bad as a silent one. */
-  const exchange = async (request: CloudRequest, call: Call): Promise<Response> => {
-    const signed = await governance.sign(request, call);
+  const exchange = async (request: CloudRequest, signed: CloudRequest, call: Call): Promise<Response> => {
     const fence = request.mutates ? governance.mayMutate() : { may: true as const };
     if (!fence.may) throw refusal(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
     const response = await withDeadline(clock, deadline, request.operation, call.signal, async (signal) =>
@@ -86,6 +87,8 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     read: (response: Response) => Promise<T>,
     seen: (status: number) => void,
   ): Promise<T> => {
+    // A credential that cannot be had says nothing about the endpoint that wants it.
+    const signed = await governance.sign(request, call);
     const breaker = breakerOf(request.url);
     const leave = breaker.ask();
     if (!leave.may) {
@@ -96,7 +99,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     }
     let status: number | undefined;
     try {
-      const response = await exchange(request, call);
+      const response = await exchange(request, signed, call);
       status = response.status;
       seen(status);
       const result = await read(response);
@@ -119,8 +122,19 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     }
   };
 
+  /** Who would have to wait for long is told so, and can say it on the object; a short wait is waited here. */
+  const enter = async (request: CloudRequest, call: Call): Promise<void> => {
+    const rank = ranks[call.urgency];
+    const wait = budget.waitFor(rank);
+    if (wait > longestWait) {
+      const text = `${request.operation} was not sent: the cloud's limit of requests is used up for ${Math.ceil(wait / 1000)} s.`;
+      throw new CloudError("rate-limited", text, { operation: request.operation, retryAfter: { in: wait } });
+    }
+    await budget.enter(rank, call.signal);
+  };
+
   return async (request, call, read) => {
-    await budget.enter(ranks[call.urgency], call.signal);
+    await enter(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
     const report = (failure?: string): void =>

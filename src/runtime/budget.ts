@@ -82,6 +82,15 @@ export class Budget {
     });
   }
 
+  /** How long this rank would wait at the least, as far as the cloud has told; others in flight not counted. */
+  waitFor(rank: number): Milliseconds {
+    const now = this.#options.clock.monotonic();
+    if (now < this.#closedUntil) return milliseconds(this.#closedUntil - now);
+    const known = this.#current();
+    const isLow = known !== undefined && known.remaining <= known.limit * (this.#options.reserve[rank] ?? 0);
+    return milliseconds(isLow ? Math.max(0, known.resetAt - now) : 0);
+  }
+
   leave(): void {
     this.#inFlight -= 1;
     this.#admit();

@@ -173,6 +173,17 @@ describe("the way to a cloud", () => {
     expect(sent).toHaveLength(3);
   });
 
+  test("says how long it would have to wait when that is long, and does not wait in silence [F71]", async () => {
+    let answer = new Response("", { status: 429, headers: { "retry-after": "3600" } });
+    const { send, sent } = setUp(async () => answer);
+    await send();
+    answer = new Response("fine");
+    const refused = await send(read, { ...call, urgency: "user-change" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ kind: "rate-limited", detail: { retryAfter: { in: 3_600_000 } } });
+    expect(String(refused)).toContain("used up for 3600 s");
+    expect(sent).toHaveLength(1);
+  });
+
   test("is closed for every urgency while a Retry-After lasts [N4 F71]", async () => {
     let answer = new Response("", { status: 429, headers: { "retry-after": "7" } });
     const { clock, send, sent } = setUp(async () => answer);

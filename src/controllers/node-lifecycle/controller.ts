@@ -182,14 +182,14 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   const remove = async (node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> => {
     const { name } = node.metadata;
-    tell(node, {
-      type: "Normal",
-      reason: "DeletingNode",
-      message: `Deleting node ${name} because it does not exist in the cloud provider`,
-    });
     try {
       const isGone = await writes.delete(node, "its machine is proved to be gone", signal);
       if (!isGone) return again(heldRest, "observed");
+      tell(node, {
+        type: "Normal",
+        reason: "DeletingNode",
+        message: `Deleting node ${name} because it does not exist in the cloud provider`,
+      });
     } catch (error) {
       // Changed meanwhile (perhaps Ready again) or gone already: look again, it was not a failure.
       if (!isKubeError(error, "conflict", "not-found")) {

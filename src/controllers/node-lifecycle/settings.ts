@@ -3,7 +3,7 @@
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 
 export interface LifecycleSettings {
-  /** `observe`: say what would be deleted. `off`: do not even ask. */
+  /** `observe`: say what would be deleted. `off`: never delete; the shutdown taint is kept all the same. */
   readonly deletion: "off" | "observe" | "enforce";
   /** Proofs of absence that a deletion takes; upstream's is one. */
   readonly proofs: 1 | 2;

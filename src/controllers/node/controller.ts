@@ -69,6 +69,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     const countsFrom = identity.providerID === undefined ? names.countsFrom(name) : Number.NEGATIVE_INFINITY;
     if (!isFresh(name, answer, countsFrom)) {
       const age = milliseconds(Math.min(settings.acceptsAge, clock.monotonic() - countsFrom));
+      await showLasting(node, signal);
       asked.ask(name, identity, { urgency: "new-node" }, age);
       return waiting;
     }
@@ -154,13 +155,18 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const show = async (node: Node, problem: Problem, signal: AbortSignal): Promise<number> => {
     const { count } = troubles.add(node.metadata.name, problem);
     tellProblems(node, [problem]);
-    const shown = conditionOf(node);
-    const condition = troubleCondition(problem, clock.now());
-    const isShown = shown?.reason === condition.reason && shown?.message === condition.message;
-    if (count >= settings.failuresBeforeCondition && !isShown) {
-      await writes.patch(node, nodeConditionsPatch(node, [condition]), problem.reason, signal);
-    }
+    await showLasting(node, signal);
     return count;
+  };
+
+  /** What goes on for several attempts stands on the Node, for those who look at it later. */
+  const showLasting = async (node: Node, signal: AbortSignal): Promise<void> => {
+    const trouble = troubles.all.get(node.metadata.name);
+    if (trouble === undefined || trouble.count < settings.failuresBeforeCondition) return;
+    const shown = conditionOf(node);
+    const condition = troubleCondition(trouble.problem, clock.now());
+    if (shown?.reason === condition.reason && shown?.message === condition.message) return;
+    await writes.patch(node, nodeConditionsPatch(node, [condition]), trouble.problem.reason, signal);
   };
 
   const clearCondition = async (node: Node, signal: AbortSignal): Promise<void> => {

@@ -37,6 +37,7 @@ export const composeServices = (
   const { flags } = settings;
   const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
+    random,
     signal,
     list: (call) => balancers.list(call),
   });
@@ -45,6 +46,7 @@ export const composeServices = (
     services,
     nodes,
     machineOf: (node) => inventory.machineOf(identityOf(node)),
+    onMachines: (listener) => inventory.subscribe(listener),
     balancers,
     listing,
     annotations: provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} },

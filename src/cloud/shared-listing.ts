@@ -1,14 +1,17 @@
 // A listing that several wait for: questions are gathered for a moment and answered by one listing that began after the
 // last of them. What comes of it is told to those who subscribed; nobody waits inside a worker.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Call, Urgency } from "../provider/call.ts";
+import { backoff } from "../runtime/backoff.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
 
 export interface SharedListingOptions<T> {
   readonly list: (call: Call) => AsyncIterable<readonly T[]>;
   readonly clock: Clock;
+  readonly random: Random;
   readonly signal: AbortSignal;
   /** How long questions are gathered before they are answered together. */
   readonly gathering?: Milliseconds;
@@ -18,6 +21,9 @@ export interface ListingFailure {
   readonly error: unknown;
   readonly at: number;
 }
+
+/** A listing that failed is not tried again at once, however many ask: they would ask without end. */
+const restAfterFailure = { first: seconds(1), cap: seconds(30) };
 
 const urgencies: readonly Urgency[] = ["user-change", "new-node", "deletion-proof", "refresh"];
 
@@ -29,6 +35,7 @@ export class SharedListing<T> {
   #isAsking = false;
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
+  #failures = 0;
 
   constructor(options: SharedListingOptions<T>) {
     this.#options = options;
@@ -57,9 +64,20 @@ export class SharedListing<T> {
   /** Asks for a listing that began at or after this moment. */
   want(since: number, urgency: Urgency): void {
     this.#questions.push({ since, urgency });
-    if (this.#isAsking) return;
+    this.#askSoon();
+  }
+
+  #askSoon(): void {
+    if (this.#isAsking || this.#questions.length === 0 || this.#options.signal.aborted) return;
     this.#isAsking = true;
-    this.#options.clock.after(this.#options.gathering ?? milliseconds(20), () => void this.#ask());
+    this.#options.clock.after(this.#pause(), () => void this.#ask());
+  }
+
+  #pause(): Milliseconds {
+    const { clock, random, gathering = milliseconds(20) } = this.#options;
+    if (this.#failure === undefined) return gathering;
+    const rest = this.#failure.at + backoff(this.#failures, restAfterFailure, random) - clock.monotonic();
+    return milliseconds(Math.max(gathering, rest));
   }
 
   async #ask(): Promise<void> {
@@ -71,12 +89,16 @@ export class SharedListing<T> {
       try {
         await this.#snapshot.beganAfter(Math.max(...questions.map(({ since }) => since)));
         this.#failure = undefined;
+        this.#failures = 0;
       } catch (error) {
         if (this.#options.signal.aborted) break;
+        this.#failures += 1;
         this.#failure = { error, at: this.#options.clock.monotonic() };
       }
       for (const listener of this.#listeners) listener();
+      if (this.#failure !== undefined) break;
     }
     this.#isAsking = false;
+    this.#askSoon();
   }
 }

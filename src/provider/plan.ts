@@ -3,6 +3,7 @@
 import type { Milliseconds, ServiceUID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
+import type { CloudError } from "./errors.ts";
 
 /** Small strings remembered on the Service for the provider: balancer id, allocation. Written before they are relied on. */
 export type Facts = Readonly<Record<string, string>>;
@@ -26,10 +27,13 @@ export interface Wait {
   readonly waitingFor: string;
 }
 
-/** Work of the cloud that can be asked about only by the id it was given; many in one request. Tickets may be lost. */
+/**
+ * Work of the cloud that can be asked about only by the id it was given; many in one request. Work that failed is told as
+ * the error it failed with; a ticket that is missing from the answer is lost: what became of it is observed.
+ */
 export interface Pending {
   readonly limit: number;
-  check(tickets: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome>>;
+  check(tickets: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome | CloudError>>;
 }
 
 export interface Plan<S extends Step> {

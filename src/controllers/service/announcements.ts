@@ -2,6 +2,7 @@
 // that changes nothing says nothing.
 
 import type { NodeEvent } from "../node-ports.ts";
+import type { Fingerprint } from "./fingerprint.ts";
 import type { Wish } from "./wishes.ts";
 
 export type Change = "ensure" | "update" | "delete";
@@ -32,8 +33,10 @@ export const failureOf = (wish: Wish, error: unknown): NodeEvent => {
       };
 };
 
-/** A text that is equal exactly when nothing was changed that a plan looks at; facts are our own doing. */
-export const wishText = (wishes: readonly Wish[], without?: "targets"): string =>
-  JSON.stringify(
-    wishes.map(({ facts: _, targets, ...wish }) => (without === "targets" ? wish : { ...wish, targets })),
-  );
+/** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */
+export const changeOf = (before: Fingerprint | undefined, now: Fingerprint, isEnding: boolean): Change => {
+  if (isEnding) return "delete";
+  return before !== undefined && before.rest === now.rest && before.targets !== now.targets
+    ? "update"
+    : "ensure";
+};

@@ -1,17 +1,19 @@
 // Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
 // down in between. It decides nothing; the next round observes what has become of it.
 
-import { milliseconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
 import type { Service } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Step, StepOutcome } from "../../provider/plan.ts";
-import { again, type Outcome } from "../../runtime/workers.ts";
-import { beginOf, type Change, wishText } from "./announcements.ts";
+import { again, type Outcome, settled } from "../../runtime/workers.ts";
+import { beginOf, changeOf } from "./announcements.ts";
 import { factsPatch } from "./facts.ts";
+import type { Fingerprint } from "./fingerprint.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer } from "./predicates.ts";
 import type { Talk } from "./talk.ts";
+import type { createTickets } from "./tickets.ts";
 import type { Member } from "./wishes.ts";
 
 export interface Work {
@@ -19,19 +21,37 @@ export interface Work {
   readonly members: readonly Member[];
   readonly steps: readonly Step[];
   /** What was wished when it last settled; absent for something new. */
-  readonly before: string | undefined;
+  readonly before: Fingerprint | undefined;
+  readonly now: Fingerprint;
   /** False while a change that was announced goes on. */
   readonly isNew: boolean;
 }
 
-export const createCarryOut = (ports: ServicePorts, talk: Talk) => {
+export const createCarryOut = (
+  ports: ServicePorts,
+  talk: Talk,
+  tickets: Pick<ReturnType<typeof createTickets>, "hold">,
+  /** How long to wait, given what the provider asks for. */
+  patience: (group: string, checkAfter: Milliseconds) => Milliseconds,
+) => {
   const { balancers, writes, journal } = ports;
+  /** Said once per plan: what would be done if we did anything. */
+  const shown = new Map<string, string>();
 
-  return async (work: Work, signal: AbortSignal): Promise<Outcome> => {
-    let services = work.members.map(({ service }) => service);
+  const show = ({ group, steps }: Work): Outcome => {
+    const text = JSON.stringify(steps);
+    if (shown.get(group) !== text) for (const step of steps) journal(step, group, "observed");
+    shown.set(group, text);
+    return settled;
+  };
+
+  return { run, remember };
+
+  async function run(work: Work, signal: AbortSignal): Promise<Outcome> {
+    if (ports.isObserving) return show(work);
+    let services: readonly Service[] = work.members.map(({ service }) => service);
     for (const { service, wish } of work.members) {
-      const change = changeOf(work, wish.ending !== undefined);
-      const event = beginOf(change);
+      const event = beginOf(changeOf(work.before, work.now, wish.ending !== undefined));
       if (event !== undefined && work.isNew) talk.event(service, event);
     }
     // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.
@@ -48,11 +68,13 @@ export const createCarryOut = (ports: ServicePorts, talk: Talk) => {
       if (outcome.done) services = await remember(services, outcome, signal);
       else {
         for (const service of services) talk.waits(service, outcome.waitingFor);
-        return again(outcome.checkAfter, outcome.waitingFor);
+        const { ticket, checkAfter, waitingFor } = outcome;
+        if (ticket !== undefined && tickets.hold(work.group, ticket, checkAfter)) return settled;
+        return again(patience(work.group, checkAfter), waitingFor);
       }
     }
     return again(milliseconds(0), "the changes to be seen");
-  };
+  }
 
   async function applyOne(group: string, step: Step, signal: AbortSignal): Promise<StepOutcome> {
     try {
@@ -75,7 +97,7 @@ export const createCarryOut = (ports: ServicePorts, talk: Talk) => {
     services: readonly Service[],
     outcome: Extract<StepOutcome, { done: true }>,
     signal: AbortSignal,
-  ): Promise<Service[]> {
+  ): Promise<readonly Service[]> {
     return Promise.all(
       services.map(async (service) => {
         const news = outcome.remember?.get(service.metadata.uid as never);
@@ -85,18 +107,4 @@ export const createCarryOut = (ports: ServicePorts, talk: Talk) => {
       }),
     );
   }
-};
-
-/** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */
-export const changeOf = (work: Pick<Work, "before" | "members">, isEnding: boolean): Change => {
-  if (isEnding) return "delete";
-  if (work.before === undefined) return "ensure";
-  const strip = (text: string): string =>
-    wishText(
-      (JSON.parse(text) as Member["wish"][]).map((wish) => ({ ...wish, facts: {} })),
-      "targets",
-    );
-  const wishes = work.members.map(({ wish }) => wish);
-  const isAsBefore = work.before === wishText(wishes);
-  return !isAsBefore && strip(work.before) === wishText(wishes, "targets") ? "update" : "ensure";
 };

@@ -2,7 +2,7 @@
 // operation of the cloud gives the worker back; a change of one Service never waits for another group.
 
 import { restAfter } from "../../cloud/disposition.ts";
-import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, serviceUID } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
@@ -11,30 +11,33 @@ import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled } from "../../runtime/workers.ts";
+import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { readsAnnotation } from "./annotations.ts";
-import { type Change, failureOf, wishText } from "./announcements.ts";
-import { changeOf, createCarryOut } from "./carry-out.ts";
+import { changeOf, failureOf } from "./announcements.ts";
+import { createBurst } from "./burst.ts";
+import { createCarryOut, type Work } from "./carry-out.ts";
 import { isRelevantNodeChange } from "./eligible-nodes.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import { createFinish } from "./finish.ts";
 import { Groups } from "./groups.ts";
 import { createObservation } from "./observation.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
 import { conditionsFor } from "./problems-to-conditions.ts";
+import { Progress } from "./progress.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { ServiceSettings } from "./settings.ts";
 import { createSurveys } from "./surveys.ts";
 import { createTalk } from "./talk.ts";
+import { createTickets } from "./tickets.ts";
+import { Turns } from "./turns.ts";
 import { createWishes, isOurs, type Member } from "./wishes.ts";
 
 export interface ServiceControllerOptions extends ServicePorts {
   readonly settings: ServiceSettings;
 }
 
-/** Between the moment that a node changes and the look at all balancers: nodes come in bursts. */
-const nodeDebounce: Milliseconds = milliseconds(200);
 const lostRace = { first: milliseconds(100), cap: minutes(1) };
 
 export const createServiceController = (options: ServiceControllerOptions) => {
@@ -43,15 +46,14 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   const groups = new Groups();
   const wishes = createWishes(options);
   const talk = createTalk(options.tell);
+  const progress = new Progress(clock);
+  const turns = new Turns();
+  const tickets = createTickets(options, (group) => queue.add(group));
   const surveys = createSurveys(options);
-  const carryOut = createCarryOut(options, talk);
+  const patience = (group: string, checkAfter: Milliseconds) => progress.patience(group, checkAfter);
+  const carryOut = createCarryOut(options, talk, tickets, patience);
   const finish = createFinish(options, talk);
-  const observation = createObservation(options, wishes);
-  /** What was begun and has not settled yet. */
-  const underWay = new Map<string, Change>();
-  /** What was wished when the group last settled. */
-  const settledWish = new Map<string, string>();
-
+  const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
   const isFact = (key: string): boolean => isFactAnnotation(options.facts, key);
   const isOurAnnotation = readsAnnotation(options.annotations, isFact);
   const isOurLabel = (key: string): boolean => isFactLabel(options.facts, key);
@@ -67,79 +69,84 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   };
 
   const reconcile = async (group: string, signal: AbortSignal): Promise<Outcome> => {
+    const owners = groups.membersOf(group).flatMap((key) => services.get(key)?.metadata.uid ?? []);
+    if (!turns.enter(group, [...owners, ...groups.goneFrom(group)])) return waiting;
+    try {
+      return await inTurn(group, signal);
+    } finally {
+      for (const next of turns.leave(group)) queue.add(next);
+    }
+  };
+
+  const inTurn = async (group: string, signal: AbortSignal): Promise<Outcome> => {
     const present = groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
     if (present.some(isPaused)) return settled;
+    const ticket = tickets.take(group);
+    if (ticket === "pending") return waiting;
+    if (ticket !== undefined) observation.changed(group);
+    if (CloudError.is(ticket)) throw ticket;
+    if (ticket !== undefined && ticket !== "lost") await carryOut.remember(present, ticket, signal);
     const listed = observation.listed(group, present);
     if (listed === "not yet") return observation.ask(group);
+    for (const service of present) talk.problems(service, listed.problems, "adoption");
+    if (listed.problems.length > 0) return settled;
     const call: Call = { signal, urgency: "user-change" };
     const plain = present.map((service) => wishes.of(service));
-    const observed = await observation.inDepth(plain, listed, call);
-    const members = present.map((service) => wishes.of(service, observed));
-    for (const { service, problems } of members) talk.problems(service, problems);
-    await conditions(members, signal);
+    const observed = await observation.inDepth(plain, listed.balancer, call);
+    if (!turns.enter(group, observed?.owners ?? [])) return waiting;
+    const all = present.map((service) => wishes.of(service, observed));
+    for (const { service, problems } of all) talk.problems(service, problems);
+    await conditions(all, signal);
+    const members = all.filter((member) => !isRefused(member, observed));
+    if (all.length > 0 && members.length === 0) return settled;
     if (members.some(({ isBlocked }) => isBlocked)) return settled;
-    if (observed === undefined && members.some(isRefused)) return settled;
 
     const plan = balancers.plan(
       members.map((member) => planned(member, observed)),
       observed,
       {
-        survey: await surveys.current(allWishes, call),
+        survey: await surveys.current(allWishes, progress.touchedAt(group), call),
         inputs: options.inputs,
         orphans: groups.goneFrom(group),
       },
     );
     for (const { service } of members) talk.problems(service, plan.problems ?? [], "plan");
     if (plan.problems?.some(({ severity }) => severity === "error")) return settled;
-    const text = wishText(members.map(({ wish }) => wish));
+    const now = fingerprintOf(members.map(({ wish }) => wish));
     if (plan.steps.length > 0) {
-      const isDrift = settledWish.get(group) === text && members.length > 0;
+      const isDrift = members.length > 0 && progress.isUnchanged(group, now);
       if (isDrift) for (const { service } of members) talk.drift(service, plan.steps, settings.drift);
       if (isDrift && settings.drift === "report") return settled;
-      return change(group, members, plan.steps, settledWish.get(group), signal);
+      return change({ group, members, steps: plan.steps, now }, signal);
     }
     if (plan.wait !== undefined) {
       for (const { service } of members) talk.waits(service, plan.wait.waitingFor);
       observation.changed(group);
-      return again(plan.wait.checkAfter, plan.wait.waitingFor);
+      return again(patience(group, plan.wait.checkAfter), plan.wait.waitingFor);
     }
-    const outcome = await finish(members, observed, underWay.get(group), signal);
+    const outcome = await finish(members, observed, progress.underWay(group), signal);
     if (outcome.kind !== "settled") return outcome;
-    underWay.delete(group);
     if (observed === undefined || members.length > 0) groups.settle(group);
-    if (members.length > 0) settledWish.set(group, text);
-    else {
-      settledWish.delete(group);
+    if (members.length > 0) progress.settle(group, now);
+    for (const { service } of members) if (!isOurs(service)) groups.dismiss(keyOfObject(service));
+    if (groups.membersOf(group).length === 0) {
+      progress.forget(group);
       observation.forget(group);
     }
     return settled;
   };
 
   const change = async (
-    group: string,
-    members: readonly Member[],
-    steps: readonly { readonly do: string; readonly on?: string }[],
-    before: string | undefined,
+    work: Pick<Work, "group" | "members" | "steps" | "now">,
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    const isNew = !underWay.has(group);
-    const work = {
-      group,
-      members,
-      steps,
-      before,
-      isNew,
-    };
-    underWay.set(
-      group,
-      underWay.get(group) ??
-        changeOf(
-          work,
-          members.every(({ wish }) => wish.ending !== undefined),
-        ),
-    );
+    const { group, members, now } = work;
+    const before = progress.settledWish(group);
+    const isNew = progress.underWay(group) === undefined;
+    const isEnding = members.every(({ wish }) => wish.ending !== undefined);
+    if (!options.isObserving) progress.begin(group, changeOf(before, now, isEnding));
     try {
-      return await carryOut(work, signal);
+      return await carryOut.run({ ...work, before, isNew }, signal);
     } finally {
       observation.changed(group);
     }
@@ -152,6 +159,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       .map((service) => wishes.of(service).wish);
 
   const onError = (group: string, error: unknown, failures: number): Outcome => {
+    const isOfListing = error === listing.failure?.error;
     observation.stopAsking(group);
     if (isKubeError(error, "precondition", "conflict", "not-found")) {
       return again(backoff(failures, lostRace, random), "LostRace");
@@ -161,7 +169,10 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       const service = services.get(key);
       if (service !== undefined) talk.failure(service, failureOf(wishes.of(service).wish, error));
     }
-    return again(restAfter(error, failures, clock, random), "an error");
+    const rest = restAfter(error, failures, clock, random);
+    // A listing that works is news for everybody; what this group was refused is not mended by it.
+    if (!isOfListing) progress.rest(group, rest);
+    return again(rest, "an error");
   };
 
   const place = (key: string, service: Service | undefined): readonly string[] => {
@@ -187,35 +198,64 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     const replaced =
       before !== undefined && after !== undefined && before.metadata.uid !== after.metadata.uid;
     const touched = [...(replaced ? groups.remove(key) : []), ...place(key, after)];
-    for (const group of touched) queue.add(group, { priority: priorities.urgent });
-    if (after === undefined) talk.forget(key);
+    for (const group of touched) {
+      progress.touch(group);
+      queue.add(group, { priority: priorities.urgent });
+    }
+    if (before === undefined || (after !== undefined && !replaced)) return;
+    talk.forget(key);
+    wishes.forget(serviceUID(before.metadata.uid));
+  };
+
+  /** Services that ask for nothing and look settled, but have something with our mark in the cloud. */
+  const claimLeftovers = (): void => {
+    const left = orphans().flatMap(({ owners }) => owners);
+    if (left.length === 0) return;
+    const uids = new Set<string>(left);
+    for (const service of services.list()) {
+      const uid = serviceUID(service.metadata.uid);
+      const key = keyOfObject(service);
+      if (!uids.has(uid) || groups.knows(key)) continue;
+      const { wish } = wishes.of(service);
+      for (const group of groups.place(key, uid, balancers.groupOf?.(wish) ?? uid)) queue.add(group);
+    }
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
-    let cancelNodes: (() => void) | undefined;
-    const onNodes = (): void => {
-      cancelNodes = undefined;
-      if (wishes.refreshTargets()) for (const group of groups.all) queue.add(group);
+    const burst = createBurst(clock, () => {
+      if (!wishes.refreshTargets()) return;
+      for (const group of groups.all) if (!progress.isResting(group)) queue.add(group);
+    });
+    const onListing = (): void => {
+      for (const group of observation.asking()) queue.add(group, { priority: priorities.urgent });
+      if (listing.failure !== undefined) return;
+      claimLeftovers();
+      for (const group of groups.all) {
+        if (!progress.isResting(group)) queue.add(group, { priority: priorities.background });
+      }
     };
     const stops = [
       services.subscribe(onService),
       nodes.subscribe(({ before, after }) => {
-        if (isRelevantNodeChange(before, after, wishes)) cancelNodes ??= clock.after(nodeDebounce, onNodes);
+        if (isRelevantNodeChange(before, after, wishes)) burst.hit();
       }),
-      listing.subscribe(() => {
-        for (const group of observation.asking()) queue.add(group, { priority: priorities.urgent });
-        for (const group of groups.all) queue.add(group, { priority: priorities.background });
-      }),
+      options.onMachines(() => burst.hit()),
+      listing.subscribe(onListing),
+      burst.stop,
+      tickets.end,
     ];
+    observation.begin();
+    tickets.begin(signal);
     wishes.refreshTargets();
     for (const service of services.list()) {
       for (const group of place(keyOfObject(service), service)) queue.add(group);
     }
+    // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
+    for (const group of groups.all) queue.add(group);
     try {
       const monotonic = () => clock.monotonic();
       await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);
     } finally {
-      cancelNodes?.();
       for (const stop of stops) stop();
     }
   };
@@ -240,5 +280,7 @@ const planned = ({ wish, recreate }: Member, observed: ObservedLoadBalancer | un
   recreate.length > 0 && observed !== undefined ? { ...wish, ending: "delete" as const } : wish;
 
 /** A creation waits until every annotation is right; teardown and what exists go on. */
-const isRefused = ({ wish, problems }: Member): boolean =>
-  wish.ending === undefined && problems.some(({ severity }) => severity === "error");
+const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>
+  wish.ending === undefined &&
+  problems.some(({ severity }) => severity === "error") &&
+  observed?.owners.includes(wish.owner.uid) !== true;

@@ -3,13 +3,13 @@
 
 import { seconds } from "../../core/brand.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
-import type { Service } from "../../kube/objects.ts";
+import { jsonPatch } from "../../kube/patch.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
 import { type Change, endOf } from "./announcements.ts";
 import type { ServicePorts } from "./ports.ts";
-import { finalizer } from "./predicates.ts";
+import { finalizer, hasFinalizer } from "./predicates.ts";
 import { ingressOf, isSameIngress } from "./status.ts";
 import type { Talk } from "./talk.ts";
 import type { Member } from "./wishes.ts";
@@ -21,7 +21,6 @@ export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) =>
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const publication = balancers.publish(wish, observed);
-    talk.recovered(service);
     if (publication.kind === "not-ours") return settled;
     if (publication.kind === "wait") {
       talk.waits(service, publication.waitingFor);
@@ -46,15 +45,15 @@ export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) =>
   ): Promise<Outcome> => {
     const isLeft = observed?.owners.includes(wish.owner.uid) === true;
     if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
-    let current: Service = service;
-    const ingress = current.status.loadBalancer?.ingress ?? [];
-    const clear = ingress.length > 0 ? serviceStatusPatch({ service: current, ingress: [] }) : undefined;
-    if (clear !== undefined)
-      current = (await writes.patch(current, clear, "there is no load balancer any more", signal)) ?? current;
-    const patch = finalizerPatch(current, finalizer, "absent", "status");
-    if (patch === undefined) return settled;
-    await writes.patch(current, patch, "nothing is left in the cloud", signal);
-    talk.event(service, endOf("delete"));
+    // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.
+    const isTheirs = balancers.publish(wish, observed).kind === "not-ours";
+    const steps = [
+      isTheirs ? undefined : serviceStatusPatch({ service, ingress: [] }),
+      finalizerPatch(service, finalizer, "absent", "status"),
+    ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
+    if (steps.length === 0) return settled;
+    await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
+    if (hasFinalizer(service)) talk.event(service, endOf("delete"));
     return settled;
   };
 
@@ -65,12 +64,18 @@ export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) =>
     done: Change | undefined,
     signal: AbortSignal,
   ): Promise<Outcome> => {
+    let rest: Outcome = settled;
+    // Who waits does not keep the others waiting.
     for (const member of members) {
       const act = member.wish.ending === undefined ? serve : release;
       const outcome = await act(member, observed, signal);
-      if (outcome.kind !== "settled") return outcome;
-      if (member.wish.ending === undefined && (done === "ensure" || done === "update")) {
-        talk.event(member.service, endOf(done));
+      if (outcome.kind !== "settled") rest = outcome;
+    }
+    if (rest.kind !== "settled") return rest;
+    for (const { service, wish } of members) {
+      talk.recovered(service);
+      if (wish.ending === undefined && (done === "ensure" || done === "update")) {
+        talk.event(service, endOf(done));
       }
     }
     return settled;

@@ -38,6 +38,9 @@ export class Groups {
     const left = before === undefined ? [] : this.#leave(key, before);
     // The same Service in another group: its old group must let go of it.
     this.#places.set(key, { uid, group });
+    // Back before its debt was paid: it is a member, and none that is gone.
+    const gone = this.#gone.get(group);
+    if (gone?.delete(uid) === true && gone.size === 0) this.#gone.delete(group);
     this.#members.set(group, (this.#members.get(group) ?? new Set()).add(key));
     return [...left, group];
   }
@@ -46,6 +49,14 @@ export class Groups {
   remove(key: string): readonly string[] {
     const before = this.#places.get(key);
     return before === undefined ? [] : this.#leave(key, before);
+  }
+
+  /** It asks for nothing and has nothing any more, although it exists. */
+  dismiss(key: string): void {
+    const before = this.#places.get(key);
+    if (before === undefined) return;
+    this.#leave(key, before);
+    this.settle(before.group);
   }
 
   /** Nothing of theirs is left in the cloud. */

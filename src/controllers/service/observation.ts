@@ -1,6 +1,7 @@
 // What the cloud has for a group, from the one listing that all groups share, if it is new enough to be planned on. Who
 // needs a newer one asks and is woken by it; nobody waits here.
 
+import type { Problem } from "../../core/problem.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { Call } from "../../provider/call.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -13,44 +14,68 @@ type ObservationPorts = Pick<ServicePorts, "listing" | "balancers" | "clock"> & 
   readonly settings: Pick<ServiceSettings, "acceptsAge">;
 };
 
+export interface Listed {
+  readonly balancer: ObservedLoadBalancer | undefined;
+  /** Two answers to which one is to be adopted are a problem, not a choice of ours. */
+  readonly problems: readonly Problem[];
+}
+
+const nothing: Listed = { balancer: undefined, problems: [] };
+
 export const createObservation = (
   { listing, balancers, clock, settings }: ObservationPorts,
   wishes: Wishes,
+  /** All Services that ask for a balancer. */
+  everyone: () => readonly Service[],
 ) => {
+  /** Another replica may have led until then. */
+  let began = Number.NEGATIVE_INFINITY;
   const askedSince = new Map<string, number>();
   /** When we last changed something for a group: only what was listed after it counts. */
   const changedAt = new Map<string, number>();
 
-  /** Where nothing of ours is there yet, somebody may have asked for something that is. Two such are no choice of ours. */
-  const adopted = (
-    services: readonly Service[],
-    items: readonly ObservedLoadBalancer[],
-  ): ObservedLoadBalancer | undefined => {
+  /** Where nothing of ours is there yet, somebody may have asked for something that is. */
+  const adopted = (members: readonly Service[], items: readonly ObservedLoadBalancer[]): Listed => {
     const { adopts } = balancers;
-    if (adopts === undefined) return undefined;
-    const hits = items.filter(
-      (one) =>
-        one.ownership === "unmarked" &&
-        services.some((service) => adopts.call(balancers, wishes.of(service).wish, one)),
-    );
-    return hits.length === 1 ? hits[0] : undefined;
+    if (adopts === undefined) return nothing;
+    const asks = (service: Service, one: ObservedLoadBalancer): boolean => {
+      const { wish } = wishes.of(service);
+      return wish.ending === undefined && adopts.call(balancers, wish, one);
+    };
+    const unmarked = items.filter(({ ownership }) => ownership === "unmarked");
+    const hits = unmarked.filter((one) => members.some((service) => asks(service, one)));
+    const [hit] = hits;
+    if (hit === undefined) return nothing;
+    const rivals = everyone().filter((one) => !members.includes(one) && hits.some((hit) => asks(one, hit)));
+    if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
+    const names = rivals.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(", ");
+    const text =
+      rivals.length === 0
+        ? `${hits.length} load balancers fit what is to be adopted (${hits.map(({ group }) => group).join(", ")}); say more exactly which one is meant.`
+        : `The load balancer that is to be adopted is asked for by ${names} too; only one Service can have it.`;
+    return { balancer: undefined, problems: [{ severity: "error", reason: "AmbiguousAdoption", text }] };
   };
 
   return {
+    /** What was listed before counts no more. */
+    begin: (): void => {
+      began = clock.monotonic();
+      askedSince.clear();
+    },
     asking: (): Iterable<string> => askedSince.keys(),
     changed: (group: string): void => void changedAt.set(group, clock.monotonic()),
     forget: (group: string): void => void changedAt.delete(group),
     stopAsking: (group: string): void => void askedSince.delete(group),
 
     /** What the last listing says of this group. */
-    listed: (group: string, services: readonly Service[]): ObservedLoadBalancer | undefined | "not yet" => {
+    listed: (group: string, services: readonly Service[]): Listed | "not yet" => {
       const { latest } = listing;
       const oldest = clock.monotonic() - settings.acceptsAge;
-      const needed = Math.max(changedAt.get(group) ?? Number.NEGATIVE_INFINITY, oldest);
+      const needed = Math.max(changedAt.get(group) ?? began, began, oldest);
       if (latest === undefined || latest.beganAt < needed) return "not yet";
       askedSince.delete(group);
       const ours = latest.items.find((one) => one.group === group && one.ownership === "ours");
-      return ours ?? adopted(services, latest.items);
+      return ours === undefined ? adopted(services, latest.items) : { balancer: ours, problems: [] };
     },
 
     /** What a listing does not tell, where the cloud can be asked about one group. */

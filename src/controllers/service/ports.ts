@@ -27,6 +27,8 @@ export interface ServicePorts {
   readonly writes: ServiceWrites;
   readonly nodes: NodeStore;
   readonly machineOf: (node: Node) => Machine | undefined;
+  /** Called when more may be known of machines than before; returns how to stop it. */
+  readonly onMachines: (listener: () => void) => () => void;
   readonly balancers: AnyBalancers;
   readonly listing: SharedListing<ObservedLoadBalancer>;
   readonly annotations: { readonly prefix: string; readonly fields: Fields };

@@ -10,10 +10,11 @@ const acceptsAge = minutes(1);
 export const createSurveys = ({ balancers, clock }: Pick<ServicePorts, "balancers" | "clock">) => {
   let held: { readonly value: Promise<unknown>; readonly at: number } | undefined;
   return {
-    current: (wishes: () => readonly Wish[], call: Call): Promise<unknown> => {
+    /** One that began before `since` does not know what was wished then. */
+    current: (wishes: () => readonly Wish[], since: number, call: Call): Promise<unknown> => {
       if (balancers.survey === undefined) return Promise.resolve(undefined);
       const now = clock.monotonic();
-      if (held !== undefined && now - held.at < acceptsAge) return held.value;
+      if (held !== undefined && held.at >= Math.max(since, now - acceptsAge)) return held.value;
       const value = balancers.survey(wishes(), call);
       held = { value, at: now };
       // One that failed is nobody's answer.

@@ -5,32 +5,38 @@ import type { Service } from "../../kube/objects.ts";
 import type { Step } from "../../provider/plan.ts";
 import type { NodeEvent } from "../node-ports.ts";
 
+const nameOf = ({ metadata: { namespace = "", name } }: Service): string => `${namespace}/${name}`;
+
 export const createTalk = (tell: (service: Service, event: NodeEvent) => void) => {
   const said = new Map<string, Map<string, string>>();
   /** Once per topic and text. */
   const once = (service: Service, topic: string, text: string, event: NodeEvent): void => {
-    const { namespace = "", name } = service.metadata;
-    const key = `${namespace}/${name}`;
+    const key = nameOf(service);
     const topics = said.get(key) ?? new Map<string, string>();
     said.set(key, topics);
     if (topics.get(topic) === text) return;
     topics.set(topic, text);
-    if (text !== "") tell(service, event);
+    tell(service, event);
   };
   return {
     event: tell,
     problems: (service: Service, problems: readonly Problem[], topic = "annotations"): void => {
-      const all = problems.map(({ text }) => text).join("\n");
-      once(service, `${topic} changed`, all, { type: "Normal", reason: "", message: "" });
-      for (const { reason, text } of problems) {
-        once(service, `${topic} ${reason} ${text}`, text, { type: "Warning", reason, message: text });
+      const keyOf = ({ reason, text }: Problem): string => `${topic} ${reason} ${text}`;
+      const topics = said.get(nameOf(service));
+      const now = new Set(problems.map(keyOf));
+      // What was mended and comes back is news again.
+      for (const known of topics?.keys() ?? []) {
+        if (known.startsWith(`${topic} `) && !now.has(known)) topics?.delete(known);
+      }
+      for (const problem of problems) {
+        const { reason, text } = problem;
+        once(service, keyOf(problem), text, { type: "Warning", reason, message: text });
       }
     },
     failure: (service: Service, event: NodeEvent): void => once(service, "failure", event.message, event),
-    /** It went well: the next failure is news again. */
+    /** It went well: the next failure, wait or drift is news again. */
     recovered: (service: Service): void => {
-      const { namespace = "", name } = service.metadata;
-      said.get(`${namespace}/${name}`)?.delete("failure");
+      for (const topic of ["failure", "waits", "drift"]) said.get(nameOf(service))?.delete(topic);
     },
     waits: (service: Service, what: string): void =>
       once(service, "waits", what, {

@@ -17,7 +17,7 @@ import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isBeingDeleted, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
-import { chooseTargets, type TargetRules } from "./target-policy.ts";
+import { type ChosenTargets, chooseTargets, type TargetRules } from "./target-policy.ts";
 
 export type Wish = DesiredLoadBalancer<Fields>;
 
@@ -54,12 +54,21 @@ export const createWishes = (ports: WishPorts) => {
   const lastRules = new Map<ServiceUID, TargetRules>();
   let targets: readonly BalancerTarget[] = targetsOf(ports.nodes.list(), ports.machineOf);
 
+  /** Of all who take every node, which is nearly everybody. */
+  let everyNode: ChosenTargets | undefined;
+  const choose = (rules: TargetRules): ChosenTargets => {
+    if (rules.policy !== "all" || rules.limit !== undefined) return chooseTargets(targets, rules);
+    everyNode ??= chooseTargets(targets, rules);
+    return everyNode;
+  };
+
   return {
     /** Looks at the nodes again; false when nothing that balancers see has changed. */
     refreshTargets: (): boolean => {
       const next = targetsOf(ports.nodes.list(), ports.machineOf);
       if (isSameTargets(targets, next)) return false;
       targets = next;
+      everyNode = undefined;
       return true;
     },
     of: (service: Service, observed?: ObservedLoadBalancer): Member => {
@@ -71,7 +80,7 @@ export const createWishes = (ports: WishPorts) => {
       const areRulesRight = !ruleNames.some((name) => read.own.frozen.has(name));
       const rules = areRulesRight ? rulesOf(read.own, uid) : lastRules.get(uid);
       if (rules !== undefined) lastRules.set(uid, rules);
-      const chosen = chooseTargets(targets, rules ?? { policy: "all" });
+      const chosen = choose(rules ?? { policy: "all" });
       const isUnreadable = observed !== undefined && unreadable(read.frozen, there).length > 0;
       const hasBalancer = observed?.owners.includes(uid) === true;
       const isEnding = !isServed(service) || needsCleanup(service, { hasBalancer });

@@ -1,0 +1,95 @@
+// What is remembered of every group between two rounds: what was begun, what was wished when it last settled, how long it
+// waits and when it may be looked at again after an error. All of it may be lost; the cloud and the Services say the rest.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import type { Clock } from "../../seams/clock.ts";
+import type { Change } from "./announcements.ts";
+import { type Fingerprint, isSameWish } from "./fingerprint.ts";
+
+interface State {
+  underWay?: Change;
+  settledWish?: Fingerprint;
+  waitsSince?: number;
+  restsUntil?: number;
+  touchedAt?: number;
+}
+
+/** A cloud that takes long is asked ever less often: at most a tenth of the time already waited is lost. */
+const patienceShare = 10;
+const longestPatience: Milliseconds = seconds(30);
+
+export class Progress {
+  readonly #clock: Clock;
+  readonly #states = new Map<string, State>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** What was begun and has not settled yet. */
+  underWay(group: string): Change | undefined {
+    return this.#states.get(group)?.underWay;
+  }
+
+  begin(group: string, change: Change): void {
+    this.#of(group).underWay ??= change;
+  }
+
+  settledWish(group: string): Fingerprint | undefined {
+    return this.#states.get(group)?.settledWish;
+  }
+
+  /** Nothing was wished and nothing begun since it settled: a difference then comes from the cloud. */
+  isUnchanged(group: string, wish: Fingerprint): boolean {
+    const { settledWish, underWay } = this.#of(group);
+    return underWay === undefined && isSameWish(settledWish, wish);
+  }
+
+  settle(group: string, wish: Fingerprint): void {
+    const state = this.#of(group);
+    delete state.underWay;
+    delete state.waitsSince;
+    state.settledWish = wish;
+  }
+
+  forget(group: string): void {
+    this.#states.delete(group);
+  }
+
+  /** How long to wait, given what the provider asks for. */
+  patience(group: string, checkAfter: Milliseconds): Milliseconds {
+    const now = this.#clock.monotonic();
+    const state = this.#of(group);
+    state.waitsSince ??= now;
+    const longer = Math.min(longestPatience, (now - state.waitsSince) / patienceShare);
+    return milliseconds(Math.max(checkAfter, longer));
+  }
+
+  /** After an error: until then only a change of a Service brings it back. */
+  rest(group: string, rest: Milliseconds): void {
+    this.#of(group).restsUntil = this.#clock.monotonic() + rest;
+  }
+
+  isResting(group: string): boolean {
+    return (this.#states.get(group)?.restsUntil ?? Number.NEGATIVE_INFINITY) > this.#clock.monotonic();
+  }
+
+  /** A Service of it has changed. */
+  touch(group: string): void {
+    const state = this.#of(group);
+    state.touchedAt = this.#clock.monotonic();
+    delete state.waitsSince;
+  }
+
+  touchedAt(group: string): number {
+    return this.#states.get(group)?.touchedAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  #of(group: string): State {
+    const known = this.#states.get(group);
+    if (known !== undefined) return known;
+    const made: State = {};
+    this.#states.set(group, made);
+    return made;
+  }
+}

@@ -1,0 +1,101 @@
+// Work of the cloud that is asked about by the id it was given: the tickets of all groups are gathered and checked
+// together, and nobody waits in a worker. Tickets live in memory only; one that is lost is made up for by observing.
+
+import { restAfter } from "../../cloud/disposition.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { StepOutcome } from "../../provider/plan.ts";
+import type { ServicePorts } from "./ports.ts";
+
+/** What has become of it: nothing to say yet, lost, done, or the error it failed with. */
+export type TicketNews = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
+
+interface Held {
+  readonly ticket: string;
+  due: number;
+  news: TicketNews;
+}
+
+/** Tickets that fall due this shortly after another are checked with it. */
+const gathering: Milliseconds = milliseconds(100);
+
+export const createTickets = (
+  { pending, clock, random }: Pick<ServicePorts, "pending" | "clock" | "random">,
+  /** There is news of this group's ticket. */
+  wake: (group: string) => void,
+) => {
+  const held = new Map<string, Held>();
+  let signal: AbortSignal | undefined;
+  let cancel: (() => void) | undefined;
+  let isChecking = false;
+  let failures = 0;
+
+  const waiting = () => [...held].filter(([, { news }]) => news === "pending");
+
+  const plan = (): void => {
+    cancel?.();
+    cancel = undefined;
+    const dues = waiting().map(([, { due }]) => due);
+    if (dues.length === 0 || isChecking || signal === undefined || signal.aborted) return;
+    const rest = Math.max(0, Math.min(...dues) - clock.monotonic());
+    cancel = clock.after(milliseconds(rest + gathering), () => void check());
+  };
+
+  const tell = (group: string, one: Held, outcome: StepOutcome | CloudError | undefined): void => {
+    if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
+      one.due = clock.monotonic() + outcome.checkAfter;
+      return;
+    }
+    one.news = outcome ?? "lost";
+    wake(group);
+  };
+
+  const check = async (): Promise<void> => {
+    const stop = signal;
+    if (pending === undefined || stop === undefined) return;
+    isChecking = true;
+    const due = waiting().filter(([, one]) => one.due <= clock.monotonic());
+    try {
+      for (let at = 0; at < due.length; at += pending.limit) {
+        const some = due.slice(at, at + pending.limit);
+        const tickets = some.map(([, { ticket }]) => ticket);
+        const outcomes = await pending.check(tickets, { signal: stop, urgency: "user-change" });
+        for (const [group, one] of some) tell(group, one, outcomes.get(one.ticket));
+      }
+      failures = 0;
+    } catch (error) {
+      // Nothing was learnt of them; they are asked about again, later each time.
+      failures += 1;
+      const rest = restAfter(error, failures, clock, random);
+      for (const [, one] of due) if (one.news === "pending") one.due = clock.monotonic() + rest;
+    } finally {
+      isChecking = false;
+      plan();
+    }
+  };
+
+  return {
+    /** False where this cloud has no such thing: then only observing tells. */
+    hold: (group: string, ticket: string, checkAfter: Milliseconds): boolean => {
+      if (pending === undefined) return false;
+      held.set(group, { ticket, due: clock.monotonic() + checkAfter, news: "pending" });
+      plan();
+      return true;
+    },
+    /** News is taken away with it. */
+    take: (group: string): TicketNews | undefined => {
+      const news = held.get(group)?.news;
+      if (news !== undefined && news !== "pending") held.delete(group);
+      return news;
+    },
+    begin: (until: AbortSignal): void => {
+      signal = until;
+      plan();
+    },
+    end: (): void => {
+      signal = undefined;
+      cancel?.();
+      held.clear();
+    },
+  };
+};

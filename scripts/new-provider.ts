@@ -60,7 +60,7 @@ const skeleton = skeletonOf(
   name,
   isInside ? { kind: "inside", root: repository } : { kind: "outside", folder: resolve(from, dir) },
 );
-const inTheWay = await writeSkeleton(skeleton);
+const inTheWay = writeSkeleton(skeleton);
 if (inTheWay.length > 0) {
   const paths = inTheWay.map((path) => `  ${relative(from, path)}\n`).join("");
   fail(`Nothing was written, because these are there already:\n${paths}Remove them, or take another name.`);

@@ -2,38 +2,15 @@
 // all is written.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { repository, type Skeleton } from "./skeleton.ts";
-
-/** Names of different length and order: lines are broken and imports sorted anew, by the project's rules. */
-const format = async (path: string, text: string): Promise<string> => {
-  if (!path.endsWith(".ts")) return text;
-  const biome = Bun.spawn(
-    [
-      join(repository, "node_modules/.bin/biome"),
-      "check",
-      "--write",
-      `--stdin-file-path=providers/new/${path.split("/").at(-1)}`,
-    ],
-    { cwd: repository, stdin: new Blob([text]), stdout: "pipe", stderr: "pipe" },
-  );
-  const [code, formatted, complaint] = await Promise.all([
-    biome.exited,
-    new Response(biome.stdout).text(),
-    new Response(biome.stderr).text(),
-  ]);
-  if (code !== 0) throw new Error(`${path} could not be formatted:\n${complaint}`);
-  return formatted;
-};
+import { dirname } from "node:path";
+import type { Skeleton } from "./skeleton.ts";
+import { tidy } from "./tidy.ts";
 
 /** The paths that are in the way; empty when all was written. */
-export const writeSkeleton = async ({ files }: Skeleton): Promise<readonly string[]> => {
+export const writeSkeleton = ({ files }: Skeleton): readonly string[] => {
   const inTheWay = [...files.keys()].filter((path) => existsSync(path));
   if (inTheWay.length > 0) return inTheWay;
-  const formatted = await Promise.all(
-    [...files].map(async ([path, text]) => [path, await format(path, text)] as const),
-  );
-  for (const [path, text] of formatted) {
+  for (const [path, text] of tidy(files)) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }

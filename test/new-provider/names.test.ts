@@ -2,10 +2,11 @@
 // as that of the template.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nearName, readName } from "../../scripts/new-provider/provider-name.ts";
 import { repository, skeletonOf } from "../../scripts/new-provider/skeleton.ts";
+import { rulesAnywhere } from "../../scripts/new-provider/tidy.ts";
 import { writeSkeleton } from "../../scripts/new-provider/write-skeleton.ts";
 import { run, scratchFolder } from "./stages.ts";
 
@@ -54,7 +55,7 @@ test("npm run new-provider refuses a wrong name and an unknown option with its u
   expect(name.output).toContain('Did you mean "fake"?');
   expect(option.output).toContain("--dri is not known; did you mean --dir?");
   expect(nothing.output).toStartWith("Usage: npm run new-provider -- <name>");
-});
+}, 30_000);
 
 describe("a skeleton", () => {
   const scratch = scratchFolder();
@@ -65,14 +66,9 @@ describe("a skeleton", () => {
     for (const given of names) {
       const name = readName(given, taken);
       if ("wrong" in name) throw new Error(name.wrong);
-      await writeSkeleton(skeletonOf(name, { kind: "outside", folder: join(scratch, given) }));
+      writeSkeleton(skeletonOf(name, { kind: "outside", folder: join(scratch, given) }));
     }
-    const rules: Record<string, unknown> = await Bun.file(join(repository, "biome.json")).json();
-    const { $schema: _, ...ours } = rules;
-    await Bun.write(
-      join(scratch, "biome.json"),
-      JSON.stringify({ ...ours, root: true, files: { includes: ["**/*.ts"] } }),
-    );
+    writeFileSync(join(scratch, "biome.json"), rulesAnywhere());
     const bin = (tool: string) => join(repository, "node_modules/.bin", tool);
     const [style, ...types] = await Promise.all([
       run([bin("biome"), "check", "--error-on-warnings", ...names], scratch),
@@ -80,5 +76,5 @@ describe("a skeleton", () => {
     ]);
     expect(style.code === 0 ? "" : style.output).toBe("");
     expect(types.map(({ output }) => output)).toEqual(["", ""]);
-  });
+  }, 30_000);
 });

@@ -19,7 +19,7 @@ let made: Finished;
 
 beforeAll(async () => {
   made = await script("new-provider", "green-meadow", "--dir", folder);
-});
+}, 30_000);
 afterAll(() => rmSync(outside, { recursive: true, force: true }));
 
 describe("npm run new-provider with --dir", () => {
@@ -64,7 +64,7 @@ describe("npm run new-provider with --dir", () => {
     const { code, output } = await script("new-provider", "meadow", "--dir", again);
     expect([code, readdirSync(again)]).toEqual([2, ["routes.ts"]]);
     expect(output).toContain("Nothing was written, because these are there already");
-  });
+  }, 30_000);
 });
 
 describe("npm run build with a path", () => {
@@ -98,14 +98,18 @@ describe("npm run build with a path", () => {
     ["a module without a provider", "export const other = 1;\n", "exports nothing made by defineProvider."],
     ["an import that is not there", 'export * from "./nothing.ts";\n', "./nothing.ts"],
   ];
-  test.each(refusals)("refuses %s, and says so", async (title, text, words) => {
-    const path = join(outside, `${title.replaceAll(" ", "-")}.ts`);
-    writeFileSync(path, `import { contractVersion } from "#ccm";\n${text}`);
-    const unused = join(outside, "unused");
-    const { code, output } = await script("build", path, "--outdir", unused);
-    expect([code, existsSync(unused)]).toEqual([2, false]);
-    expect(output).toContain(words);
-  });
+  test.each(refusals)(
+    "refuses %s, and says so",
+    async (title, text, words) => {
+      const path = join(outside, `${title.replaceAll(" ", "-")}.ts`);
+      writeFileSync(path, `import { contractVersion } from "#ccm";\n${text}`);
+      const unused = join(outside, "unused");
+      const { code, output } = await script("build", path, "--outdir", unused);
+      expect([code, existsSync(unused)]).toEqual([2, false]);
+      expect(output).toContain(words);
+    },
+    30_000,
+  );
 
   test("refuses a path without a provider, says where it looked, and what may have been meant", async () => {
     const [empty, near] = await Promise.all([script("build", outside), script("build", "fakee")]);
@@ -113,5 +117,5 @@ describe("npm run build with a path", () => {
     expect(empty.output).toContain(`${join(outside, "index.ts")}\n`);
     expect(empty.output).toContain("npm run new-provider -- <name>");
     expect(near.output).toContain("There is no provider fakee. Did you mean fake?");
-  });
+  }, 30_000);
 });

@@ -44,8 +44,8 @@ export const meadow = () => {
 };
 
 /** A repository in small: the skeleton, and the conformance suites where its test looks for them. */
-export const freshStage = async (root: string): Promise<void> => {
-  await writeSkeleton(skeletonOf(meadow(), { kind: "inside", root }));
+export const freshStage = (root: string): void => {
+  writeSkeleton(skeletonOf(meadow(), { kind: "inside", root }));
   for (const file of readdirSync(join(repository, "test/conformance"))) {
     const there = join(root, "test/conformance", file);
     put(there, `export * from "${join(repository, "test/conformance", file)}";\n`);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../../scripts/new-provider/skeleton.ts";
+import { rulesAnywhere } from "../../scripts/new-provider/tidy.ts";
 import {
   blocksOf,
   type Finished,
@@ -41,12 +42,9 @@ const reach = (stage: Stage): void => {
 };
 
 beforeAll(async () => {
-  await freshStage(folderOf("1"));
+  freshStage(folderOf("1"));
   stages.forEach(reach);
-  const ours = JSON.parse(readFileSync(join(repository, "biome.json"), "utf8")) as Record<string, unknown>;
-  const { $schema: _, ...rules } = ours;
-  const files = { includes: ["**/*.ts"] };
-  writeFileSync(join(scratch, "biome.json"), JSON.stringify({ ...rules, root: true, files }));
+  writeFileSync(join(scratch, "biome.json"), rulesAnywhere());
   const include = ["*/providers", "*/test/providers"];
   const written = stages.flatMap((stage) => [
     `section-${stage}/providers`,

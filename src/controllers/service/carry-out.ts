@@ -38,17 +38,17 @@ export const createCarryOut = (
   /** Said once per plan: what would be done if we did anything. */
   const shown = new Map<string, string>();
 
-  const show = ({ group, steps }: Work): Outcome => {
+  /** In observe mode, where nothing is carried out. */
+  const show = ({ group, steps }: Pick<Work, "group" | "steps">): Outcome => {
     const text = JSON.stringify(steps);
     if (shown.get(group) !== text) for (const step of steps) journal(step, group, "observed");
     shown.set(group, text);
     return settled;
   };
 
-  return { run, remember };
+  return { run, show, remember };
 
   async function run(work: Work, signal: AbortSignal): Promise<Outcome> {
-    if (ports.isObserving) return show(work);
     let services: readonly Service[] = work.members.map(({ service }) => service);
     for (const { service, wish } of work.members) {
       const event = beginOf(changeOf(work.before, work.now, wish.ending !== undefined));

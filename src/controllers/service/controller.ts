@@ -144,7 +144,8 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     const before = progress.settledWish(group);
     const isNew = progress.underWay(group) === undefined;
     const isEnding = members.every(({ wish }) => wish.ending !== undefined);
-    if (!options.isObserving) progress.begin(group, changeOf(before, now, isEnding));
+    if (options.isObserving) return carryOut.show(work);
+    progress.begin(group, changeOf(before, now, isEnding));
     try {
       return await carryOut.run({ ...work, before, isNew }, signal);
     } finally {
@@ -227,11 +228,13 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       for (const group of groups.all) if (!progress.isResting(group)) queue.add(group);
     });
     const onListing = (): void => {
-      for (const group of observation.asking()) queue.add(group, { priority: priorities.urgent });
+      const asking = new Set(observation.asking());
+      for (const group of asking) queue.add(group, { priority: priorities.urgent });
       if (listing.failure !== undefined) return;
       claimLeftovers();
       for (const group of groups.all) {
-        if (!progress.isResting(group)) queue.add(group, { priority: priorities.background });
+        if (asking.has(group) || progress.isResting(group)) continue;
+        queue.add(group, { priority: priorities.background });
       }
     };
     const stops = [

@@ -7,7 +7,7 @@ import { asTransport as cloudTransport } from "../../providers/fake/simulator/tr
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
 import { readFlags } from "../../src/app/read-flags.ts";
-import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import { asTransport } from "../../src/sandbox/as-transport.ts";
@@ -278,6 +278,15 @@ export class ServiceWorld {
     });
   }
 
+  /** Somebody else leads, or, with an empty name, nobody does. */
+  holdLease(holderIdentity: string): void {
+    const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
+    if (lease === undefined) throw new Error("There is no lease.");
+    const renewTime = new Date(this.clock.now()).toISOString().replace("Z", "000Z");
+    const spec = { ...lease.spec, holderIdentity, renewTime, acquireTime: renewTime };
+    this.server.store.put(resourceNamed("leases"), { ...lease, spec });
+  }
+
   /** Owners of marked balancers, sorted. */
   owners(): readonly string[] {
     return this.cloud.balancers
@@ -298,8 +307,6 @@ export class ServiceWorld {
     const all = this.server.store.list("services") as unknown as readonly Service[];
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
-
-  readonly hour = minutes(60);
 
   #through(life: Life, cut: AbortSignal, send: Transport): Transport {
     return async (request, signal) => {

@@ -9,6 +9,7 @@ import { createWriteWindow } from "../kube/write-window.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Environment } from "../seams/environment.ts";
 import type { Files } from "../seams/files.ts";
+import { createGarbageMeter } from "../seams/memory.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Flags } from "./read-flags.ts";
 
@@ -67,6 +68,7 @@ export const connectKube = async (
     ceiling: createRequestCeiling(),
     writes: createWriteWindow(clock),
     onRequest: hooks.onRequest,
+    onDecoded: createGarbageMeter(),
     ...given("rate", rate),
   });
   const client = { userAgent: hooks.userAgent };

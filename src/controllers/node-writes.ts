@@ -54,9 +54,7 @@ export const createNodeWrites = ({ api, journal, clock, mode, remember }: NodeWr
         observed(entry);
         return undefined;
       }
-      const fresh = await journalled(entry, () =>
-        api.patch(nodes, { name: node.metadata.name }, patch, signal),
-      );
+      const fresh = await journalled(entry, () => api.patchKnown(nodes, node, patch, signal));
       remember(fresh);
       return fresh;
     },

@@ -2,10 +2,11 @@
 // It decodes and slims what comes; it caches nothing and retries nothing.
 
 import type { Milliseconds } from "../core/brand.ts";
-import type { KubeObject } from "./objects.ts";
+import { applySteps } from "./apply-patch.ts";
+import type { KubeObject, ObjectMeta } from "./objects.ts";
 import type { Patch } from "./patch.ts";
 import type { Lane } from "./request-ceiling.ts";
-import type { OpenStream, Requests, Verb, WriteGate } from "./requests.ts";
+import type { KubeRequest, OpenStream, Requests, Verb, WriteGate } from "./requests.ts";
 import { keyOf, type ObjectKey, type Query, resourcePath } from "./resource-path.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import type { WritePriority } from "./write-window.ts";
@@ -74,6 +75,13 @@ export interface KubeApi {
     patch: Patch,
     signal: AbortSignal,
   ): Promise<T>;
+  /** The same for an object we know: the server sends back its metadata only, the rest follows from the patch. */
+  patchKnown<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    patch: Patch,
+    signal: AbortSignal,
+  ): Promise<T>;
   delete<T extends KubeObject>(
     resource: Resource<T>,
     key: ObjectKey,
@@ -91,6 +99,9 @@ export interface KubeApi {
   as(client: Partial<Client>): KubeApi;
 }
 
+/** A server that does not know it sends the whole object. */
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
 interface WireList<T> {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
   readonly items?: readonly T[] | null;
@@ -104,6 +115,24 @@ export const createKubeApi = (requests: Requests, client: Client): KubeApi => {
   const typed = <T extends KubeObject>(resource: Resource<T>, body: object): string =>
     JSON.stringify({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...body });
   const slim = <T extends KubeObject>(resource: Resource<T>, raw: unknown): T => resource.slim(raw as T);
+
+  const patchRequest = <T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    { contentType, body, subresource }: Patch,
+  ): KubeRequest => ({
+    ...common,
+    verb: "patch",
+    resource: named(resource, subresource),
+    object: keyOf(key),
+    path: resourcePath(resource, {
+      name: key.name,
+      ...(key.namespace !== undefined && { namespace: key.namespace }),
+      ...(subresource !== undefined && { subresource }),
+    }),
+    body: JSON.stringify(body),
+    contentType,
+  });
 
   return {
     origin: requests.origin,
@@ -155,22 +184,18 @@ export const createKubeApi = (requests: Requests, client: Client): KubeApi => {
       } as const;
       return slim(resource, await requests.send({ ...sent, body: typed(resource, object) }, signal));
     },
-    patch: async (resource, key, { contentType, body, subresource }, signal) =>
-      slim(
-        resource,
-        await requests.send(
-          {
-            ...common,
-            verb: "patch",
-            resource: named(resource, subresource),
-            object: keyOf(key),
-            path: resourcePath(resource, { ...key, ...(subresource !== undefined && { subresource }) }),
-            body: JSON.stringify(body),
-            contentType,
-          },
-          signal,
-        ),
-      ),
+    patch: async (resource, key, patch, signal) =>
+      slim(resource, await requests.send(patchRequest(resource, key, patch), signal)),
+    patchKnown: async (resource, object, patch, signal) => {
+      const sent = patchRequest(resource, object.metadata, patch);
+      if (patch.contentType !== "application/json-patch+json") {
+        return slim(resource, await requests.send(sent, signal));
+      }
+      const reply = await requests.send({ ...sent, accept: metadataOnly }, signal);
+      const { kind, metadata } = reply as { readonly kind?: string; readonly metadata: ObjectMeta };
+      if (kind !== "PartialObjectMetadata") return slim(resource, reply);
+      return slim(resource, { ...applySteps(object, patch.body), metadata });
+    },
     delete: async (resource, key, preconditions, signal) => {
       const body = JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", preconditions });
       const sent = { ...common, verb: "delete", resource: resource.plural, object: keyOf(key) } as const;

@@ -29,6 +29,7 @@ export interface KubeRequest {
   readonly query?: Query;
   readonly body?: string;
   readonly contentType?: string;
+  readonly accept?: string;
   readonly userAgent: string;
   readonly lane: Lane;
   readonly priority: WritePriority;
@@ -48,6 +49,8 @@ export interface OpenStream {
   readonly body: ReadableStream<Uint8Array>;
   /** Ends the connection and gives the place back; calling it twice does no harm. */
   close(): void;
+  /** So many bytes of it have been decoded. */
+  decoded(bytes: number): void;
   /** Nothing came for too long: counts as a deadline of this connection. */
   stalled(): void;
 }
@@ -69,6 +72,8 @@ export interface RequestsOptions {
   readonly rate?: TokenBucket;
   readonly deadline?: Milliseconds;
   readonly onRequest?: (observation: RequestObservation) => void;
+  /** Told how much was decoded: most of it is garbage a moment later. */
+  readonly onDecoded?: (bytes: number) => void;
 }
 
 const methods: Readonly<Record<Verb, string>> = {
@@ -91,7 +96,7 @@ interface Head {
 }
 
 export const createRequests = (options: RequestsOptions): Requests => {
-  const { connection, transport, clock, ceiling, writes, rate, onRequest } = options;
+  const { connection, transport, clock, ceiling, writes, rate, onRequest, onDecoded } = options;
   const pool = createPoolKey();
   const host = new URL(connection.server).hostname;
 
@@ -135,7 +140,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
           method: methods[request.verb],
           url: `${connection.server}${withQuery(request.path, request.query)}`,
           headers: {
-            accept: "application/json",
+            accept: request.accept ?? "application/json",
             // Compressing costs the API server more than the bytes cost a network nearby.
             "accept-encoding": "identity",
             "user-agent": request.userAgent,
@@ -213,6 +218,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
     if (!response.ok) throw await abortable(refused(request, response), controller.signal);
     finish();
     if (text === "") return undefined;
+    onDecoded?.(text.length);
     try {
       return JSON.parse(text);
     } catch {
@@ -281,6 +287,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
           leave();
           controller.abort();
         },
+        decoded: (bytes) => onDecoded?.(bytes),
         stalled: () => pool.timedOut(generation),
       };
     };

@@ -49,6 +49,7 @@ export async function* readWatchStream<T extends KubeObject>(
 
   const decode = (line: string): WatchEvent<T> | undefined => {
     let event: WireEvent<T>;
+    stream.decoded(line.length);
     try {
       event = JSON.parse(line) as WireEvent<T>;
     } catch (cause) {

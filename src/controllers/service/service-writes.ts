@@ -21,7 +21,6 @@ export interface ServiceWritesOptions {
 export const createServiceWrites = (options: ServiceWritesOptions): ServiceWrites => ({
   patch: async (service, patch, why, signal) => {
     const { api, journal, clock, mode, remember } = options;
-    const { name, namespace = "default" } = service.metadata;
     const started = clock.monotonic();
     const record = (outcome: JournalEntry["outcome"], detail?: string): void =>
       journal.record({
@@ -39,7 +38,7 @@ export const createServiceWrites = (options: ServiceWritesOptions): ServiceWrite
       return undefined;
     }
     try {
-      const fresh = await api.patch(services, { name, namespace }, patch, signal);
+      const fresh = await api.patchKnown(services, service, patch, signal);
       record("done");
       remember(fresh);
       return fresh;

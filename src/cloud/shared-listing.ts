@@ -61,7 +61,7 @@ export class SharedListing<T> {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Asks for a listing that began at or after this moment. */
+  /** Asks for a listing that began after this moment. */
   want(since: number, urgency: Urgency): void {
     this.#questions.push({ since, urgency });
     this.#askSoon();
@@ -81,24 +81,25 @@ export class SharedListing<T> {
   }
 
   async #ask(): Promise<void> {
-    while (this.#questions.length > 0 && !this.#options.signal.aborted) {
-      const questions = this.#questions;
-      this.#questions = [];
-      this.#urgency =
-        urgencies.find((urgency) => questions.some((one) => one.urgency === urgency)) ?? "refresh";
-      try {
-        await this.#snapshot.beganAfter(Math.max(...questions.map(({ since }) => since)));
-        this.#failure = undefined;
-        this.#failures = 0;
-      } catch (error) {
-        if (this.#options.signal.aborted) break;
-        this.#failures += 1;
-        this.#failure = { error, at: this.#options.clock.monotonic() };
-      }
-      for (const listener of this.#listeners) listener();
-      if (this.#failure !== undefined) break;
+    const { clock, signal } = this.#options;
+    const questions = this.#questions;
+    this.#questions = [];
+    this.#urgency =
+      urgencies.find((urgency) => questions.some((one) => one.urgency === urgency)) ?? "refresh";
+    const since = Math.max(...questions.map((one) => one.since));
+    try {
+      // At the same moment is not after it: what was changed then may not be in it.
+      const isAnswered = this.latest !== undefined && this.latest.beganAt > since;
+      if (!isAnswered) await this.#snapshot.beganAfter(clock.monotonic());
+      this.#failure = undefined;
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      this.#failure = { error, at: clock.monotonic() };
     }
     this.#isAsking = false;
+    if (signal.aborted) return;
+    for (const listener of this.#listeners) listener();
     this.#askSoon();
   }
 }

@@ -1,7 +1,6 @@
 // Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
 // down in between. It decides nothing; the next round observes what has become of it.
 
-import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
 import type { Service } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -12,6 +11,7 @@ import { factsPatch } from "./facts.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer } from "./predicates.ts";
+import type { Progress } from "./progress.ts";
 import type { Talk } from "./talk.ts";
 import type { createTickets } from "./tickets.ts";
 import type { Member } from "./wishes.ts";
@@ -31,8 +31,7 @@ export const createCarryOut = (
   ports: ServicePorts,
   talk: Talk,
   tickets: Pick<ReturnType<typeof createTickets>, "hold">,
-  /** How long to wait, given what the provider asks for. */
-  patience: (group: string, checkAfter: Milliseconds) => Milliseconds,
+  progress: Pick<Progress, "patience" | "pause">,
 ) => {
   const { balancers, writes, journal } = ports;
   /** Said once per plan: what would be done if we did anything. */
@@ -70,10 +69,10 @@ export const createCarryOut = (
         for (const service of services) talk.waits(service, outcome.waitingFor);
         const { ticket, checkAfter, waitingFor } = outcome;
         if (ticket !== undefined && tickets.hold(work.group, ticket, checkAfter)) return settled;
-        return again(patience(work.group, checkAfter), waitingFor);
+        return again(progress.patience(work.group, checkAfter), waitingFor);
       }
     }
-    return again(milliseconds(0), "the changes to be seen");
+    return again(progress.pause(work.group), "the changes to be seen");
   }
 
   async function applyOne(group: string, step: Step, signal: AbortSignal): Promise<StepOutcome> {

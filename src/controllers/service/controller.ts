@@ -2,7 +2,7 @@
 // operation of the cloud gives the worker back; a change of one Service never waits for another group.
 
 import { restAfter } from "../../cloud/disposition.ts";
-import { type Milliseconds, milliseconds, minutes, serviceUID } from "../../core/brand.ts";
+import { milliseconds, minutes, serviceUID } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
@@ -50,8 +50,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   const turns = new Turns();
   const tickets = createTickets(options, (group) => queue.add(group));
   const surveys = createSurveys(options);
-  const patience = (group: string, checkAfter: Milliseconds) => progress.patience(group, checkAfter);
-  const carryOut = createCarryOut(options, talk, tickets, patience);
+  const carryOut = createCarryOut(options, talk, tickets, progress);
   const finish = createFinish(options, talk);
   const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
   const isFact = (key: string): boolean => isFactAnnotation(options.facts, key);
@@ -105,7 +104,11 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       members.map((member) => planned(member, observed)),
       observed,
       {
-        survey: await surveys.current(allWishes, progress.touchedAt(group), call),
+        survey: await surveys.current(
+          plain.map(({ wish }) => wish),
+          allWishes,
+          call,
+        ),
         inputs: options.inputs,
         orphans: groups.goneFrom(group),
       },
@@ -122,7 +125,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     if (plan.wait !== undefined) {
       for (const { service } of members) talk.waits(service, plan.wait.waitingFor);
       observation.changed(group);
-      return again(patience(group, plan.wait.checkAfter), plan.wait.waitingFor);
+      return again(progress.patience(group, plan.wait.checkAfter), plan.wait.waitingFor);
     }
     const outcome = await finish(members, observed, progress.underWay(group), signal);
     if (outcome.kind !== "settled") return outcome;

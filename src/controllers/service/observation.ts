@@ -71,8 +71,9 @@ export const createObservation = (
     listed: (group: string, services: readonly Service[]): Listed | "not yet" => {
       const { latest } = listing;
       const oldest = clock.monotonic() - settings.acceptsAge;
-      const needed = Math.max(changedAt.get(group) ?? began, began, oldest);
-      if (latest === undefined || latest.beganAt < needed) return "not yet";
+      if (latest === undefined || latest.beganAt < Math.max(began, oldest)) return "not yet";
+      // At the same moment is not after it.
+      if (latest.beganAt <= (changedAt.get(group) ?? Number.NEGATIVE_INFINITY)) return "not yet";
       askedSince.delete(group);
       const ours = latest.items.find((one) => one.group === group && one.ownership === "ours");
       return ours === undefined ? adopted(services, latest.items) : { balancer: ours, problems: [] };

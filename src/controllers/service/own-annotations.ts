@@ -12,8 +12,8 @@ export const ownAnnotations = {
     fallback: "false",
   }),
   "target-policy": oneOf(
-    "Which nodes are targets: all, those that match target-selector, those with an endpoint of this Service, or no more than target-limit of them, spread over the zones.",
-    ["all", "selector", "endpoints", "subset"],
+    "Which nodes are targets: all, those that match target-selector, or no more than target-limit of them, spread over the zones.",
+    ["all", "selector", "subset"],
   ),
   "target-selector": buildField(
     "The nodes that are targets, by their labels.",

@@ -1,7 +1,7 @@
 // What is remembered of every group between two rounds: what was begun, what was wished when it last settled, how long it
 // waits and when it may be looked at again after an error. All of it may be lost; the cloud and the Services say the rest.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Change } from "./announcements.ts";
 import { type Fingerprint, isSameWish } from "./fingerprint.ts";
@@ -9,14 +9,17 @@ import { type Fingerprint, isSameWish } from "./fingerprint.ts";
 interface State {
   underWay?: Change;
   settledWish?: Fingerprint;
+  rounds?: number;
   waitsSince?: number;
   restsUntil?: number;
-  touchedAt?: number;
 }
 
 /** A cloud that takes long is asked ever less often: at most a tenth of the time already waited is lost. */
 const patienceShare = 10;
 const longestPatience: Milliseconds = seconds(30);
+
+const quickRounds = 10;
+const longestPause: Milliseconds = minutes(5);
 
 export class Progress {
   readonly #clock: Clock;
@@ -32,7 +35,15 @@ export class Progress {
   }
 
   begin(group: string, change: Change): void {
-    this.#of(group).underWay ??= change;
+    const state = this.#of(group);
+    state.underWay ??= change;
+    state.rounds = (state.rounds ?? 0) + 1;
+  }
+
+  /** Between two rounds that changed something: a plan that never comes to its end may not hammer the cloud. */
+  pause(group: string): Milliseconds {
+    const more = (this.#states.get(group)?.rounds ?? 0) - quickRounds;
+    return more <= 0 ? milliseconds(0) : milliseconds(Math.min(longestPause, 1000 * 2 ** Math.min(more, 20)));
   }
 
   settledWish(group: string): Fingerprint | undefined {
@@ -49,6 +60,7 @@ export class Progress {
     const state = this.#of(group);
     delete state.underWay;
     delete state.waitsSince;
+    delete state.rounds;
     state.settledWish = wish;
   }
 
@@ -77,12 +89,8 @@ export class Progress {
   /** A Service of it has changed. */
   touch(group: string): void {
     const state = this.#of(group);
-    state.touchedAt = this.#clock.monotonic();
     delete state.waitsSince;
-  }
-
-  touchedAt(group: string): number {
-    return this.#states.get(group)?.touchedAt ?? Number.NEGATIVE_INFINITY;
+    delete state.rounds;
   }
 
   #of(group: string): State {

@@ -2,21 +2,29 @@
 
 import { minutes } from "../../core/brand.ts";
 import type { Call } from "../../provider/call.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import type { ServicePorts } from "./ports.ts";
 import type { Wish } from "./wishes.ts";
 
 const acceptsAge = minutes(1);
 
 export const createSurveys = ({ balancers, clock }: Pick<ServicePorts, "balancers" | "clock">) => {
-  let held: { readonly value: Promise<unknown>; readonly at: number } | undefined;
+  let held:
+    | { readonly value: Promise<unknown>; readonly at: number; readonly asked: ReadonlySet<string> }
+    | undefined;
+  const textOf = (wish: Wish): string => fingerprintOf([wish]).rest;
   return {
-    /** One that began before `since` does not know what was wished then. */
-    current: (wishes: () => readonly Wish[], since: number, call: Call): Promise<unknown> => {
+    /** One that was made without these wishes does not know what they are about. */
+    current: (mine: readonly Wish[], all: () => readonly Wish[], call: Call): Promise<unknown> => {
       if (balancers.survey === undefined) return Promise.resolve(undefined);
       const now = clock.monotonic();
-      if (held !== undefined && held.at >= Math.max(since, now - acceptsAge)) return held.value;
-      const value = balancers.survey(wishes(), call);
-      held = { value, at: now };
+      const isFresh = held !== undefined && now - held.at < acceptsAge;
+      if (isFresh && held !== undefined && mine.every((wish) => held?.asked.has(textOf(wish)))) {
+        return held.value;
+      }
+      const wishes = all();
+      const value = balancers.survey(wishes, call);
+      held = { value, at: now, asked: new Set(wishes.map(textOf)) };
       // One that failed is nobody's answer.
       value.catch(() => {
         if (held?.value === value) held = undefined;

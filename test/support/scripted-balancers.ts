@@ -1,0 +1,210 @@
+// Balancers in memory that do what a test says: shared by groups, adopted by name, surveyed, made at once or by ticket. The
+// provider around them has everything of the contract that the fake one lacks.
+
+import type { Milliseconds } from "../../src/core/brand.ts";
+import {
+  CloudError,
+  type DesiredLoadBalancer,
+  defineProvider,
+  type ObservedLoadBalancer,
+  oneOf,
+  type Plan,
+  type ServiceUID,
+  type Step,
+  type StepOutcome,
+  seconds,
+  text,
+} from "../../src/index.ts";
+import type { Clock } from "../../src/seams/clock.ts";
+import { sleep } from "../../src/seams/clock.ts";
+
+export interface Thing {
+  readonly id: string;
+  /** Absent: not ours. */
+  readonly group?: string;
+  readonly owners: readonly string[];
+  readonly targets: number;
+}
+
+const annotations = {
+  group: text("Services of one group share a balancer."),
+  adopt: text("The id of the balancer to be taken over."),
+  size: oneOf("How large it is.", ["small", "large"], { fallback: "small" }),
+};
+
+type Desired = DesiredLoadBalancer<typeof annotations>;
+
+interface Observed extends ObservedLoadBalancer {
+  readonly thing: Thing;
+}
+
+type ScriptedStep = Step &
+  (
+    | { readonly do: "make" | "change" | "adopt"; readonly thing: Thing; readonly touches: readonly string[] }
+    | { readonly do: "remove"; readonly id: string; readonly touches: readonly string[] }
+  );
+
+const groupOf = ({ settings, owner }: Desired): string =>
+  settings.group === undefined ? owner.uid : `group-${settings.group}`;
+
+export class ScriptedBalancers {
+  readonly things = new Map<string, Thing>();
+  /** "make group-x": steps as they began. */
+  readonly applied: string[] = [];
+  /** Two steps at once that touch one owner: must stay empty. */
+  readonly overlaps: string[] = [];
+  surveys: (readonly string[])[] = [];
+  takes: Milliseconds | undefined;
+  refusal: CloudError | undefined;
+  /** What is ordered never comes about. */
+  neverSettles = false;
+  /** Given: steps are told of by ticket only, as many checked in one request as it says. */
+  ticketLimit: number | undefined;
+  /** What becomes of a ticket when it is checked; running without an entry. */
+  readonly outcomes = new Map<string, "done" | "failed" | "lost">();
+  readonly checks: (readonly string[])[] = [];
+  readonly #open = new Map<string, ScriptedStep>();
+  readonly #busy = new Set<string>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get tickets(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
+  readonly provider = () =>
+    defineProvider({
+      contract: 1,
+      name: "scripted",
+      schemes: ["scripted://"],
+      config: {},
+      annotations: { prefix: "scripted.example/", fields: annotations },
+      connect: () => ({
+        ...(this.ticketLimit !== undefined && {
+          pending: { limit: this.ticketLimit, check: (tickets: readonly string[]) => this.#check(tickets) },
+        }),
+        instances: {
+          sources: [
+            {
+              name: "machines",
+              keyOf: (id: string) => /^scripted:\/\/(.+)$/.exec(id)?.[1],
+              list: async function* () {
+                yield [];
+              },
+            },
+          ],
+          matchBy: ["name"],
+        },
+        loadBalancers: {
+          groupOf,
+          survey: async (wishes: readonly Desired[]) => {
+            this.surveys.push(wishes.map(({ owner }) => owner.name));
+            return new Set<string>(wishes.map(({ owner }) => owner.uid));
+          },
+          adopts: ({ settings }: Desired, { thing }: Observed) => settings.adopt === thing.id,
+          settingsOf: () => ({}),
+          list: async function* (this: ScriptedBalancers) {
+            yield [...this.things.values()].map(toObserved);
+          }.bind(this),
+          plan: (
+            members: readonly Desired[],
+            observed: Observed | undefined,
+            { survey }: { survey: Set<string> },
+          ) => planOf(members, observed, survey),
+          apply: (step: ScriptedStep) => this.#apply(step),
+          publish: (_: Desired, observed: Observed | undefined) =>
+            observed === undefined
+              ? ({ kind: "wait", waitingFor: "the balancer" } as const)
+              : ({ kind: "addresses", addresses: [{ hostname: `${observed.thing.id}.example` }] } as const),
+        },
+      }),
+    });
+
+  async #apply(step: ScriptedStep): Promise<StepOutcome> {
+    if (this.refusal !== undefined) throw this.refusal;
+    this.applied.push(`${step.do} ${step.on}`);
+    for (const owner of step.touches) {
+      if (this.#busy.has(owner)) this.overlaps.push(`${step.do} ${owner}`);
+      this.#busy.add(owner);
+    }
+    try {
+      if (this.takes !== undefined) await sleep(this.#clock, this.takes, new AbortController().signal);
+    } finally {
+      for (const owner of step.touches) this.#busy.delete(owner);
+    }
+    if (this.ticketLimit === undefined) {
+      this.#carryOut(step);
+      return { done: true };
+    }
+    const ticket = `ticket-${this.applied.length}`;
+    this.#open.set(ticket, step);
+    return { done: false, checkAfter: seconds(1), waitingFor: "the work", ticket };
+  }
+
+  #carryOut(step: ScriptedStep): void {
+    if (this.neverSettles) return;
+    if (step.do === "remove") this.things.delete(step.id);
+    else this.things.set(step.thing.id, step.thing);
+  }
+
+  async #check(tickets: readonly string[]): Promise<ReadonlyMap<string, StepOutcome | CloudError>> {
+    this.checks.push(tickets);
+    const answers = new Map<string, StepOutcome | CloudError>();
+    for (const ticket of tickets) {
+      const step = this.#open.get(ticket);
+      const outcome = this.outcomes.get(ticket);
+      if (step !== undefined && (outcome === "done" || outcome === "lost")) this.#carryOut(step);
+      if (outcome !== undefined) this.#open.delete(ticket);
+      if (outcome === "done") answers.set(ticket, { done: true });
+      else if (outcome === "failed") answers.set(ticket, refused("no capacity in this zone"));
+      else if (outcome === undefined) {
+        answers.set(ticket, { done: false, checkAfter: seconds(1), waitingFor: "the work" });
+      }
+    }
+    return answers;
+  }
+}
+
+export const refused = (message: string, kind: "quota" | "invalid" = "invalid"): CloudError =>
+  new CloudError(kind, message, { operation: "work" });
+
+const toObserved = (thing: Thing): Observed => ({
+  group: thing.group ?? `unmarked-${thing.id}`,
+  owners: thing.owners as readonly ServiceUID[],
+  ownership: thing.group === undefined ? "unmarked" : "ours",
+  state: "ready",
+  thing,
+});
+
+const planOf = (
+  members: readonly Desired[],
+  observed: Observed | undefined,
+  survey: ReadonlySet<string>,
+): Plan<ScriptedStep> => {
+  const staying = members.filter(({ ending }) => ending === undefined);
+  const unknown = staying.filter(({ owner }) => !survey.has(owner.uid));
+  if (unknown.length > 0) {
+    return { steps: [], problems: [{ severity: "error", reason: "NotSurveyed", text: "not surveyed" }] };
+  }
+  const owners = staying.map(({ owner }) => owner.uid).toSorted();
+  const [first] = staying;
+  const before = observed?.owners ?? [];
+  const touches = [...new Set<string>([...before, ...owners, ...members.map(({ owner }) => owner.uid)])];
+  if (first === undefined) {
+    if (observed?.ownership !== "ours") return { steps: [] };
+    return { steps: [{ do: "remove", on: observed.group, id: observed.thing.id, touches }] };
+  }
+  const group = groupOf(first);
+  const targets = first.targets.length;
+  if (observed === undefined) {
+    const thing = { id: `thing-of-${group}`, group, owners, targets };
+    return { steps: [{ do: "make", on: group, thing, touches }] };
+  }
+  const thing = { ...observed.thing, group, owners, targets };
+  if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, touches }] };
+  const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);
+  return { steps: isSame ? [] : [{ do: "change", on: group, thing, touches }] };
+};

@@ -201,8 +201,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     // Made again under the same name within a moment: the first one's balancer is a debt.
     const replaced =
       before !== undefined && after !== undefined && before.metadata.uid !== after.metadata.uid;
-    const touched = [...(replaced ? groups.remove(key) : []), ...place(key, after)];
-    for (const group of touched) {
+    for (const group of place(key, after)) {
       progress.touch(group);
       queue.add(group, { priority: priorities.urgent });
     }

@@ -75,11 +75,9 @@ export const flagFields = {
     fallback: "enforce",
   }),
   compatibility: oneOf(
-    "upstream restores what docs/differences.md lists under this flag: one proof deletes a Node, no mass limit, labels only when a Node joins, beta labels win, the shutdown taint stays until Ready.",
+    "upstream sets the flags by which we differ to the Go managers' way; one that is given counts more. docs/differences.md names them.",
     ["fairlead", "upstream"],
-    {
-      fallback: "fairlead",
-    },
+    { fallback: "fairlead" },
   ),
   "node-selector": pairs(
     "Only Nodes with these labels are initialised; Nodes with a foreign provider id never are.",
@@ -92,6 +90,20 @@ export const flagFields = {
     "Kinds of address that come first: InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS.",
   ),
   "label-policy": pairs("What to do when the cloud says otherwise, as key=sync|report|once."),
+  "reconcile-labels": flag(
+    "Keep labels as the cloud says after a Node has joined; upstream looks at them once.",
+    {
+      fallback: true,
+    },
+  ),
+  "beta-labels-win": flag("A label in its old spelling overwrites the present one, as upstream does.", {
+    fallback: false,
+  }),
+  "shutdown-taint-goes": oneOf(
+    "When the taint of a Node that was switched off goes; upstream's is when-ready.",
+    ["when-running", "when-ready"],
+    { fallback: "when-running" },
+  ),
   "node-deletion": oneOf(
     "What happens to Nodes whose machine is proved to be gone.",
     ["off", "observe", "enforce"],
@@ -141,8 +153,22 @@ export const flagFields = {
 
 export type FlagName = keyof typeof flagFields;
 
+/** What `--compatibility=upstream` stands for. */
+export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
+  "node-deletion-proofs": "1",
+  "node-deletion-limit": "off",
+  "node-deletion-min-age": "0s",
+  "reconcile-labels": "false",
+  "beta-labels-win": "true",
+  "shutdown-taint-goes": "when-ready",
+  "node-status-update-frequency": "5m",
+  "route-reconciliation-period": "10s",
+};
+
 const switches: readonly FlagName[] = [
   "leader-elect",
+  "reconcile-labels",
+  "beta-labels-win",
   "configure-cloud-routes",
   "allocate-node-cidrs",
   "help",

@@ -3,7 +3,6 @@
 
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
-import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { LeaderElection } from "../kube/lease.ts";
@@ -23,7 +22,7 @@ import { createManagerMetrics } from "./manager-metrics.ts";
 import { planTeller } from "./plan-teller.ts";
 import type { ReadFlags } from "./read-flags.ts";
 import { type Surroundings, watched } from "./surroundings.ts";
-import { runTerms } from "./terms.ts";
+import { runTerms, writeMargin } from "./terms.ts";
 import { version } from "./version.ts";
 
 export interface ManagerSeams extends KubeSeams {
@@ -48,8 +47,6 @@ export class ConfigurationError extends Error {
     this.problems = problems;
   }
 }
-
-const writeMargin: Milliseconds = seconds(2);
 
 export const createManager = async (
   { provider, settings, seams, log }: ManagerOptions,
@@ -153,9 +150,8 @@ export const createManager = async (
       },
     },
   ];
-  const controllers = all.filter(
-    ({ name: task }) => task === "inventory" || isEnabled(flags.controllers, task),
-  );
+  const enabledTasks: ReadonlySet<string> = settings.controllers;
+  const controllers = all.filter(({ name: task }) => task === "inventory" || enabledTasks.has(task));
 
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
@@ -230,13 +226,6 @@ export const createManager = async (
 };
 
 export type Manager = Awaited<ReturnType<typeof createManager>>;
-
-/** As upstream: `*` for all, a name for one, `-name` against one. */
-const isEnabled = (wanted: readonly string[], name: string): boolean => {
-  const spellings = [name, `${name}-controller`];
-  if (wanted.some((word) => spellings.includes(word.replace(/^-/, "")) && word.startsWith("-"))) return false;
-  return wanted.includes("*") || wanted.some((word) => spellings.includes(word));
-};
 
 const noInstances = (provider: string): Problem => ({
   severity: "error",

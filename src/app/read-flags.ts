@@ -3,19 +3,17 @@
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../controllers/node/settings.ts";
 import type { LifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { lifecycleDefaults } from "../controllers/node-lifecycle/settings.ts";
-import {
-  exactly,
-  type RouteSettings,
-  routeDefaults,
-  upstreamFullCheck,
-} from "../controllers/route/settings.ts";
+import { exactly, type RouteSettings, routeDefaults } from "../controllers/route/settings.ts";
 import type { Cidr } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Values } from "../core/settings.ts";
+import { electionTimingProblem } from "../kube/lease.ts";
 import type { AddressKind } from "../provider/instances.ts";
-import { flagFields, flagShapes } from "./flags.ts";
+import { type ControllerName, chooseControllers } from "./controller-names.ts";
+import { flagFields, flagShapes, upstreamProfile } from "./flags.ts";
 import { parseFlags } from "./pflag.ts";
+import { writeMargin } from "./terms.ts";
 
 export type Flags = Values<typeof flagFields>;
 
@@ -24,6 +22,7 @@ export interface ReadFlags {
   readonly nodes: NodeSettings;
   readonly lifecycle: LifecycleSettings;
   readonly routes: RouteSettings;
+  readonly controllers: ReadonlySet<ControllerName>;
   readonly positional: readonly string[];
   readonly problems: readonly Problem[];
 }
@@ -39,7 +38,11 @@ export const readFlags = (
   const parsed = parseFlags(args, flagShapes);
   const problems = [...parsed.problems];
   const dashed = Object.fromEntries(
-    Object.entries({ ...presets, ...parsed.raw }).map(([name, value]) => [`--${name}`, value]),
+    // The profile is nothing but flags, and a flag that was given counts more.
+    Object.entries({ ...presets, ...profileOf(parsed.raw), ...parsed.raw }).map(([name, value]) => [
+      `--${name}`,
+      value,
+    ]),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
@@ -69,12 +72,11 @@ export const readFlags = (
     const [policy] = only("label-policy", [value], policies);
     if (policy !== undefined) labelPolicies[key] = policy;
   }
-  const isUpstream = flags.compatibility === "upstream";
   const nodes: NodeSettings = {
     ...nodeDefaults,
     labelPolicies,
-    betaLabelsWin: isUpstream,
-    reconcileLabels: !isUpstream,
+    betaLabelsWin: flags["beta-labels-win"],
+    reconcileLabels: flags["reconcile-labels"],
     addresses: {
       families: only("node-address-families", flags["node-address-families"], families),
       include: (flags["node-address-include"] ?? []) as readonly Cidr[],
@@ -90,19 +92,43 @@ export const readFlags = (
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
-    shutdownTaintGoes: isUpstream ? "when-ready" : "when-running",
-    proofs: isUpstream || flags["node-deletion-proofs"] === 1 ? 1 : 2,
+    shutdownTaintGoes: flags["shutdown-taint-goes"],
+    proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
-    massLimit: isUpstream ? "off" : (massLimit ?? lifecycleDefaults.massLimit),
-    minAgeWithoutID: isUpstream ? (0 as Flags["node-deletion-min-age"]) : flags["node-deletion-min-age"],
+    massLimit: massLimit ?? lifecycleDefaults.massLimit,
+    minAgeWithoutID: flags["node-deletion-min-age"],
   };
   const period = flags["route-reconciliation-period"];
-  const usual = isUpstream ? upstreamFullCheck : routeDefaults.fullCheck;
   const routes: RouteSettings = {
     ...routeDefaults,
-    fullCheck: period === undefined ? usual : exactly(period),
+    fullCheck: period === undefined ? routeDefaults.fullCheck : exactly(period),
   };
-  return { flags, nodes, lifecycle, routes, positional: parsed.positional, problems };
+  const timing = electionProblem(flags);
+  if (timing !== undefined) problems.push(timing);
+  const { enabled: controllers, problems: unknown } = chooseControllers(flags.controllers);
+  problems.push(...unknown);
+  return { flags, nodes, lifecycle, routes, controllers, positional: parsed.positional, problems };
+};
+
+const profileOf = ({ compatibility }: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  compatibility === "upstream" ? upstreamProfile : {};
+
+const electionProblem = (flags: Flags): Problem | undefined => {
+  if (!flags["leader-elect"]) return undefined;
+  const duration = flags["leader-elect-lease-duration"];
+  const text =
+    electionTimingProblem(
+      duration,
+      flags["leader-elect-renew-deadline"],
+      flags["leader-elect-retry-period"],
+    ) ??
+    (duration <= writeMargin
+      ? `The lease duration must be longer than ${writeMargin / 1000} s: writes stop that long before a lease could end.`
+      : undefined);
+  const key = "--leader-elect-lease-duration";
+  return text === undefined
+    ? undefined
+    : { severity: "error", reason: "InvalidFlag", key, text: `${key}: ${text}` };
 };
 
 const readMassLimit = (text: string): LifecycleSettings["massLimit"] | undefined => {

@@ -1,9 +1,13 @@
 // Terms of leadership: the controllers run while the Lease is held, rest when it is lost, and run again when it is back.
 // Losing it does not end the process.
 
+import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { LeaderElection, LeaderElectionOptions } from "../kube/lease.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Log } from "../telemetry/log.ts";
+
+/** Writes stop this long before the Lease could end: one that was handed over must have arrived by then. */
+export const writeMargin: Milliseconds = seconds(2);
 
 export interface TermsOptions {
   readonly stop: AbortSignal;
@@ -51,5 +55,12 @@ export const runTerms = async ({ stop, controllers, log, elect }: TermsOptions):
     if (stop.aborted) end();
     else stop.addEventListener("abort", end, { once: true });
   });
-  await Promise.race([Promise.all([election.run(electionEnd.signal), stopped]), failure.promise]);
+  const elected = election.run(electionEnd.signal);
+  try {
+    await Promise.race([Promise.all([elected, stopped]), failure.promise]);
+  } finally {
+    // Also after a failure: the next replica need not sit out the duration of a Lease that nobody uses.
+    electionEnd.abort(new Error("the controllers have ended"));
+    await elected;
+  }
 };

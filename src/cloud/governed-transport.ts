@@ -88,7 +88,9 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     seen: (status: number) => void,
   ): Promise<T> => {
     // A credential that cannot be had says nothing about the endpoint that wants it.
-    const signed = await governance.sign(request, call);
+    const signed = await withDeadline(clock, longestWait, "The credential", call.signal, () =>
+      governance.sign(request, call),
+    );
     const breaker = breakerOf(request.url);
     const leave = breaker.ask();
     if (!leave.may) {

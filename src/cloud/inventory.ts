@@ -67,7 +67,7 @@ export class Inventory {
   /** The machine that a provider id names, as balancers and routes are told of it; whether it exists is another question. */
   machineOf(identity: NodeIdentity): Machine | undefined {
     const [claimant] = identity.providerID === undefined ? [] : this.#claimants(identity.providerID);
-    const key = identity.providerID && claimant?.source.keyOf(identity.providerID);
+    const key = identity.providerID && claimant?.keyOf(identity.providerID);
     if (claimant === undefined || key === undefined) return undefined;
     const handles = claimant.answer("id", key)?.instances[0]?.handles;
     return { source: claimant.source.name, key, ...(handles !== undefined && { handles }) };
@@ -144,7 +144,7 @@ export class Inventory {
   }
 
   #claimants(providerID: NonNullable<NodeIdentity["providerID"]>): readonly SourceInventory[] {
-    return this.#sources.filter(({ source }) => source.keyOf(providerID) !== undefined);
+    return this.#sources.filter((source) => source.keyOf(providerID) !== undefined);
   }
 }
 
@@ -153,7 +153,7 @@ const answersOf = (
   identity: NodeIdentity,
   by: MatchKey,
 ): readonly (KeyAnswer | undefined)[] =>
-  valuesOf(identity, by, (id) => source.source.keyOf(id)).map((value) => source.answer(by, value));
+  valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
 
 const oldest = (answers: readonly { readonly asOf: number }[]): number =>
   Math.min(...answers.map(({ asOf }) => asOf));

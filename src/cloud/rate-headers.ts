@@ -1,6 +1,6 @@
 // What clouds say about their limits in response headers, in the spellings in use, as one value.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import type { BudgetNews } from "../runtime/budget.ts";
 import { restUntil } from "./from-now.ts";
 
@@ -31,6 +31,10 @@ export const retryAfterOf = (headers: Headers, now: number): Milliseconds | unde
   return Number.isNaN(date) ? undefined : restUntil(date, now);
 };
 
+/** A mistake of the cloud, or of a proxy before it, must not close an account for a day. */
+const longestRest = minutes(15);
+const capped = (rest: Milliseconds): Milliseconds => milliseconds(Math.min(rest, longestRest));
+
 /** After a refusal that names no time. */
 export const defaultRest = milliseconds(5000);
 
@@ -43,7 +47,7 @@ export const budgetNewsOf = (response: Response, now: number): BudgetNews => {
   return {
     ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining }),
-    ...(resetIn !== undefined && { resetIn }),
-    ...(refused !== undefined && { closedFor: refused }),
+    ...(resetIn !== undefined && { resetIn: capped(resetIn) }),
+    ...(refused !== undefined && { closedFor: capped(refused) }),
   };
 };

@@ -4,7 +4,7 @@
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Call, Urgency } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
-import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
+import type { Found, Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import type { Clock } from "../seams/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
@@ -64,7 +64,7 @@ export class SourceInventory {
 
   constructor(options: SourceInventoryOptions) {
     this.#options = options;
-    this.#keys = { keyOf: (providerID) => options.source.keyOf(providerID), matchBy: options.matchBy };
+    this.#keys = { keyOf: (providerID) => this.keyOf(providerID), matchBy: options.matchBy };
     this.#snapshot = new Snapshot({
       clock: options.clock,
       signal: options.signal,
@@ -74,6 +74,15 @@ export class SourceInventory {
 
   get source(): InstanceSource {
     return this.#options.source;
+  }
+
+  /** Anything may stand on a Node: an id on which the provider stumbles is none of its own. */
+  keyOf(providerID: string): string | undefined {
+    try {
+      return this.#options.source.keyOf(providerID);
+    } catch {
+      return undefined;
+    }
   }
 
   get latest(): Complete<Instance> | undefined {
@@ -145,13 +154,15 @@ export class SourceInventory {
     if (lists && !isAnswered) {
       await this.#snapshot.beganAfter(since);
       this.#forgetOlderThan(this.#snapshot.latest?.beganAt ?? 0);
+      // Whatever becomes of the lookups: this is news.
+      onNews("listing");
     }
     const mustLookUp = questions
       .filter(({ way }) => way === "lookup")
       .flatMap(({ identity }) => identity ?? []);
     const lookups = lists ? mustLookUp : [...mustLookUp, ...waiting];
     await this.#lookUp(batchesFor(lookups, source.lookups, keys) ?? []);
-    onNews(lists && !isAnswered ? "listing" : "lookup");
+    if (!lists || isAnswered || lookups.length > 0) onNews("lookup");
   }
 
   #isFound({ identity, foundSince, way }: Question): boolean {
@@ -165,18 +176,41 @@ export class SourceInventory {
     );
   }
 
+  /** Every batch is tried; what went wrong with one is told when all have been. */
   async #lookUp(batches: readonly Batch[]): Promise<void> {
-    const { source, clock, signal } = this.#options;
-    const call: Call = { signal, urgency: this.#urgency };
-    let missing = 0;
-    for (const { by, keys } of batches) {
-      const asOf = clock.monotonic();
-      const found = await source.lookups?.[by]?.find(keys, call);
-      for (const key of keys) {
-        const instances = found?.get(key);
-        if (instances === undefined) missing += 1;
-        else this.#remember(by, key, instances, asOf);
+    const failures: unknown[] = [];
+    for (const batch of batches) {
+      try {
+        await this.#lookUpBatch(batch);
+      } catch (error) {
+        this.#options.signal.throwIfAborted();
+        failures.push(error);
       }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #lookUpBatch({ by, keys }: Batch): Promise<void> {
+    const { source, clock, signal } = this.#options;
+    const asOf = clock.monotonic();
+    const call: Call = { signal, urgency: this.#urgency };
+    let found: Found | undefined;
+    try {
+      found = await source.lookups?.[by]?.find(keys, call);
+    } catch (error) {
+      // One key that the cloud will not have must not hide the others.
+      if (!CloudError.is(error) || error.kind !== "invalid" || keys.length < 2) throw error;
+      const half = Math.ceil(keys.length / 2);
+      await this.#lookUp([
+        { by, keys: keys.slice(0, half) },
+        { by, keys: keys.slice(half) },
+      ]);
+      return;
+    }
+    const missing = keys.filter((key) => found?.get(key) === undefined).length;
+    for (const key of keys) {
+      const instances = found?.get(key);
+      if (instances !== undefined) this.#remember(by, key, instances, asOf);
     }
     if (missing === 0) return;
     // Whoever asked must learn that there is no answer, or would wait for one for ever.

@@ -8,6 +8,8 @@ export interface ObjectStore<T> {
   get(key: string): T | undefined;
   list(): readonly T[];
   readonly size: number;
+  /** Whether this one comes from our own write and the watch has not told it yet. */
+  isAhead?(key: string): boolean;
   subscribe(
     listener: (change: { readonly key: string; readonly before?: T; readonly after?: T }) => void,
   ): () => void;
@@ -33,6 +35,7 @@ export const latestObjects = <T extends KubeObject>(store: ObjectStore<T>): Late
   return {
     get: (key) => (store.get(key) === undefined ? undefined : (written.get(key) ?? store.get(key))),
     list: () => store.list(),
+    isAhead: (key) => written.has(key),
     get size() {
       return store.size;
     },

@@ -33,12 +33,18 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
   const visited = new Set<N>();
   let at = first;
   let count = 0;
+  let most = 0;
   for (let pages = 1; ; pages++) {
     if (pages > maxPages) throw broken(operation, `there are more than ${maxPages} pages`);
     if (at !== undefined) visited.add(at);
     const page = await read(at);
     if (!Array.isArray(page.items)) throw broken(operation, `page ${pages} holds no list`);
     count += page.items.length;
+    // Fewer than before: one was removed meanwhile, and may have moved another across the edge of a page already read.
+    if (page.total !== undefined && page.total < most) {
+      throw broken(operation, `entries were removed while they were listed (${most}, then ${page.total})`);
+    }
+    most = Math.max(most, page.total ?? 0);
     const next = nextOf(page, page.items, at);
     const isLast = next === undefined || next === null || next === "";
     // The last page's word counts: machines may have been added meanwhile. Fewer than it says means that some slipped

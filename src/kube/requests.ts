@@ -13,7 +13,7 @@ import { type Query, withQuery } from "./resource-path.ts";
 import { readStatus, statusError } from "./status-error.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import { transportError } from "./transport-error.ts";
-import type { WriteOutcome, WritePriority, WriteWindow } from "./write-window.ts";
+import { type WritePriority, type WriteWindow, writeOutcomeOf } from "./write-window.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
@@ -227,13 +227,6 @@ export const createRequests = (options: RequestsOptions): Requests => {
     }
   };
 
-  const outcomeOf = (error: unknown): WriteOutcome => {
-    if (!(error instanceof KubeError)) return { kind: "unknown" };
-    const isOverload = error.kind === "throttled" || error.kind === "server" || error.kind === "timeout";
-    if (!isOverload) return { kind: "unknown" };
-    return { kind: "overloaded", ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) };
-  };
-
   const placed = async <T>(request: KubeRequest, work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     if (rate !== undefined && request.lane === "normal") await rate.take(signal);
     const leave = await ceiling.enter(request.lane, signal);
@@ -259,7 +252,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
             report({ kind: "fine", latency: milliseconds(clock.monotonic() - started) });
             return result;
           } catch (error) {
-            report(outcomeOf(error));
+            report(writeOutcomeOf(error));
             throw error;
           }
         },

@@ -1,8 +1,9 @@
 // How many writes may be under way at once: more while the server answers as quickly as it did with fewer, half as many
 // after a 429 or a 5xx, none until a Retry-After is over. It limits concurrency only; a hard rate is the token bucket's.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
+import { isKubeError } from "./kube-error.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 /** State writes go first; events fill what is left. */
@@ -14,6 +15,12 @@ export type WriteOutcome =
   | { readonly kind: "overloaded"; readonly retryAfter?: Milliseconds }
   | { readonly kind: "unknown" };
 
+/** What a failed write says about the server's load. */
+export const writeOutcomeOf = (error: unknown): WriteOutcome => {
+  if (!isKubeError(error, "throttled", "server", "timeout")) return { kind: "unknown" };
+  return { kind: "overloaded", ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) };
+};
+
 export interface WriteWindow {
   readonly size: number;
   readonly inFlight: number;
@@ -23,6 +30,8 @@ export interface WriteWindow {
 }
 
 /** More in flight that makes each this much slower than the best epoch only adds latency. */
+/** What a proxy before the server says must not stop all writes for an hour. */
+const longestRest = minutes(1);
 const tolerated = 1.25;
 const tooSlow = 1.6;
 
@@ -71,7 +80,7 @@ export const createWriteWindow = (clock: Clock, { start = 16, least = 1, most = 
       latencySum = 0;
     }
     if (retryAfter === undefined || retryAfter <= 0) return;
-    closedUntil = Math.max(closedUntil, clock.monotonic() + retryAfter);
+    closedUntil = Math.max(closedUntil, clock.monotonic() + Math.min(retryAfter, longestRest));
     cancelReopening?.();
     cancelReopening = clock.after(milliseconds(closedUntil - clock.monotonic()), admit);
   };

@@ -14,15 +14,9 @@ import { hasTaint, identityOf, isReady, isUninitialized, readiness, taintsOf } f
 import type { NodePorts } from "../node-ports.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { addProof, addSighting, type Evidence, noEvidence } from "./evidence.ts";
-import { massLimit, RecentDeletions } from "./mass-limit.ts";
-import {
-  isAnnouncedAsLeaving,
-  isKept,
-  type LifecycleDecision,
-  massDeletionHeld,
-  planLifecycle,
-} from "./plan.ts";
+import { isAnnouncedAsLeaving, type LifecycleDecision, massDeletionHeld, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
+import { createSuspects } from "./suspects.ts";
 
 export interface LifecycleOptions extends NodePorts {
   readonly settings: LifecycleSettings;
@@ -47,19 +41,19 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   const subjects = new Map<string, string>();
   const nextLook = new Map<string, number>();
   const held = new Map<string, string>();
-  const deletions = new RecentDeletions();
   /** Against a wall clock that is set forward while we run: nothing gets old by that. */
   const wallAtStart = clock.now() - clock.monotonic();
   const steadyWall = () => Math.min(clock.now(), clock.monotonic() + wallAtStart);
-  const nothingCounted = { managed: 0, missing: new Set<string>(), at: Number.NEGATIVE_INFINITY };
-  let counted = nothingCounted;
+  const suspects = createSuspects({ nodes, inventory, clock, settings, evidence });
 
   // For as long as the process lives, not for a term: what another replica deleted counts after a hand-over too.
   nodes.subscribe(({ key, before, after }) => {
+    // Seen alive, if only for a moment that no worker saw: whatever was proved before proves nothing any more.
+    if (after !== undefined && isReady(after)) evidence.delete(key);
     if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;
     const isOurs = inventory.claims(identityOf(before));
     if (!isOurs || isAnnouncedAsLeaving(before, evidence.get(key) ?? noEvidence(0))) return;
-    deletions.add(clock.monotonic(), before.metadata.uid);
+    suspects.wentUnannounced(before.metadata.uid);
   });
 
   const forget = (name: string): void => {
@@ -95,7 +89,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       answer,
       evidence: gather(node, answer),
       ways: inventory.waysFor(identity),
-      mass: massVerdict,
+      mass: suspects.verdict,
       settings,
       now: { wall: steadyWall(), monotonic: clock.monotonic() },
     });
@@ -182,6 +176,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   const remove = async (node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> => {
     const { name } = node.metadata;
+    // Our own last write told us a version whose status we have not seen: a delete may not rely on it.
+    if (nodes.isAhead?.(name) === true) return again(seconds(1), "the watch to catch up");
     try {
       const isGone = await writes.delete(node, "its machine is proved to be gone", signal);
       if (!isGone) return again(heldRest, "observed");
@@ -202,8 +198,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       }
       throw error;
     }
-    if (!isAnnounced) deletions.add(clock.monotonic(), node.metadata.uid);
-    forget(name);
+    if (!isAnnounced) suspects.wentUnannounced(node.metadata.uid);
+    // What is known of it stays until the watch tells that it is gone: it says whether the deletion was announced.
     return settled;
   };
 
@@ -220,37 +216,6 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       : again(milliseconds(0), "the taint to be seen");
   };
 
-  const massVerdict = () => {
-    const now = clock.monotonic();
-    if (now - counted.at > 1000) counted = count(now);
-    const suspects = new Set(counted.missing);
-    for (const [name, known] of evidence) if (known.proofs.length > 0) suspects.add(name);
-    let candidates = 0;
-    for (const name of suspects) {
-      const node = nodes.get(name);
-      const known = evidence.get(name) ?? noEvidence(0);
-      if (node !== undefined && !isKept(node) && !isAnnouncedAsLeaving(node, known)) candidates += 1;
-    }
-    const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
-    const recent = deletions.within(window, now);
-    return massLimit({ recent, candidates, managed: counted.managed + recent }, settings.massLimit);
-  };
-
-  /** A listing without the machines of many Nodes is no less wrong because most of these Nodes are Ready. */
-  const count = (now: number): typeof nothingCounted => {
-    const missing = new Set<string>();
-    let managed = 0;
-    for (const node of nodes.list()) {
-      const identity = identityOf(node);
-      if (!inventory.claims(identity)) continue;
-      managed += 1;
-      // A Node without id may be younger than its machine is visible.
-      if (identity.providerID === undefined) continue;
-      if (inventory.look(identity).kind === "gone") missing.add(node.metadata.name);
-    }
-    return { managed, missing, at: now };
-  };
-
   const onError = (name: string, error: unknown, failures: number): Outcome => {
     asked.forget(name);
     const isRace = isKubeError(error, "precondition", "conflict", "not-found");
@@ -263,12 +228,14 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
+    // Between two terms others led and nobody watched for us: every proof starts again.
+    for (const name of [...evidence.keys()]) forget(name);
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
       if (before !== undefined && after !== undefined && sameForUs(before, after)) return;
       queue.add(key);
     });
     const stopNews = inventory.subscribe(() => {
-      counted = nothingCounted;
+      suspects.recount();
       for (const name of asked.keys) queue.add(name);
     });
     // The watch tells only what changes from here on; what is there already is looked at once.

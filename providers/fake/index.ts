@@ -15,6 +15,17 @@ export const fake = defineProvider({
   schemes: ["fake://"],
   config,
   annotations: { prefix: "balancer.fake.example/", fields: annotations },
+  checkConfig: ({ endpoint }) =>
+    URL.canParse(endpoint)
+      ? []
+      : [
+          {
+            severity: "error",
+            reason: "InvalidSetting",
+            key: "endpoint",
+            text: `endpoint (FAKE_ENDPOINT) must be an address such as http://127.0.0.1:8620, got ${JSON.stringify(endpoint)}`,
+          },
+        ],
   connect: (settings, { account, mark }) => {
     const limit = settings["lookup-limit"];
     if (settings["answer-any-node"]) {

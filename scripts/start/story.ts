@@ -35,7 +35,7 @@ export const storyOf = ({ server, cloud, manager }: Playground, count: number): 
   const stopped = "node-2";
   const vanished = "node-3";
   const joins: Chapter = {
-    title: `${count} nodes join, tainted until the cloud knows them`,
+    title: `${count === 1 ? "one node joins" : `${count} nodes join`}, tainted until the cloud knows ${count === 1 ? "it" : "them"}`,
     begin: () => undefined,
     waitsFor: () => {
       const names = cloud.machines.list().map(({ name }) => name);
@@ -55,22 +55,31 @@ export const storyOf = ({ server, cloud, manager }: Playground, count: number): 
     begin: () => void cloud.machines.remove(vanished),
     waitsFor: () => (node(vanished) === undefined ? undefined : `${vanished} to be proved gone and deleted`),
   };
+  /** Whatever else somebody makes with kubectl meanwhile is their affair. */
+  const ours = ["shop", "blog"];
+  let blog: string | undefined;
   const asks: Chapter = {
     title: "two Services ask for a load balancer",
     begin: () => {
-      for (const name of ["shop", "blog"]) server.objects.create(services, "default", serviceNamed(name));
+      for (const name of ours) server.objects.create(services, "default", serviceNamed(name));
     },
     waitsFor: () => {
-      const asking = manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer");
+      const asking = ours.flatMap((name) => manager.services.get(`default/${name}`) ?? []);
       const waiting = asking.filter(({ status }) => (status.loadBalancer?.ingress ?? []).length === 0);
-      if (asking.length < 2) return "the Services to be seen";
+      if (asking.length < ours.length) return "the Services to be seen";
       return waiting[0] === undefined ? undefined : `${waiting[0].metadata.name} to have an address`;
     },
   };
   const drops: Chapter = {
     title: "the Service blog is deleted",
-    begin: () => void server.objects.delete(services, "default", "blog"),
-    waitsFor: () => (cloud.balancers.list().length === 1 ? undefined : "its load balancer to be gone"),
+    begin: () => {
+      blog = manager.services.get("default/blog")?.metadata.uid;
+      server.objects.delete(services, "default", "blog");
+    },
+    waitsFor: () =>
+      cloud.balancers.list().some(({ labels }) => Object.values(labels).includes(blog ?? ""))
+        ? "its load balancer to be gone"
+        : undefined,
   };
   return count >= 3 ? [joins, asks, stops, vanishes, drops] : [joins, asks, drops];
 };

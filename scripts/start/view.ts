@@ -29,6 +29,7 @@ export const stateOf = (node: Node): { readonly text: string; readonly colour: C
   if (taints.includes("uninitialized")) return { text: "joining", colour: "yellow" };
   if (taints.includes("shutdown")) return { text: "switched off", colour: "dim" };
   const isReady = node.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+  if (node.spec.unschedulable === true) return { text: "cordoned", colour: "yellow" };
   return isReady ? { text: "schedulable", colour: "green" } : { text: "not ready", colour: "red" };
 };
 

@@ -38,17 +38,26 @@ export const rawConfig = (
   return { ...raw, ...Object.fromEntries(given) };
 };
 
+const readConfig = (provider: AnyProvider, settings: Pick<CloudSettings, "environment" | "given">) => {
+  const read = readSettings(provider.config, rawConfig(provider, settings), { what: "setting" });
+  // An unknown setting is wrong here: nobody else reads these.
+  const problems = read.problems.map((problem) => ({ ...problem, severity: "error" as const }));
+  return { values: read.values, problems };
+};
+
+export const configProblems = (
+  provider: AnyProvider,
+  settings: Pick<CloudSettings, "environment" | "given">,
+): readonly Problem[] => readConfig(provider, settings).problems;
+
 export const connectCloud = (
   provider: AnyProvider,
   settings: CloudSettings,
   around: AccountSurroundings,
 ): { readonly connected?: ConnectedCloud; readonly problems: readonly Problem[] } => {
-  const read = readSettings(provider.config, rawConfig(provider, settings), { what: "setting" });
-  const unknownIsWrong = read.problems.map((problem) => ({ ...problem, severity: "error" as const }));
-  const problems = [
-    ...unknownIsWrong,
-    ...(unknownIsWrong.length === 0 ? (provider.checkConfig?.(read.values) ?? []) : []),
-  ];
+  const read = readConfig(provider, settings);
+  const further = read.problems.length === 0 ? (provider.checkConfig?.(read.values) ?? []) : [];
+  const problems = [...read.problems, ...further];
   if (problems.some(({ severity }) => severity === "error")) return { problems };
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {

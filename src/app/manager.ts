@@ -155,6 +155,7 @@ export const createManager = async (
 
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
+  const identity = `${seams.environment["HOSTNAME"] ?? name}_${random.uuid()}`;
   const lease = {
     namespace: flags["leader-elect-resource-namespace"],
     name: flags["leader-elect-resource-name"],
@@ -181,6 +182,7 @@ export const createManager = async (
             if (!flags["leader-elect"]) return runTogether(controllers, stop);
             return runTerms({
               stop,
+              identity,
               controllers,
               log,
               elect: (callbacks) => {
@@ -189,7 +191,7 @@ export const createManager = async (
                   clock,
                   random,
                   ...lease,
-                  identity: `${seams.environment["HOSTNAME"] ?? name}_${random.uuid()}`,
+                  identity,
                   leaseDuration: flags["leader-elect-lease-duration"],
                   renewDeadline: flags["leader-elect-renew-deadline"],
                   retryPeriod: flags["leader-elect-retry-period"],

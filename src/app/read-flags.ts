@@ -3,6 +3,7 @@
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../controllers/node/settings.ts";
 import type { LifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { lifecycleDefaults } from "../controllers/node-lifecycle/settings.ts";
+import { readClusterCIDRs } from "../controllers/route/cluster-cidrs.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../controllers/route/settings.ts";
 import type { Cidr } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
@@ -46,7 +47,9 @@ export const readFlags = (
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
-  const flags = read.values;
+  // Observing needs no Lease: it is meant to run beside the manager that holds it.
+  const needsNoLease = read.values.mode === "observe" && parsed.raw["leader-elect"] === undefined;
+  const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   if (flags["cloud-config"] !== undefined) {
     problems.push({
       severity: "warning",
@@ -103,6 +106,11 @@ export const readFlags = (
     ...routeDefaults,
     fullCheck: period === undefined ? routeDefaults.fullCheck : exactly(period),
   };
+  if (flags["cluster-cidr"] !== undefined) {
+    const ranges = readClusterCIDRs(flags["cluster-cidr"]);
+    if (ranges.kind === "skip")
+      problems.push({ ...ranges.problem, severity: "error", key: "--cluster-cidr" });
+  }
   const timing = electionProblem(flags);
   if (timing !== undefined) problems.push(timing);
   const { enabled: controllers, problems: unknown } = chooseControllers(flags.controllers);

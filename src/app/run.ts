@@ -5,7 +5,7 @@ import { KubeError } from "../kube/kube-error.ts";
 import { keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
 import { onSignals } from "../seams/process.ts";
 import { createLog } from "../telemetry/log.ts";
-import type { AnyProvider } from "./connect-cloud.ts";
+import { type AnyProvider, configProblems } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
 import { ConfigurationError, createManager, type ManagerSeams } from "./manager.ts";
 import { readFlags } from "./read-flags.ts";
@@ -38,8 +38,10 @@ export const runManager = async (
     return 0;
   }
   const errors = problems.filter(({ severity }) => severity === "error");
+  // The value of a flag that is not known looks like a command; the flag is what is wrong.
+  const hasUnknownFlag = errors.some(({ reason }) => reason === "UnknownFlag");
   const command = positional.find((word) => word !== "run");
-  if (command !== undefined)
+  if (command !== undefined && !hasUnknownFlag)
     errors.push({
       severity: "error",
       reason: "UnknownCommand",
@@ -56,6 +58,12 @@ export const runManager = async (
   const log = createLog({ format: flags["log-format"], verbosity: flags.v, clock: seams.clock, write: err });
   for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
   if (errors.length > 0) {
+    // All that is wrong is told at once, the cloud's settings too.
+    const config = {
+      environment: seams.environment,
+      given: flags["config-set"] ?? new Map<string, string>(),
+    };
+    errors.push(...configProblems(provider, config));
     for (const { text } of errors) err(`${program}: ${text}\n`);
     return 2;
   }

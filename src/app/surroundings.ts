@@ -69,6 +69,8 @@ export const teller = (
   return (about: KubeObject, { type, reason, message }: NodeEvent): void => {
     const object = referTo(about);
     const name = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
+    // What would be done is told by the plan; "Ensuring …" would be a lie.
+    if (isObserving && type === "Normal") return;
     log[type === "Warning" ? "warn" : "info"](message, { [object.kind.toLowerCase()]: name, reason });
     if (!isObserving) events.record({ component, object, type, reason, message });
   };

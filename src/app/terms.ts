@@ -11,6 +11,7 @@ export const writeMargin: Milliseconds = seconds(2);
 
 export interface TermsOptions {
   readonly stop: AbortSignal;
+  readonly identity: string;
   readonly controllers: readonly Task[];
   readonly log: Log;
   readonly elect: (
@@ -18,7 +19,7 @@ export interface TermsOptions {
   ) => LeaderElection;
 }
 
-export const runTerms = async ({ stop, controllers, log, elect }: TermsOptions): Promise<void> => {
+export const runTerms = async ({ stop, identity, controllers, log, elect }: TermsOptions): Promise<void> => {
   let term: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
   const failure = Promise.withResolvers<never>();
   // Nobody may be waiting for it when it happens.
@@ -40,7 +41,10 @@ export const runTerms = async ({ stop, controllers, log, elect }: TermsOptions):
       log.warn(`This replica leads no more: ${reason}`);
       term?.controller.abort(new Error("leadership was lost"));
     },
-    onHolder: (holder) => log.info(holder === "" ? "Nobody leads" : `${holder} leads`),
+    onHolder: (holder) => {
+      if (holder === "") log.info("Nobody leads");
+      else if (holder !== identity) log.info(`${holder} leads; this replica waits and does nothing`);
+    },
     onProblem: (error) => log.warn(error instanceof Error ? error.message : String(error)),
   });
 

@@ -31,7 +31,9 @@ export const readiness = (node: Node): string =>
 
 export const isReady = (node: Node): boolean => readiness(node) === "True";
 
-export const isPaused = (node: Node): boolean => node.metadata.annotations?.[pausedAnnotation] === "true";
+/** Anything but a plain "false" pauses: who wrote "yes" did not mean "go on". */
+export const isPaused = ({ metadata }: Node): boolean =>
+  (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 
 export const isBeingDeleted = (node: Node): boolean => node.metadata.deletionTimestamp !== undefined;
 

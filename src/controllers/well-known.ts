@@ -11,6 +11,8 @@ export const labelPairs = {
   region: { current: "topology.kubernetes.io/region", beta: "failure-domain.beta.kubernetes.io/region" },
 } as const;
 
+/** Of everything under it the meaning is ours. */
+export const ownPrefix = "fairlead.dev/";
 /** Ours, on Nodes and Services: "true" means that we plan nothing for this object and write nothing to it. */
 export const pausedAnnotation = "fairlead.dev/paused";
 /** Ours, on Nodes: "never" keeps the Node whatever the cloud says; "confirmed" lets it go in spite of the mass limit. */

@@ -95,8 +95,11 @@ const planDeletion = ({
   return { kind: "delete", isAnnounced };
 };
 
-/** Never deleted, whatever the cloud says; so it is no candidate either. */
-export const isKept = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "never";
+/** Never deleted, whatever the cloud says; so it is no candidate either. A word that is not known is taken for "never". */
+export const isKept = (node: Node): boolean => {
+  const asked = node.metadata.annotations?.[deletionAnnotation];
+  return asked !== undefined && asked !== "confirmed";
+};
 
 const isConfirmed = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "confirmed";
 

@@ -8,6 +8,7 @@ import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized } from "../node-facts.ts";
 import { planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
 import { planLabels } from "./labels.ts";
+import { nodeAnnotationProblems } from "./node-annotations.ts";
 import type { NodeSettings } from "./settings.ts";
 
 export interface NodePlan {
@@ -30,7 +31,12 @@ export const planNode = ({ node, instance, ownPrefixes, settings }: NodePlanQues
   const isNew = isUninitialized(node);
   const { wanted, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
   const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });
-  const problems = [...(instance.problems ?? []), ...addressProblems, ...labels.problems];
+  const problems = [
+    ...(instance.problems ?? []),
+    ...nodeAnnotationProblems(node),
+    ...addressProblems,
+    ...labels.problems,
+  ];
   // A node that joins with something wrong stays tainted: better not schedulable than wrongly so.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };

@@ -14,7 +14,7 @@ const fail = (text: string): never => {
 };
 
 const [wanted, ...rest] = process.argv.slice(2);
-if (wanted === undefined)
+if (wanted === undefined || wanted === "--help" || wanted === "-h")
   fail("Usage: npm run build <cloud|path> -- [--target bun-linux-arm64] [--outdir path]");
 const optionOf = (name: string): string | undefined => {
   const at = rest.indexOf(name);

@@ -7,22 +7,37 @@ import { serveFakeCloud } from "../providers/fake/simulator/http.ts";
 import { milliseconds } from "../src/core/brand.ts";
 import { systemClock } from "../src/seams/clock.ts";
 
-const usage = `Usage: bun run cloud fake [--port N] [--machines N] [--prefix node-] [--latency ms]
+const usage = `Usage: npm run cloud -- fake [--port N] [--machines N] [--prefix node-] [--latency ms]
                          [--action-time ms] [--requests-per-hour N] [--token text]`;
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    port: { type: "string", default: "8620" },
-    machines: { type: "string", default: "0" },
-    prefix: { type: "string", default: "node-" },
-    latency: { type: "string", default: "0" },
-    "action-time": { type: "string", default: "300" },
-    "requests-per-hour": { type: "string", default: "1000000" },
-    token: { type: "string" },
-    help: { type: "boolean", default: false },
-  },
-});
+const refuse = (error: unknown): never => {
+  console.error(`${error instanceof Error ? error.message : error}\n${usage}`);
+  process.exit(2);
+};
+
+const read = () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      port: { type: "string", default: "8620" },
+      machines: { type: "string", default: "0" },
+      prefix: { type: "string", default: "node-" },
+      latency: { type: "string", default: "0" },
+      "action-time": { type: "string", default: "300" },
+      "requests-per-hour": { type: "string", default: "1000000" },
+      token: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+
+const understood = (): ReturnType<typeof read> => {
+  try {
+    return read();
+  } catch (error) {
+    return refuse(error);
+  }
+};
+const { positionals, values } = understood();
 
 const whole = (name: "port" | "machines" | "latency" | "action-time" | "requests-per-hour"): number => {
   const number = Number(values[name]);
@@ -49,5 +64,12 @@ const cloud = new FakeCloud({
 });
 const count = whole("machines");
 for (let index = 0; index < count; index++) cloud.machines.add(`${values.prefix}${index}`);
-const { url } = serveFakeCloud(cloud, whole("port"));
+const serve = () => {
+  try {
+    return serveFakeCloud(cloud, whole("port"));
+  } catch (error) {
+    return refuse(error);
+  }
+};
+const { url } = serve();
 console.log(`The fake cloud listens on ${url} with ${count} machines; its admin API is under /admin.`);

@@ -29,6 +29,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/start.ts", ["nodes", "cloud-latency", "faults", "port", "until-settled", "timeout"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
+  ["scripts/new-provider.ts", ["dir"]],
+  ["scripts/bench/index.ts", ["count"]],
   ["scripts/docs.ts", ["check"]],
   // The kubelet's, and kubectl's.
   [undefined, ["node-ip", "provider-id", "tcp"]],
@@ -69,7 +71,7 @@ describe.each(pages)("%s", (page) => {
 
   test("names commands that package.json has", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Readonly<Record<string, string>> };
-    const named = matches(text, /\b(?:npm|bun) run ([a-z][\w:]*)/g);
+    const named = matches(text, /\b(?:npm|bun) run ([a-z][\w:-]*)/g);
     const short = matches(text, /\bnpm (start|test)\b/g);
     expect([...named, ...short].filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });

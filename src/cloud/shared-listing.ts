@@ -15,6 +15,7 @@ export interface SharedListingOptions<T> {
   readonly signal: AbortSignal;
   /** How long questions are gathered before they are answered together. */
   readonly gathering?: Milliseconds;
+  readonly onListenerError?: (error: unknown) => void;
 }
 
 export interface ListingFailure {
@@ -99,7 +100,21 @@ export class SharedListing<T> {
     }
     this.#isAsking = false;
     if (signal.aborted) return;
-    for (const listener of this.#listeners) listener();
-    this.#askSoon();
+    try {
+      this.#tell();
+    } finally {
+      this.#askSoon();
+    }
+  }
+
+  /** One listener that throws takes nothing from the others, nor from the listings to come. */
+  #tell(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.#options.onListenerError?.(error);
+      }
+    }
   }
 }

@@ -94,7 +94,11 @@ export interface LoadBalancers<
   survey?(wishes: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /** Pure. Does this member ask for this unmarked balancer? Two answers of "yes" are a problem, not a choice. */
   adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
-  /** Pure. The settings as they are in the cloud: a field whose annotation is wrong keeps this value, never its fallback. */
+  /**
+   * Pure. The settings as they are in the cloud: a field whose annotation is wrong keeps this value, never its fallback.
+   * Without this member, or without the field in its answer, a process that has never seen the right value changes nothing
+   * of the balancer until the annotation is mended: its targets are frozen too, and so is the whole group it is in.
+   */
   settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
   /**
    * Pure. The group a Service belongs to; without this member every Service is a group of its own, named by its uid. Two

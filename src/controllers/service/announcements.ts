@@ -3,7 +3,6 @@
 
 import type { NodeEvent } from "../node-ports.ts";
 import type { Fingerprint } from "./fingerprint.ts";
-import type { Wish } from "./wishes.ts";
 
 export type Change = "ensure" | "update" | "delete";
 
@@ -22,15 +21,15 @@ const end: Readonly<Record<Change, NodeEvent>> = {
 export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];
 
-export const failureOf = (wish: Wish, error: unknown): NodeEvent => {
+export const failureOf = (isEnding: boolean, error: unknown): NodeEvent => {
   const text = error instanceof Error ? error.message : String(error);
-  return wish.ending === undefined
-    ? { type: "Warning", reason: "SyncLoadBalancerFailed", message: `Error syncing load balancer: ${text}` }
-    : {
+  return isEnding
+    ? {
         type: "Warning",
         reason: "DeleteLoadBalancerFailed",
         message: `Error deleting load balancer: ${text}`,
-      };
+      }
+    : { type: "Warning", reason: "SyncLoadBalancerFailed", message: `Error syncing load balancer: ${text}` };
 };
 
 /** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */

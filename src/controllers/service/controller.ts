@@ -22,6 +22,7 @@ import { fingerprintOf } from "./fingerprint.ts";
 import { createFinish } from "./finish.ts";
 import { Groups } from "./groups.ts";
 import { createObservation } from "./observation.ts";
+import { createPlacement } from "./placement.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
 import { conditionsFor } from "./problems-to-conditions.ts";
@@ -32,7 +33,7 @@ import { createSurveys } from "./surveys.ts";
 import { createTalk } from "./talk.ts";
 import { createTickets } from "./tickets.ts";
 import { Turns } from "./turns.ts";
-import { createWishes, isOurs, type Member } from "./wishes.ts";
+import { createWishes, isEnding, isOurs, isWrong, type Member } from "./wishes.ts";
 
 export interface ServiceControllerOptions extends ServicePorts {
   readonly settings: ServiceSettings;
@@ -51,7 +52,15 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   const tickets = createTickets(options, (group) => queue.add(group));
   const surveys = createSurveys(options);
   const carryOut = createCarryOut(options, talk, tickets, progress);
-  const finish = createFinish(options, talk);
+  const placement = createPlacement(options, groups, wishes, talk, (group) => queue.add(group));
+  const finish = createFinish(
+    {
+      ...options,
+      isLeftElsewhere: placement.isLeftElsewhere,
+      patience: (group, checkAfter) => progress.patience(group, checkAfter),
+    },
+    talk,
+  );
   const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
   const isFact = (key: string): boolean => isFactAnnotation(options.facts, key);
   const isOurAnnotation = readsAnnotation(options.annotations, isFact);
@@ -98,8 +107,19 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     await conditions(all, signal);
     const members = all.filter((member) => !isRefused(member, observed));
     if (all.length > 0 && members.length === 0) return settled;
-    if (members.some(({ isBlocked }) => isBlocked)) return settled;
+    // Nothing there may change while nobody knows what is meant; what it has is shown all the same.
+    const blocked = members.filter(({ isBlocked }) => isBlocked);
+    if (blocked.length > 0) {
+      return finish(
+        group,
+        members.filter(({ wish }) => wish.ending === undefined),
+        observed,
+        undefined,
+        signal,
+      );
+    }
 
+    const gone = groups.goneFrom(group);
     const plan = balancers.plan(
       members.map((member) => planned(member, observed)),
       observed,
@@ -110,7 +130,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
           call,
         ),
         inputs: options.inputs,
-        orphans: groups.goneFrom(group),
+        orphans: gone,
       },
     );
     for (const { service } of members) talk.problems(service, plan.problems ?? [], "plan");
@@ -127,9 +147,9 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       observation.changed(group);
       return again(progress.patience(group, plan.wait.checkAfter), plan.wait.waitingFor);
     }
-    const outcome = await finish(members, observed, progress.underWay(group), signal);
+    const outcome = await finish(group, members, observed, progress.underWay(group), signal);
     if (outcome.kind !== "settled") return outcome;
-    if (observed === undefined || members.length > 0) groups.settle(group);
+    if (observed === undefined || members.length > 0) groups.settle(group, gone);
     if (members.length > 0) progress.settle(group, now);
     for (const { service } of members) if (!isOurs(service)) groups.dismiss(keyOfObject(service));
     if (groups.membersOf(group).length === 0) {
@@ -146,9 +166,9 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     const { group, members, now } = work;
     const before = progress.settledWish(group);
     const isNew = progress.underWay(group) === undefined;
-    const isEnding = members.every(({ wish }) => wish.ending !== undefined);
+    const ends = members.every(({ wish }) => wish.ending !== undefined);
     if (options.isObserving) return carryOut.show(work);
-    progress.begin(group, changeOf(before, now, isEnding));
+    progress.begin(group, changeOf(before, now, ends));
     try {
       return await carryOut.run({ ...work, before, isNew }, signal);
     } finally {
@@ -156,11 +176,16 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     }
   };
 
+  /** Of everybody who can be understood: one that cannot must not keep the others waiting. */
   const allWishes = () =>
-    services
-      .list()
-      .filter(isOurs)
-      .map((service) => wishes.of(service).wish);
+    services.list().flatMap((service) => {
+      if (!isOurs(service)) return [];
+      try {
+        return wishes.of(service).wish;
+      } catch {
+        return [];
+      }
+    });
 
   const onError = (group: string, error: unknown, failures: number): Outcome => {
     const isOfListing = error === listing.failure?.error;
@@ -171,19 +196,12 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     const isFenced = CloudError.is(error) && error.detail.cause === "fenced";
     for (const key of isFenced ? [] : groups.membersOf(group)) {
       const service = services.get(key);
-      if (service !== undefined) talk.failure(service, failureOf(wishes.of(service).wish, error));
+      if (service !== undefined) talk.failure(service, failureOf(isEnding(service), error));
     }
     const rest = restAfter(error, failures, clock, random);
     // A listing that works is news for everybody; what this group was refused is not mended by it.
     if (!isOfListing) progress.rest(group, rest);
     return again(rest, "an error");
-  };
-
-  const place = (key: string, service: Service | undefined): readonly string[] => {
-    if (service === undefined) return groups.remove(key);
-    if (!isOurs(service)) return groups.knows(key) ? groups.remove(key) : [];
-    const { wish } = wishes.of(service);
-    return groups.place(key, wish.owner.uid, balancers.groupOf?.(wish) ?? wish.owner.uid);
   };
 
   const onService = (change: {
@@ -201,7 +219,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     // Made again under the same name within a moment: the first one's balancer is a debt.
     const replaced =
       before !== undefined && after !== undefined && before.metadata.uid !== after.metadata.uid;
-    for (const group of place(key, after)) {
+    for (const group of placement.place(key, after)) {
       progress.touch(group);
       queue.add(group, { priority: priorities.urgent });
     }
@@ -210,30 +228,16 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     wishes.forget(serviceUID(before.metadata.uid));
   };
 
-  /** Services that ask for nothing and look settled, but have something with our mark in the cloud. */
-  const claimLeftovers = (): void => {
-    const left = orphans().flatMap(({ owners }) => owners);
-    if (left.length === 0) return;
-    const uids = new Set<string>(left);
-    for (const service of services.list()) {
-      const uid = serviceUID(service.metadata.uid);
-      const key = keyOfObject(service);
-      if (!uids.has(uid) || groups.knows(key)) continue;
-      const { wish } = wishes.of(service);
-      for (const group of groups.place(key, uid, balancers.groupOf?.(wish) ?? uid)) queue.add(group);
-    }
-  };
-
   const run = async (signal: AbortSignal): Promise<void> => {
     const burst = createBurst(clock, () => {
       if (!wishes.refreshTargets()) return;
       for (const group of groups.all) if (!progress.isResting(group)) queue.add(group);
     });
     const onListing = (): void => {
+      if (listing.failure === undefined) placement.claim();
       const asking = new Set(observation.asking());
       for (const group of asking) queue.add(group, { priority: priorities.urgent });
       if (listing.failure !== undefined) return;
-      claimLeftovers();
       for (const group of groups.all) {
         if (asking.has(group) || progress.isResting(group)) continue;
         queue.add(group, { priority: priorities.background });
@@ -253,13 +257,14 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     tickets.begin(signal);
     wishes.refreshTargets();
     for (const service of services.list()) {
-      for (const group of place(keyOfObject(service), service)) queue.add(group);
+      for (const group of placement.place(keyOfObject(service), service)) queue.add(group);
     }
     // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
     for (const group of groups.all) queue.add(group);
     try {
       const monotonic = () => clock.monotonic();
-      await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);
+      const work = { queue, count: options.concurrency, reconcile, onError, monotonic };
+      await Promise.all([runWorkers(work, signal), placement.run(signal)]);
     } finally {
       for (const stop of stops) stop();
     }
@@ -286,6 +291,4 @@ const planned = ({ wish, recreate }: Member, observed: ObservedLoadBalancer | un
 
 /** A creation waits until every annotation is right; teardown and what exists go on. */
 const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>
-  wish.ending === undefined &&
-  problems.some(({ severity }) => severity === "error") &&
-  observed?.owners.includes(wish.owner.uid) !== true;
+  wish.ending === undefined && isWrong({ problems }) && observed?.owners.includes(wish.owner.uid) !== true;

@@ -1,7 +1,7 @@
 // What follows when the cloud is as it should be: the status of those who are served, and the finalizer of those who are
 // not any more.
 
-import { seconds } from "../../core/brand.ts";
+import { type Milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
 import { jsonPatch } from "../../kube/patch.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
@@ -14,7 +14,14 @@ import { ingressOf, isSameIngress } from "./status.ts";
 import type { Talk } from "./talk.ts";
 import type { Member } from "./wishes.ts";
 
-export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) => {
+export interface FinishPorts extends Pick<ServicePorts, "balancers" | "writes"> {
+  /** Whether anything of this owner is left in another group than this. */
+  readonly isLeftElsewhere: (uid: ServiceUID, group: string) => boolean;
+  readonly patience: (group: string, checkAfter: Milliseconds) => Milliseconds;
+}
+
+export const createFinish = (ports: FinishPorts, talk: Talk) => {
+  const { balancers, writes } = ports;
   const serve = async (
     { service, wish }: Member,
     observed: ObservedLoadBalancer | undefined,
@@ -42,9 +49,14 @@ export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) =>
     { service, wish }: Member,
     observed: ObservedLoadBalancer | undefined,
     signal: AbortSignal,
+    group: string,
   ): Promise<Outcome> => {
     const isLeft = observed?.owners.includes(wish.owner.uid) === true;
     if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
+    // It moved, and the group it left has not let go of it: without the finalizer nobody would know whose that was.
+    if (ports.isLeftElsewhere(wish.owner.uid, group)) {
+      return again(ports.patience(group, seconds(2)), "another group to let go of the load balancer");
+    }
     // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.
     const isTheirs = balancers.publish(wish, observed).kind === "not-ours";
     const steps = [
@@ -58,6 +70,7 @@ export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) =>
   };
 
   return async (
+    group: string,
     members: readonly Member[],
     observed: ObservedLoadBalancer | undefined,
     /** What was begun and is now done. */
@@ -68,7 +81,7 @@ export const createFinish = ({ balancers, writes }: ServicePorts, talk: Talk) =>
     // Who waits does not keep the others waiting.
     for (const member of members) {
       const act = member.wish.ending === undefined ? serve : release;
-      const outcome = await act(member, observed, signal);
+      const outcome = await act(member, observed, signal, group);
       if (outcome.kind !== "settled") rest = outcome;
     }
     if (rest.kind !== "settled") return rest;

@@ -18,8 +18,10 @@ export class Groups {
     return new Set([...this.#members.keys(), ...this.#gone.keys()]);
   }
 
-  knows(key: string): boolean {
-    return this.#places.has(key);
+  /** Where this very Service is, not another one of its name. */
+  groupOf(key: string, uid: ServiceUID): string | undefined {
+    const place = this.#places.get(key);
+    return place?.uid === uid ? place.group : undefined;
   }
 
   membersOf(group: string): readonly string[] {
@@ -39,8 +41,7 @@ export class Groups {
     // The same Service in another group: its old group must let go of it.
     this.#places.set(key, { uid, group });
     // Back before its debt was paid: it is a member, and none that is gone.
-    const gone = this.#gone.get(group);
-    if (gone?.delete(uid) === true && gone.size === 0) this.#gone.delete(group);
+    this.settle(group, [uid]);
     this.#members.set(group, (this.#members.get(group) ?? new Set()).add(key));
     return [...left, group];
   }
@@ -56,12 +57,27 @@ export class Groups {
     const before = this.#places.get(key);
     if (before === undefined) return;
     this.#leave(key, before);
-    this.settle(before.group);
+    this.settle(before.group, [before.uid]);
   }
 
-  /** Nothing of theirs is left in the cloud. */
-  settle(group: string): void {
-    this.#gone.delete(group);
+  /** Nothing of theirs is left in the cloud; whoever left meanwhile is still owed. */
+  settle(group: string, paid: readonly ServiceUID[]): void {
+    const gone = this.#gone.get(group);
+    for (const uid of paid) gone?.delete(uid);
+    if (gone?.size === 0) this.#gone.delete(group);
+  }
+
+  /** Something of this owner is in a group where it does not belong. */
+  owe(group: string, uid: ServiceUID): void {
+    this.#gone.set(group, (this.#gone.get(group) ?? new Set<ServiceUID>()).add(uid));
+  }
+
+  owes(group: string, uid: ServiceUID): boolean {
+    return this.#gone.get(group)?.has(uid) === true;
+  }
+
+  owesElsewhere(uid: ServiceUID, group: string): boolean {
+    return [...this.#gone].some(([each, gone]) => each !== group && gone.has(uid));
   }
 
   #leave(key: string, { uid, group }: Place): readonly string[] {
@@ -69,7 +85,7 @@ export class Groups {
     const members = this.#members.get(group);
     members?.delete(key);
     if (members?.size === 0) this.#members.delete(group);
-    this.#gone.set(group, (this.#gone.get(group) ?? new Set<ServiceUID>()).add(uid));
+    this.owe(group, uid);
     return [group];
   }
 }

@@ -70,7 +70,9 @@ export const createObservation = (
     /** What the last listing says of this group. */
     listed: (group: string, services: readonly Service[]): Listed | "not yet" => {
       const { latest } = listing;
-      const oldest = clock.monotonic() - settings.acceptsAge;
+      // The answer to a question is new enough, however long it took to come and to be read.
+      const asked = askedSince.get(group) ?? Number.POSITIVE_INFINITY;
+      const oldest = Math.min(asked, clock.monotonic() - settings.acceptsAge);
       if (latest === undefined || latest.beganAt < Math.max(began, oldest)) return "not yet";
       // At the same moment is not after it.
       if (latest.beganAt <= (changedAt.get(group) ?? Number.NEGATIVE_INFINITY)) return "not yet";
@@ -96,7 +98,11 @@ export const createObservation = (
 
     /** Asks for a newer listing, unless one is under way; throws what went wrong with it. */
     ask: (group: string): Outcome => {
-      const since = askedSince.get(group);
+      const asked = askedSince.get(group);
+      // An answer that came and was not enough is no answer: whoever waited on would wait for ever.
+      const isAnswered =
+        asked !== undefined && (listing.latest?.beganAt ?? Number.NEGATIVE_INFINITY) >= asked;
+      const since = isAnswered ? undefined : asked;
       if (since === undefined) {
         const now = clock.monotonic();
         askedSince.set(group, now);

@@ -7,7 +7,11 @@ import type { NodeEvent } from "../node-ports.ts";
 
 const nameOf = ({ metadata: { namespace = "", name } }: Service): string => `${namespace}/${name}`;
 
-export const createTalk = (tell: (service: Service, event: NodeEvent) => void) => {
+export const createTalk = (send: (service: Service, event: NodeEvent) => void) => {
+  /** An event without a reason tells nobody anything. */
+  const tell = (service: Service, event: NodeEvent): void => {
+    if (event.reason !== "") send(service, event);
+  };
   const said = new Map<string, Map<string, string>>();
   /** Once per topic and text. */
   const once = (service: Service, topic: string, text: string, event: NodeEvent): void => {

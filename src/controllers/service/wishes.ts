@@ -3,7 +3,7 @@
 
 import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
-import type { Fields } from "../../core/settings.ts";
+import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
 import type {
   BalancerTarget,
@@ -52,6 +52,8 @@ const ruleNames = ["target-policy", "target-selector", "target-limit"] as const;
 export const createWishes = (ports: WishPorts) => {
   /** By uid: a typo in a selector keeps the targets that the last right one chose. */
   const lastRules = new Map<ServiceUID, TargetRules>();
+  /** By uid: the last right values, for those that the cloud does not show. */
+  const lastSettings = new Map<ServiceUID, Partial<Values<Fields>>>();
   let targets: readonly BalancerTarget[] = targetsOf(ports.nodes.list(), ports.machineOf);
 
   /** Of all who take every node, which is nearly everybody. */
@@ -81,25 +83,36 @@ export const createWishes = (ports: WishPorts) => {
       const rules = areRulesRight ? rulesOf(read.own, uid) : lastRules.get(uid);
       if (rules !== undefined) lastRules.set(uid, rules);
       const chosen = choose(rules ?? { policy: "all" });
-      const isUnreadable = observed !== undefined && unreadable(read.frozen, there).length > 0;
+      const lastRight = rememberRight(lastSettings.get(uid), read);
+      lastSettings.set(uid, lastRight);
+      const unseen = new Set(unreadable(read.frozen, there));
+      const remembered = Object.entries(lastRight).filter(([name]) => unseen.has(name));
+      const known = observed && { ...there, ...Object.fromEntries(remembered) };
+      const isUnreadable = observed !== undefined && unreadable(read.frozen, known).length > 0;
       const hasBalancer = observed?.owners.includes(uid) === true;
-      const isEnding = !isServed(service) || needsCleanup(service, { hasBalancer });
+      const ends = isEnding(service, { hasBalancer });
+      const problems = ends
+        ? []
+        : [...read.problems, ...held.problems, ...chosen.problems, ...serviceProblems(service)];
+      // Nothing is taken down that could not be made again as it is asked for.
+      const mayRecreate = !isWrong({ problems });
+      const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
       const wish = describeService({
         service,
-        settings: held.settings,
+        settings: { ...held.settings, ...Object.fromEntries(kept) },
         frozen: read.frozen,
         facts: readFacts(service, ports.facts),
         targets: chosen.targets,
-        ...(there !== undefined && { observed: there }),
-        ...(isEnding && { ending: "delete" as const }),
+        ...(known !== undefined && { observed: known }),
+        ...(ends && { ending: "delete" as const }),
       });
-      const problems = isEnding
-        ? []
-        : [...read.problems, ...held.problems, ...chosen.problems, ...serviceProblems(service)];
-      const isBlocked = !isEnding && (rules === undefined || isUnreadable);
-      return { service, wish, problems, isBlocked, recreate: isEnding ? [] : held.recreate };
+      const isBlocked = !ends && (rules === undefined || isUnreadable);
+      return { service, wish, problems, isBlocked, recreate: ends || !mayRecreate ? [] : held.recreate };
     },
-    forget: (uid: ServiceUID): void => void lastRules.delete(uid),
+    forget: (uid: ServiceUID): void => {
+      lastRules.delete(uid);
+      lastSettings.delete(uid);
+    },
     /** Labels of Nodes decide who is a target of somebody. */
     get labelsMatter(): boolean {
       return [...lastRules.values()].some(({ selector }) => selector !== undefined);
@@ -111,5 +124,20 @@ export type Wishes = ReturnType<typeof createWishes>;
 
 /** Whether this Service concerns us at all. */
 export const isOurs = (service: Service): boolean => isServed(service) || needsCleanup(service);
+
+/** It asks for nothing any more; what it has goes. */
+export const isEnding = (service: Service, question: { readonly hasBalancer?: boolean } = {}): boolean =>
+  !isServed(service) || needsCleanup(service, question);
+
+export const isWrong = ({ problems }: Pick<Member, "problems">): boolean =>
+  problems.some(({ severity }) => severity === "error");
+
+const rememberRight = (
+  before: Partial<Values<Fields>> | undefined,
+  { settings, frozen }: ReturnType<typeof readAnnotations>,
+): Partial<Values<Fields>> => {
+  if (frozen.size === 0) return settings;
+  return { ...before, ...Object.fromEntries(Object.entries(settings).filter(([name]) => !frozen.has(name))) };
+};
 
 const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);

@@ -16,7 +16,8 @@ export interface ObjectStore<T> {
 }
 
 /** Resource versions are numbers of any length, comparable since Kubernetes 1.35 and in practice since ever. */
-const isNewer = (a: string, b: string): boolean => a.length > b.length || (a.length === b.length && a > b);
+export const isNewer = (a: string, b: string): boolean =>
+  a.length > b.length || (a.length === b.length && a > b);
 
 export interface LatestObjects<T> extends ObjectStore<T> {
   remember(object: T): void;

@@ -44,6 +44,9 @@ export const slimMeta = (raw: ObjectMeta, longestAnnotation = Number.POSITIVE_IN
   };
 };
 
+/** Nobody here reads them, and every Node has all three. */
+const kubeletsOwn: readonly string[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
+
 const slimCondition = (raw: Condition): Condition => ({
   type: raw.type,
   status: raw.status,
@@ -67,7 +70,9 @@ export const slimNode = (raw: Node): Node => {
     },
     status: {
       ...(status.addresses != null && { addresses: status.addresses }),
-      ...(status.conditions != null && { conditions: status.conditions.map(slimCondition) }),
+      ...(status.conditions != null && {
+        conditions: status.conditions.filter(({ type }) => !kubeletsOwn.includes(type)).map(slimCondition),
+      }),
       ...(info != null && {
         nodeInfo: {
           ...(info.systemUUID !== undefined && { systemUUID: info.systemUUID }),

@@ -13,6 +13,7 @@ import {
   nodeConditionsRemovalPatch,
 } from "../../kube/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patch.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { backoff, together } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
@@ -22,6 +23,7 @@ import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from 
 import type { NodePorts } from "../node-ports.ts";
 import { cloudCondition, uninitializedTaint } from "../well-known.ts";
 import { describeAnswer, describeError } from "./describe-problem.ts";
+import { OwnWrites } from "./own-writes.ts";
 import { planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -48,6 +50,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const queue = new WorkQueue(clock);
   const troubles = new Troubles();
   const asked = new Asked(inventory, clock);
+  const own = new OwnWrites();
   const names = new UsedNames(clock);
   names.follow(nodes, (name) => asked.forget(name));
 
@@ -128,7 +131,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   ): Promise<Node> => {
     let current = node;
     const addresses = plan.addresses && nodeAddressesPatch(current, plan.addresses);
-    if (addresses !== undefined) current = (await writes.patch(current, addresses, why, signal)) ?? current;
+    if (addresses !== undefined) current = await patched(current, addresses, why, signal);
     const rest = guardedNodePatch({
       node: current,
       labels: plan.labels,
@@ -137,8 +140,14 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
         taints: taintsOf(current).filter(({ key }) => key !== uninitializedTaint),
       }),
     });
-    if (rest !== undefined) current = (await writes.patch(current, rest, why, signal)) ?? current;
+    if (rest !== undefined) current = await patched(current, rest, why, signal);
     return current;
+  };
+
+  const patched = async (node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node> => {
+    const fresh = await writes.patch(node, patch, why, signal);
+    if (fresh !== undefined) own.remember(fresh);
+    return fresh ?? node;
   };
 
   const failing = async (
@@ -212,7 +221,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
 
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
-      if (!isRelevantChange(before, after)) return;
+      if (own.isEcho(key, after) || !isRelevantChange(before, after)) return;
       if (after === undefined) queue.add(key);
       else addNode(after);
     });

@@ -104,3 +104,14 @@ test.each([
 ])("finds in %p the next link %p", (header, expected) => {
   expect(nextLink(header)).toBe(expected);
 });
+
+test("a total that shrinks while pages are read is an error: an entry may have slipped past", async () => {
+  let all = Array.from({ length: 10 }, (_, index) => index + 1);
+  const pages = pagesByNumber(options, async (page) => {
+    const items = all.slice((page - 1) * 5, page * 5);
+    const answer = { items, total: all.length, next: page * 5 < all.length ? page + 1 : null };
+    if (page === 1) all = all.filter((each) => each !== 2);
+    return answer;
+  });
+  expect(await collect(pages).catch(String)).toContain("removed while they were listed");
+});

@@ -1,0 +1,115 @@
+import { expect, test } from "bun:test";
+import { SharedListing } from "../../src/cloud/shared-listing.ts";
+import { Groups } from "../../src/controllers/service/groups.ts";
+import { createObservation } from "../../src/controllers/service/observation.ts";
+import { createTalk } from "../../src/controllers/service/talk.ts";
+import { milliseconds, minutes, seconds, serviceUID } from "../../src/core/brand.ts";
+import type { Service } from "../../src/kube/objects.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+// What the service controller remembers between two rounds: debts, questions, listeners and what was said.
+
+const uid = (text: string) => serviceUID(text);
+
+test("dismissing one Service clears its own debt and nobody else's", () => {
+  const groups = new Groups();
+  for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
+  groups.remove("default/a");
+  groups.dismiss("default/b");
+  expect(groups.goneFrom("x")).toEqual([uid("a")]);
+});
+
+test("who leaves while a group settles is still owed; a debt elsewhere is known by its owner", () => {
+  const groups = new Groups();
+  for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
+  groups.remove("default/a");
+  const gone = groups.goneFrom("x");
+  groups.place("default/b", uid("b"), "y");
+  groups.settle("x", gone);
+  expect(groups.goneFrom("x")).toEqual([uid("b")]);
+  expect(groups.owesElsewhere(uid("b"), "y")).toBe(true);
+  expect(groups.owesElsewhere(uid("b"), "x")).toBe(false);
+  expect(groups.owesElsewhere(uid("a"), "y")).toBe(false);
+});
+
+const observed = async () => {
+  const clock = new VirtualClock();
+  await clock.advance(seconds(1));
+  const wants: number[] = [];
+  const listing = {
+    latest: undefined as unknown,
+    failure: undefined,
+    want: (since: number) => void wants.push(since),
+  };
+  const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
+  const observation = createObservation(ports as never, {} as never, () => []);
+  observation.begin();
+  const answer = (): void => {
+    const now = clock.monotonic();
+    listing.latest = { items: [], pages: 1, beganAt: now, endedAt: now, version: 1 };
+  };
+  return { clock, wants, observation, answer };
+};
+
+test("an answer that is read late is an answer", async () => {
+  const { clock, wants, observation, answer } = await observed();
+  expect(observation.listed("g", [])).toBe("not yet");
+  observation.ask("g");
+  answer();
+  await clock.advance(minutes(6));
+  expect(observation.listed("g", [])).toEqual({ balancer: undefined, problems: [] });
+  expect(wants).toHaveLength(1);
+  // The question is answered: the next one is about the world as it is then.
+  expect(observation.listed("g", [])).toBe("not yet");
+});
+
+test("an answer that is not enough is asked for anew, and nobody asks twice meanwhile", async () => {
+  const { clock, wants, observation, answer } = await observed();
+  observation.ask("g");
+  answer();
+  await clock.advance(seconds(1));
+  observation.changed("g");
+  expect(observation.listed("g", [])).toBe("not yet");
+  observation.ask("g");
+  observation.ask("g");
+  expect(wants).toHaveLength(2);
+});
+
+test("a listener that throws takes nothing from the others, nor from the listings to come", async () => {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const errors: unknown[] = [];
+  let listings = 0;
+  const listing = new SharedListing<string>({
+    list: async function* () {
+      listings += 1;
+      yield [];
+    },
+    clock,
+    random: seededRandom(1),
+    signal: new AbortController().signal,
+    onListenerError: (error) => errors.push(error),
+  });
+  listing.subscribe(() => {
+    throw new TypeError("boom");
+  });
+  listing.subscribe(() => void told.push("second"));
+  for (let round = 0; round < 2; round += 1) {
+    listing.want(clock.monotonic(), "refresh");
+    await clock.advance(milliseconds(500));
+  }
+  expect(listings).toBe(2);
+  expect(told).toEqual(["second", "second"]);
+  expect(errors).toHaveLength(2);
+});
+
+test("an event without a reason is never told", () => {
+  const told: string[] = [];
+  const talk = createTalk((_, { reason }) => void told.push(reason));
+  const service = { metadata: { name: "web", namespace: "default" } } as Service;
+  talk.event(service, { type: "Normal", reason: "", message: "" });
+  talk.problems(service, [{ severity: "warning", reason: "", text: "" }]);
+  talk.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }]);
+  expect(told).toEqual(["Wrong"]);
+});

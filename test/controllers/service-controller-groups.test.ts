@@ -191,3 +191,34 @@ test("a plan that never comes to its end is carried out ever less often", async 
   await w.pass(3600);
   expect(script.applied.length).toBeLessThan(50);
 });
+
+test("a wrong newcomer does not keep what is left of others in its group [F38 F47 N6]", async () => {
+  const { w, script } = scripted();
+  await w.start();
+  w.create("a", inGroup("x"));
+  await w.pass(30);
+  w.create("wrong", { annotations: { "scripted.example/group": "x", "scripted.example/size": "lagre" } });
+  w.annotate("a", { "scripted.example/group": "y" });
+  await w.pass(60);
+  expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
+  w.annotate("wrong", { "scripted.example/size": "large" });
+  await w.pass(30);
+  expect([...script.things.keys()].toSorted()).toEqual(["thing-of-group-x", "thing-of-group-y"]);
+});
+
+test("a shared balancer stays while one of its owners cannot be placed, although another moved away", async () => {
+  const { w, script } = scripted();
+  await w.start();
+  for (const name of ["a", "b"]) w.create(name, inGroup("x"));
+  await w.pass(30);
+  await w.stop();
+  w.annotate("b", { "scripted.example/group": "y" });
+  script.unplaceable.add("a");
+  await w.start();
+  await w.pass(600);
+  expect([...script.things.keys()].toSorted()).toEqual(["thing-of-group-x", "thing-of-group-y"]);
+  script.unplaceable.clear();
+  await w.pass(600);
+  expect(script.things.get("thing-of-group-x")?.owners).toEqual([w.get("a").metadata.uid]);
+  expect(w.fallen).toEqual([]);
+});

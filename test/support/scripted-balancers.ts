@@ -56,6 +56,8 @@ export class ScriptedBalancers {
   surveys: (readonly string[])[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;
+  /** Names of Services whose group cannot be told. */
+  readonly unplaceable = new Set<string>();
   /** What is ordered never comes about. */
   neverSettles = false;
   /** Given: steps are told of by ticket only, as many checked in one request as it says. */
@@ -99,7 +101,10 @@ export class ScriptedBalancers {
           matchBy: ["name"],
         },
         loadBalancers: {
-          groupOf,
+          groupOf: (wish: Desired) => {
+            if (this.unplaceable.has(wish.owner.name)) throw new TypeError("no group");
+            return groupOf(wish);
+          },
           survey: async (wishes: readonly Desired[]) => {
             this.surveys.push(wishes.map(({ owner }) => owner.name));
             return new Set<string>(wishes.map(({ owner }) => owner.uid));

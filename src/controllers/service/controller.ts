@@ -106,7 +106,9 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     for (const { service, problems } of all) talk.problems(service, problems);
     await conditions(all, signal);
     const members = all.filter((member) => !isRefused(member, observed));
-    if (all.length > 0 && members.length === 0) return settled;
+    const gone = groups.goneFrom(group);
+    if (all.length > 0 && members.length === 0 && gone.length === 0) return settled;
+    if (members.length === 0 && placement.isStillUsed(observed, gone)) return settled;
     // Nothing there may change while nobody knows what is meant; what it has is shown all the same.
     const blocked = members.filter(({ isBlocked }) => isBlocked);
     if (blocked.length > 0) {
@@ -119,7 +121,6 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       );
     }
 
-    const gone = groups.goneFrom(group);
     const plan = balancers.plan(
       members.map((member) => planned(member, observed)),
       observed,
@@ -151,6 +152,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     if (outcome.kind !== "settled") return outcome;
     if (observed === undefined || members.length > 0) groups.settle(group, gone);
     if (members.length > 0) progress.settle(group, now);
+    else progress.forget(group);
     for (const { service } of members) if (!isOurs(service)) groups.dismiss(keyOfObject(service));
     if (groups.membersOf(group).length === 0) {
       progress.forget(group);

@@ -108,6 +108,14 @@ export const createPlacement = (
       groups.owesElsewhere(uid, group) ||
       ours().some((one) => one.group !== group && one.owners.includes(uid)),
 
+    /** By a Service that lives, is not known to have left, and may only be hard to place: nothing of it may go. */
+    isStillUsed: (observed: ObservedLoadBalancer | undefined, gone: readonly ServiceUID[]): boolean => {
+      const staying = new Set((observed?.owners ?? []).filter((uid) => !gone.includes(uid)));
+      return (
+        staying.size > 0 && services.list().some(({ metadata }) => staying.has(serviceUID(metadata.uid)))
+      );
+    },
+
     /** Tries again what could not be placed, until the signal is aborted. */
     run: (signal: AbortSignal): Promise<void> =>
       runWorkers(

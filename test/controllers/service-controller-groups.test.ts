@@ -192,7 +192,7 @@ test("a plan that never comes to its end is carried out ever less often", async 
   expect(script.applied.length).toBeLessThan(50);
 });
 
-test("a wrong newcomer does not keep what is left of others in its group [F38 F47 N6]", async () => {
+test("a wrong newcomer does not keep what is left of others in its group", async () => {
   const { w, script } = scripted();
   await w.start();
   w.create("a", inGroup("x"));

@@ -79,7 +79,7 @@ const moving = bend((all) => ({
   },
 }));
 
-test("the finalizer stays until the group that was left has let go, also over a crash [N5]", async () => {
+test("the finalizer stays until the group that was left has let go, also over a crash", async () => {
   let isBad = true;
   const w: ServiceWorld = new ServiceWorld({
     provider: moving,
@@ -106,7 +106,7 @@ test("the finalizer stays until the group that was left has let go, also over a 
   expect(ids(w)).toEqual([]);
 });
 
-test("a Service that changed its group while nobody looked keeps no balancer in the old one [N6]", async () => {
+test("a Service that changed its group while nobody looked keeps no balancer in the old one", async () => {
   const w = new ServiceWorld({ provider: moving });
   await w.start();
   w.create("web");

@@ -140,7 +140,7 @@ export const flagFields = {
     { min: milliseconds(100) },
     { fallback: seconds(30) },
   ),
-  "config-set": pairs("Settings of the cloud by name, over those from the environment and --cloud-config."),
+  "config-set": pairs("Settings of the cloud by name, over those from the environment."),
   "log-format": oneOf("How log lines look.", ["text", "json"], { fallback: "text" }),
   v: integer(
     "How much is logged: 0 decisions and problems, 2 more of what happens, 4 every request.",

@@ -34,9 +34,9 @@ describe("which Services are ours", () => {
     expect(wantsLoadBalancer(toService(draft))).toBe(expected);
   });
 
-  test("only the word true pauses", () => {
+  test("every word but false pauses", () => {
     const paused = (value: string) => isPaused(toService({ annotations: { "fairlead.dev/paused": value } }));
-    expect(["true", "false", "", "yes"].map(paused)).toEqual([true, false, false, false]);
+    expect(["true", "false", "", "yes"].map(paused)).toEqual([true, false, true, true]);
     expect(isPaused(toService())).toBe(false);
   });
 });

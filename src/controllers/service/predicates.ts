@@ -21,8 +21,9 @@ export const hasFinalizer = ({ metadata }: Service): boolean =>
 
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
 
+/** Anything but a plain "false" pauses: who wrote "yes" did not mean "go on". */
 export const isPaused = ({ metadata }: Service): boolean =>
-  metadata.annotations?.[pausedAnnotation] === "true";
+  (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 
 export interface CleanupQuestion {
   /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */

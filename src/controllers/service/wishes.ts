@@ -54,22 +54,28 @@ export const createWishes = (ports: WishPorts) => {
   const lastRules = new Map<ServiceUID, TargetRules>();
   /** By uid: the last right values, for those that the cloud does not show. */
   const lastSettings = new Map<ServiceUID, Partial<Values<Fields>>>();
-  let targets: readonly BalancerTarget[] = targetsOf(ports.nodes.list(), ports.machineOf);
+  /** Made when somebody first asks for them: without Services nodes may come and go by the thousand at no cost. */
+  let made: readonly BalancerTarget[] | undefined;
+  const targets = (): readonly BalancerTarget[] => {
+    made ??= targetsOf(ports.nodes.list(), ports.machineOf);
+    return made;
+  };
 
   /** Of all who take every node, which is nearly everybody. */
   let everyNode: ChosenTargets | undefined;
   const choose = (rules: TargetRules): ChosenTargets => {
-    if (rules.policy !== "all" || rules.limit !== undefined) return chooseTargets(targets, rules);
-    everyNode ??= chooseTargets(targets, rules);
+    if (rules.policy !== "all" || rules.limit !== undefined) return chooseTargets(targets(), rules);
+    everyNode ??= chooseTargets(targets(), rules);
     return everyNode;
   };
 
   return {
     /** Looks at the nodes again; false when nothing that balancers see has changed. */
     refreshTargets: (): boolean => {
+      if (made === undefined) return false;
       const next = targetsOf(ports.nodes.list(), ports.machineOf);
-      if (isSameTargets(targets, next)) return false;
-      targets = next;
+      if (isSameTargets(made, next)) return false;
+      made = next;
       everyNode = undefined;
       return true;
     },

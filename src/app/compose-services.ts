@@ -40,6 +40,8 @@ export const composeServices = (
     random,
     signal,
     list: (call) => balancers.list(call),
+    onListenerError: (error) =>
+      log.error(`After a listing of balancers: ${error instanceof Error ? error.message : String(error)}`),
   });
   const tell = teller(around, "service-controller", serviceReference);
   const controller = createServiceController({

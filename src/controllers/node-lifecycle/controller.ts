@@ -66,10 +66,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
-    const isOfInterest =
-      node !== undefined && (!isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule"));
     const identity = node && identityOf(node);
-    if (!isOfInterest || identity === undefined || !inventory.claims(identity)) {
+    if (node === undefined || identity === undefined || !isOfInterest(node) || !inventory.claims(identity)) {
       forget(name);
       return settled;
     }
@@ -232,6 +230,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     for (const name of [...evidence.keys()]) forget(name);
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
       if (before !== undefined && after !== undefined && sameForUs(before, after)) return;
+      // Nearly all of what thousands of healthy Nodes tell is none of our business.
+      if (after !== undefined && !isOfInterest(after) && !subjects.has(key)) return;
       queue.add(key);
     });
     const stopNews = inventory.subscribe(() => {
@@ -251,6 +251,9 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   return { queue, evidence, run };
 };
+
+/** Not Ready, or marked as switched off: the others are healthy, whatever the cloud says. */
+const isOfInterest = (node: Node): boolean => !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule");
 
 /** A node that joins is not Ready yet; that its machine was seen a moment ago is all there is to know then. */
 const acceptedAge = (node: Node): Milliseconds | undefined =>

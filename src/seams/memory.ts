@@ -1,4 +1,4 @@
-// The only hand on the garbage collector. What is decoded here is mostly thrown away at once, and the collector, left alone,
+// A hand on the garbage collector (the other is between the pages of a list). What is decoded here is mostly thrown away at once, and the collector, left alone,
 // lets three times of what is kept pile up before it looks.
 
 /** Counts bytes that were decoded, and collects each time they are many. */

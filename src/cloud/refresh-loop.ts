@@ -2,16 +2,9 @@
 // it is told by the inventory to those who subscribed.
 
 import type { Milliseconds } from "../core/brand.ts";
-import type { Instance } from "../provider/instances.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
 import type { Inventory } from "./inventory.ts";
 import { type RefreshPolicy, refreshInterval } from "./refresh-interval.ts";
-
-/** Everything that could change a Node, in a number that is equal when nothing did. */
-const fingerprint = (instances: readonly Instance[]): string => {
-  const texts = instances.map((instance) => JSON.stringify(instance)).sort();
-  return String(Bun.hash(texts.join("\n")));
-};
 
 /** Every source has answered, or failed to, since then. */
 const hasAnswered = ({ sources }: Inventory, since: number): boolean =>
@@ -40,16 +33,17 @@ export const runRefreshLoop = async (
   signal: AbortSignal,
 ): Promise<void> => {
   let interval: Milliseconds | undefined;
-  let before: string | undefined;
+  let before: readonly unknown[] = [];
   while (!signal.aborted) {
     const since = clock.monotonic();
     inventory.wantListing(since, "refresh");
     await answered(inventory, since, signal);
     const listings = inventory.sources.flatMap(({ latest }) => latest ?? []);
-    const now = listings.map(({ items }) => fingerprint(items)).join(" ");
+    // A listing in which nothing has changed is the very list of before.
+    const now = listings.map(({ items }) => items);
     interval = refreshInterval(policy, {
       interval,
-      hasChanged: before !== now,
+      hasChanged: now.length !== before.length || now.some((items, index) => items !== before[index]),
       pages: listings.reduce((sum, { pages }) => sum + pages, 0),
     });
     before = now;

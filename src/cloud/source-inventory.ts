@@ -10,6 +10,7 @@ import type { Clock } from "../seams/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
 import { type InstanceIndex, indexInstances, keysOf } from "./instance-index.ts";
 import { type Batch, batchesFor, chooseWay, type SourceKeys, type Way } from "./lookup-or-list.ts";
+import { reuseInstances } from "./reuse-instances.ts";
 
 export interface KeyAnswer {
   readonly instances: readonly Instance[];
@@ -69,6 +70,7 @@ export class SourceInventory {
       clock: options.clock,
       signal: options.signal,
       list: (signal) => options.source.list({ signal, urgency: this.#urgency }),
+      reuse: reuseInstances,
     });
   }
 

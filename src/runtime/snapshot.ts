@@ -16,6 +16,8 @@ export interface SnapshotOptions<T> {
   readonly clock: Clock;
   /** Throws when a page is missing. */
   readonly list: (signal: AbortSignal) => AsyncIterable<readonly T[]>;
+  /** What is the same as before may be the very object of before: then a change is seen without comparing. */
+  readonly reuse?: (items: readonly T[], before: readonly T[]) => readonly T[];
   readonly signal: AbortSignal;
 }
 
@@ -66,8 +68,9 @@ export class Snapshot<T> {
       for (const item of page) items.push(item);
     }
     this.#options.signal.throwIfAborted();
+    const before = this.#latest?.items;
     this.#latest = {
-      items,
+      items: before === undefined ? items : (this.#options.reuse?.(items, before) ?? items),
       pages: Math.max(1, pages),
       beganAt,
       endedAt: this.#options.clock.monotonic(),

@@ -1,6 +1,7 @@
 // Workers over a queue: each takes a key, reconciles it, and puts it back when the outcome or the error says so.
 
-import type { Milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import type { Clock } from "../seams/clock.ts";
 import type { Priority, WorkQueue } from "./work-queue.ts";
 
 /** What happens next to a key. There is no silent default: a reconcile says it. */
@@ -32,12 +33,34 @@ export interface WorkerOptions {
   /** Decides what an error leads to; `failures` counts those of this key in a row, this one included. */
   readonly onError: (key: string, error: unknown, failures: number) => Outcome;
   readonly onDone?: (key: string, outcome: Outcome, durationMs: number) => void;
-  readonly monotonic: () => number;
+  readonly clock: Clock;
 }
+
+/** Thousands of keys for which there is nothing to do must not hold up timers and sockets. */
+const longestSlice = 10;
+
+/** Undefined while this turn of the event loop is young, else its end; shared by all workers of a queue. */
+const createSlices = (clock: Clock): (() => Promise<void> | undefined) => {
+  let turn: { readonly began: number; readonly end: Promise<void> } | undefined;
+  return () => {
+    const now = clock.monotonic();
+    if (turn !== undefined) return now - turn.began < longestSlice ? undefined : turn.end;
+    const end = new Promise<void>((resolve) => {
+      clock.after(milliseconds(0), () => {
+        turn = undefined;
+        resolve();
+      });
+    });
+    turn = { began: now, end };
+    return undefined;
+  };
+};
 
 /** Resolves when the signal is aborted and every key in hand has been put down. */
 export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): Promise<void> => {
   const failures = new Map<string, number>();
+  const { clock } = options;
+  const slice = createSlices(clock);
   const work = async (): Promise<void> => {
     for (;;) {
       let key: string;
@@ -47,7 +70,7 @@ export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): P
         if (signal.aborted) return;
         throw error;
       }
-      const started = options.monotonic();
+      const started = clock.monotonic();
       const outcome = await attempt(key);
       if (outcome.kind === "again") {
         options.queue.add(key, {
@@ -56,7 +79,8 @@ export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): P
         });
       }
       options.queue.done(key);
-      options.onDone?.(key, outcome, options.monotonic() - started);
+      options.onDone?.(key, outcome, clock.monotonic() - started);
+      await slice();
     }
   };
   const attempt = async (key: string): Promise<Outcome> => {

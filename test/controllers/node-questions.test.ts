@@ -57,3 +57,23 @@ test("a controller that runs again after it was stopped goes on where things sta
   w.start("node");
   await w.until(() => w.initialized.length === 2, "both nodes to be initialised", 5);
 });
+
+test("a listing that shows the same machines brings no Node to anybody's attention [F10]", async () => {
+  const w = setUp({ machines: ["n0", "n1", "n2"].map((name) => machine(name)) }).start("node");
+  for (const name of ["n0", "n1", "n2"]) joins(w, name);
+  await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 5);
+  await w.pass(5);
+  const looked: string[] = [];
+  const add = w.node.queue.add.bind(w.node.queue);
+  w.node.queue.add = (key, options) => {
+    looked.push(key);
+    add(key, options);
+  };
+  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  await w.pass(5);
+  expect(looked).toEqual([]);
+  w.cloud.put(machine("n1", { type: "larger" }));
+  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  await w.pass(5);
+  expect(looked).toEqual(["n1"]);
+});

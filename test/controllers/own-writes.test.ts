@@ -10,31 +10,62 @@ const node = (resourceVersion: string, labels: Record<string, string> = {}, uid 
   status: {},
 });
 
-const remembering = (written: Node): OwnWrites => {
+/** The answer to a write came before anything was told by the watch. */
+const answered = (written: Node): OwnWrites => {
   const own = new OwnWrites();
-  own.remember(written);
+  own.begin("n1");
+  expect(own.end("n1", written)).toBe(false);
   return own;
 };
 
+/** The watch told this before the write was answered; whether the Node is to be looked at. */
+const isNewsAfter = (told: readonly (Node | undefined)[], written: Node | undefined): boolean => {
+  const own = new OwnWrites();
+  own.begin("n1");
+  for (const after of told) expect(own.isEcho("n1", after)).toBe(true);
+  return own.end("n1", written);
+};
+
 test("an echo of our write is skipped, once", () => {
-  const own = remembering(node("10", { a: "1" }));
+  const own = answered(node("10", { a: "1" }));
   expect(own.isEcho("n1", node("10", { a: "1" }))).toBe(true);
   expect(own.isEcho("n1", node("10", { a: "1" }))).toBe(false);
 });
 
 test("what is older than our write is skipped, and the echo still is", () => {
-  const own = remembering(node("100", { a: "1" }));
+  const own = answered(node("100", { a: "1" }));
   expect(own.isEcho("n1", node("99"))).toBe(true);
   expect(own.isEcho("n1", node("100", { a: "1" }))).toBe(true);
 });
 
 test("a change of somebody else that was merged into our version is looked at", () => {
-  const own = remembering(node("10", { a: "1" }));
+  const own = answered(node("10", { a: "1" }));
   expect(own.isEcho("n1", node("10", { a: "1", theirs: "2" }))).toBe(false);
 });
 
 test("another Node under the same name, or none, is looked at", () => {
-  expect(remembering(node("10")).isEcho("n1", node("11", {}, "u2"))).toBe(false);
-  expect(remembering(node("10")).isEcho("n1", undefined)).toBe(false);
+  expect(answered(node("10")).isEcho("n1", node("11", {}, "u2"))).toBe(false);
+  expect(answered(node("10")).isEcho("n1", undefined)).toBe(false);
   expect(new OwnWrites().isEcho("n1", node("1"))).toBe(false);
+});
+
+test("an echo that comes before the answer to the write is skipped, and remembered by nobody", () => {
+  const own = new OwnWrites();
+  own.begin("n1");
+  expect(own.isEcho("n1", node("10"))).toBe(true);
+  expect(own.end("n1", node("10"))).toBe(false);
+  expect(own.isEcho("n1", node("11", { a: "1" }))).toBe(false);
+});
+
+test("what others changed while our write was under way is looked at when it has been answered", () => {
+  expect(isNewsAfter([node("10"), node("11", { theirs: "2" })], node("10"))).toBe(true);
+  expect(isNewsAfter([undefined], node("10"))).toBe(true);
+  expect(isNewsAfter([node("11", {}, "u2")], node("10"))).toBe(true);
+  expect(isNewsAfter([node("9", { theirs: "2" })], undefined)).toBe(true);
+});
+
+test("a write that nobody else meddled with is no news", () => {
+  expect(isNewsAfter([], node("10"))).toBe(false);
+  expect(isNewsAfter([node("9")], node("10"))).toBe(false);
+  expect(isNewsAfter([], undefined)).toBe(false);
 });

@@ -30,7 +30,7 @@ describe("workers", () => {
           return again(seconds(failures), "failed");
         },
         onDone: (key, outcome) => done.push(`${key} ${outcome.kind}`),
-        monotonic: () => clock.monotonic(),
+        clock,
       },
       stop.signal,
     );
@@ -49,6 +49,25 @@ describe("workers", () => {
     expect([w.queue.active, w.queue.depth]).toEqual([2, 1]);
     w.stop.abort();
     for (const finish of open) finish();
+    await w.running;
+  });
+
+  test("give the event loop a turn before keys without anything to wait for hold it up [N4]", async () => {
+    let elapsed = 0;
+    const inThisTurn: string[] = [];
+    const w = setUp(async (key) => {
+      elapsed += 4;
+      inThisTurn.push(key);
+      return settled;
+    });
+    w.clock.monotonic = () => elapsed;
+    for (const key of ["a", "b", "c", "d", "e", "f", "g", "h"]) w.queue.add(key);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(inThisTurn.length).toBeLessThan(8);
+    await w.clock.advance(milliseconds(0));
+    await w.clock.advance(milliseconds(0));
+    expect(inThisTurn).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"]);
+    w.stop.abort();
     await w.running;
   });
 

@@ -241,8 +241,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     // The watch tells only what changes from here on; what is there already is looked at once.
     for (const { metadata } of nodes.list()) queue.add(metadata.name);
     try {
-      const monotonic = () => clock.monotonic();
-      await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);
+      await runWorkers({ queue, count: options.concurrency, reconcile, onError, clock }, signal);
     } finally {
       stopNodes();
       stopNews();

@@ -51,11 +51,14 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const troubles = new Troubles();
   const asked = new Asked(inventory, clock);
   const own = new OwnWrites();
+  /** What the cloud said of a Node's machine when everything was last written as it says. */
+  const dealtWith = new Map<string, Instance>();
   const names = new UsedNames(clock);
   names.follow(nodes, (name) => asked.forget(name));
 
   const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
+    dealtWith.delete(name);
     if (node === undefined) {
       asked.forget(name);
       troubles.forget(name);
@@ -101,8 +104,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     const plan = planNode({ node, instance, ownPrefixes: options.ownPrefixes, settings });
     tellProblems(node, plan.problems);
     const written = await write(node, plan, "the cloud says otherwise", signal);
-    troubles.clear(node.metadata.name);
-    await clearCondition(written, signal);
+    await isFine(written, instance, signal);
   };
 
   const initialize = async (node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> => {
@@ -117,9 +119,14 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     if (isUninitialized(written)) return settled; // only observed
     options.onInitialized(node, clock.now() - Date.parse(node.metadata.creationTimestamp ?? ""));
     options.tell(written, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
-    troubles.clear(node.metadata.name);
-    await clearCondition(written, signal);
+    await isFine(written, instance, signal);
     return settled;
+  };
+
+  const isFine = async (node: Node, instance: Instance, signal: AbortSignal): Promise<void> => {
+    troubles.clear(node.metadata.name);
+    await clearCondition(node, signal);
+    dealtWith.set(node.metadata.name, instance);
   };
 
   /** Addresses first: whoever sees the taint gone sees everything else in place. */
@@ -145,8 +152,14 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   };
 
   const patched = async (node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node> => {
-    const fresh = await writes.patch(node, patch, why, signal);
-    if (fresh !== undefined) own.remember(fresh);
+    const { name } = node.metadata;
+    let fresh: Node | undefined;
+    own.begin(name);
+    try {
+      fresh = await writes.patch(node, patch, why, signal);
+    } finally {
+      if (own.end(name, fresh)) queue.add(name);
+    }
     return fresh ?? node;
   };
 
@@ -215,9 +228,12 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     });
 
   /** A listing asked for by others. A Node it does not show keeps its rest: looking now would only ask for the next one. */
-  const isWorthALook = (node: Node): boolean =>
-    !asked.has(node.metadata.name) &&
-    (!isUninitialized(node) || inventory.look(identityOf(node)).kind === "exists");
+  const isWorthALook = (node: Node): boolean => {
+    const { name } = node.metadata;
+    if (asked.has(name)) return false;
+    const answer = inventory.look(identityOf(node));
+    return answer.kind === "exists" && answer.instance !== dealtWith.get(name);
+  };
 
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
@@ -235,8 +251,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     // The watch tells only what changes from here on; what is there already is looked at once.
     for (const node of nodes.list()) addNode(node);
     try {
-      const monotonic = () => clock.monotonic();
-      await runWorkers({ queue, count: options.concurrency, reconcile, onError, monotonic }, signal);
+      await runWorkers({ queue, count: options.concurrency, reconcile, onError, clock }, signal);
     } finally {
       stopNodes();
       stopNews();

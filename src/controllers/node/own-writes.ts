@@ -6,14 +6,30 @@ import { isNewer } from "../latest-objects.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 
 export class OwnWrites {
+  /** Written, and not yet seen coming back. */
   readonly #written = new Map<string, Node>();
+  /** A write is under way; what the watch told meanwhile, which may be its echo: it is often there before the answer. */
+  readonly #underWay = new Map<string, { told?: { readonly after: Node | undefined } }>();
 
-  remember(node: Node): void {
-    this.#written.set(node.metadata.name, node);
+  begin(name: string): void {
+    this.#underWay.set(name, {});
+  }
+
+  /** Says whether something came meanwhile that was not of our making: the Node is to be looked at then. */
+  end(name: string, written: Node | undefined): boolean {
+    const told = this.#underWay.get(name)?.told;
+    this.#underWay.delete(name);
+    if (written !== undefined) this.#written.set(name, written);
+    return told !== undefined && !this.isEcho(name, told.after);
   }
 
   /** Also takes what was remembered off the list once the watch has caught up. */
   isEcho(name: string, after: Node | undefined): boolean {
+    const write = this.#underWay.get(name);
+    if (write !== undefined) {
+      write.told = { after };
+      return true;
+    }
     const ours = this.#written.get(name);
     if (ours === undefined) return false;
     const isSameNode = after?.metadata.uid === ours.metadata.uid;

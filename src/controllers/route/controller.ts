@@ -241,9 +241,8 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     });
     queue.add(allRoutes);
     try {
-      const monotonic = () => clock.monotonic();
       const count = settings.conditionsAtOnce + 1;
-      await runWorkers({ queue, count, reconcile, onError, monotonic }, signal);
+      await runWorkers({ queue, count, reconcile, onError, clock }, signal);
     } finally {
       stopNodes();
       stopNews();

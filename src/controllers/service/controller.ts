@@ -264,8 +264,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
     for (const group of groups.all) queue.add(group);
     try {
-      const monotonic = () => clock.monotonic();
-      const work = { queue, count: options.concurrency, reconcile, onError, monotonic };
+      const work = { queue, count: options.concurrency, reconcile, onError, clock };
       await Promise.all([runWorkers(work, signal), placement.run(signal)]);
     } finally {
       for (const stop of stops) stop();

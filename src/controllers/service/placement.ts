@@ -131,7 +131,7 @@ export const createPlacement = (
             if (service !== undefined) talk.failure(service, failureOf(isEnding(service), error));
             return again(restAfter(error, failures, clock, random), "it cannot be placed");
           },
-          monotonic: () => clock.monotonic(),
+          clock,
         },
         signal,
       ),

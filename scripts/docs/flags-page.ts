@@ -1,16 +1,34 @@
 // The reference page of the flags, from the table that also reads them.
 
-import { flagFields } from "../../src/app/flags.ts";
+import { notesOf } from "../../src/app/flags/flag-notes.ts";
+import { flagGroups } from "../../src/app/flags.ts";
+import type { Field, Fields } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
+
+/** The reason why a flag does nothing is part of what it means. */
+const explained = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries<Field<unknown>>(fields).map(([name, field]) => {
+      const { noEffect, deprecated } = notesOf(field);
+      const old = deprecated === true ? "Deprecated. " : "";
+      const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
+      return [name, { ...field, text: `${old}${field.text}${nothing}` }];
+    }),
+  );
+
+const heading = (title: string): string => `## ${title.charAt(0).toUpperCase()}${title.slice(1)}`;
 
 export const flagsPage = (): string =>
   [
     "# Flags",
     "",
-    "Made by `npm run docs` from the table in `src/app/flags.ts`; never edited by hand. Flags are read as pflag reads them:",
+    "Made by `npm run docs` from the tables in `src/app/flags`; never edited by hand. Flags are read as pflag reads them:",
     "`--name value` and `--name=value`, list flags add up, the last of a scalar counts, what is unknown is refused with the",
-    "nearest name.",
+    "nearest name. The groups are those of upstream's help. What has no effect is accepted, and said once when it is given.",
     "",
-    settingsReference(flagFields, "--"),
-    "",
+    ...flagGroups.flatMap(({ title, fields }) => [
+      heading(title),
+      "",
+      settingsReference(explained(fields), "--"),
+    ]),
   ].join("\n");

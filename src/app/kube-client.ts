@@ -58,9 +58,9 @@ export const connectKube = async (
   const connection = await openConnection(sourceOf(flags, seams.environment), seams, signal);
   const qps = flags["kube-api-qps"];
   const rate =
-    qps === undefined
+    qps === undefined || qps <= 0
       ? undefined
-      : createTokenBucket({ ratePerSecond: qps, burst: flags["kube-api-burst"] ?? qps }, clock);
+      : createTokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
   const requests = createRequests({
     connection,
     transport: seams.transport,

@@ -5,13 +5,13 @@ import { didYouMean } from "../core/did-you-mean.ts";
 import type { Problem } from "../core/problem.ts";
 
 export interface FlagShape {
-  /** `switch`: needs no value. `list`: adds up. */
-  readonly kind: "value" | "switch" | "list";
+  /** `switch`: needs no value. `list`: adds up. `repeated`: adds up, and its values hold commas. */
+  readonly kind: "value" | "switch" | "list" | "repeated";
   readonly shorthand?: string;
 }
 
 export interface ParsedFlags {
-  /** By flag name without dashes; a list is joined with commas. */
+  /** By flag name without dashes; a list is joined with commas, what is repeated with line breaks. */
   readonly raw: Readonly<Record<string, string>>;
   readonly positional: readonly string[];
   readonly problems: readonly Problem[];
@@ -40,6 +40,7 @@ export const parseFlags = (
   const set = (name: string, shape: FlagShape, value: string): void => {
     const before = raw[name];
     if (before !== undefined && shape.kind === "list") raw[name] = `${before},${value}`;
+    else if (before !== undefined && shape.kind === "repeated") raw[name] = `${before}\n${value}`;
     else {
       if (before !== undefined && before !== value) {
         const text = `--${name} is given more than once; the last one, ${JSON.stringify(value)}, counts`;
@@ -62,6 +63,12 @@ export const parseFlags = (
     const equals = arg.indexOf("=");
     const written = equals === -1 ? arg : arg.slice(0, equals);
     const isLong = written.startsWith("--");
+    // `-v2`: the value directly behind the letter.
+    const attached = isLong ? undefined : shorthands.get(arg.charAt(1));
+    if (attached !== undefined && shapes[attached]?.kind === "value" && arg.length > 2 && arg[2] !== "=") {
+      set(attached, { kind: "value" }, arg.slice(2));
+      continue;
+    }
     const bare = isLong ? written.slice(2).replaceAll("_", "-") : written.slice(1);
     const name = isLong ? bare : (shorthands.get(bare) ?? bare);
     const shape = Object.hasOwn(shapes, name) && (isLong || shorthands.has(bare)) ? shapes[name] : undefined;

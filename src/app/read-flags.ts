@@ -12,6 +12,7 @@ import type { Values } from "../core/settings.ts";
 import { electionTimingProblem } from "../kube/lease.ts";
 import type { AddressKind } from "../provider/instances.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
+import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
 import { flagFields, flagShapes, upstreamProfile } from "./flags.ts";
 import { parseFlags } from "./pflag.ts";
 import { writeMargin } from "./terms.ts";
@@ -37,10 +38,11 @@ export const readFlags = (
   presets: Readonly<Record<string, string>> = {},
 ): ReadFlags => {
   const parsed = parseFlags(args, flagShapes);
-  const problems = [...parsed.problems];
+  const given = withoutEmptyTexts(flagFields, parsed.raw);
+  const problems = [...parsed.problems, ...flagWarnings(flagFields, given)];
   const dashed = Object.fromEntries(
     // The profile is nothing but flags, and a flag that was given counts more.
-    Object.entries({ ...presets, ...profileOf(parsed.raw), ...parsed.raw }).map(([name, value]) => [
+    Object.entries({ ...presets, ...profileOf(given), ...given }).map(([name, value]) => [
       `--${name}`,
       value,
     ]),
@@ -48,7 +50,7 @@ export const readFlags = (
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
   // Observing needs no Lease: it is meant to run beside the manager that holds it.
-  const needsNoLease = read.values.mode === "observe" && parsed.raw["leader-elect"] === undefined;
+  const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   if (flags["cloud-config"] !== undefined) {
     problems.push({

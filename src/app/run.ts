@@ -33,7 +33,7 @@ export const runManager = async (
     out(helpText(program, provider.config));
     return 0;
   }
-  if (flags.version || positional[0] === "version") {
+  if (flags.version !== "no" || positional[0] === "version") {
     out(`${program} ${version}\n`);
     return 0;
   }
@@ -55,7 +55,12 @@ export const runManager = async (
       text: `--cloud-provider is ${JSON.stringify(named)}, but this executable is for ${JSON.stringify(provider.name)}; start ${named}-cloud-controller-manager, or leave the flag out`,
     });
   }
-  const log = createLog({ format: flags["log-format"], verbosity: flags.v, clock: seams.clock, write: err });
+  const log = createLog({
+    format: flags["logging-format"],
+    verbosity: flags.v,
+    clock: seams.clock,
+    write: err,
+  });
   for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
   if (errors.length > 0) {
     // All that is wrong is told at once, the cloud's settings too.

@@ -1,10 +1,11 @@
 // The builders of settings that hold one value. Each says what it expects, so that reading, help and the reference page
 // speak alike; lists are in `list-fields.ts`.
 
-import type { Milliseconds } from "./brand.ts";
+import type { IpAddress, Milliseconds } from "./brand.ts";
 import { parseDuration } from "./duration.ts";
+import { parseIp } from "./ip.ts";
 import { Secret } from "./secret.ts";
-import type { Field, WhenChanged } from "./settings.ts";
+import type { Field, FieldKind, WhenChanged } from "./settings.ts";
 
 export interface FieldOptions<T> {
   readonly fallback?: T;
@@ -32,7 +33,7 @@ export const buildField = <T, const O extends FieldOptions<T>>(
   expects: string,
   parse: (raw: string) => Parsed<T>,
   options: O | undefined,
-  choices?: readonly string[],
+  { choices, kind }: { readonly choices?: readonly string[]; readonly kind?: FieldKind } = {},
 ): Built<T, O> =>
   ({
     text,
@@ -40,6 +41,7 @@ export const buildField = <T, const O extends FieldOptions<T>>(
     parse,
     ...options,
     ...(choices !== undefined && { choices }),
+    ...(kind !== undefined && { kind }),
     // The spread has what the conditional type promises; the compiler cannot follow it.
   }) as Field<T> as Built<T, O>;
 
@@ -69,6 +71,7 @@ export const flag = <const O extends FieldOptions<boolean>>(what: string, option
       return value === undefined ? { wrong: quoted(raw) } : { value };
     },
     options,
+    { kind: "switch" },
   );
 
 export interface Bounds {
@@ -101,6 +104,25 @@ export const integer = <const O extends FieldOptions<number>>(
       return isRight ? { value: value + 0 } : { wrong: quoted(raw) };
     },
     options,
+    { kind: "number" },
+  );
+
+/** With a fraction or without. */
+export const decimal = <const O extends FieldOptions<number>>(
+  what: string,
+  bounds: Bounds = {},
+  options?: O,
+): Built<number, O> =>
+  buildField(
+    what,
+    `a number${boundsText(bounds, String)}`,
+    (raw) => {
+      const trimmed = raw.trim();
+      const isRight = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(trimmed) && isWithin(Number(trimmed), bounds);
+      return isRight ? { value: Number(trimmed) + 0 } : { wrong: quoted(raw) };
+    },
+    options,
+    { kind: "number" },
   );
 
 export const oneOf = <const C extends string, const O extends FieldOptions<NoInfer<C>>>(
@@ -117,7 +139,7 @@ export const oneOf = <const C extends string, const O extends FieldOptions<NoInf
       return value === undefined ? { wrong: quoted(raw) } : { value };
     },
     options,
-    choices,
+    { choices },
   );
 
 /** Written as Go writes durations: `15s`, `1h30m`, `1.5s`, `300ms`. */
@@ -132,6 +154,21 @@ export const duration = <const O extends FieldOptions<Milliseconds>>(
     (raw) => {
       const value = parseDuration(raw.trim());
       return value === undefined || !isWithin(value, bounds) ? { wrong: quoted(raw) } : { value };
+    },
+    options,
+    { kind: "duration" },
+  );
+
+export const address = <const O extends FieldOptions<IpAddress>>(
+  what: string,
+  options?: O,
+): Built<IpAddress, O> =>
+  buildField(
+    what,
+    "an IP address",
+    (raw) => {
+      const value = parseIp(raw.trim(), "sloppy");
+      return value === undefined ? { wrong: quoted(raw) } : { value };
     },
     options,
   );

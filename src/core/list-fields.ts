@@ -33,6 +33,7 @@ export const list = <const O extends FieldOptions<readonly string[]>>(
     "a list of texts separated by commas",
     listOf((entry) => entry),
     options,
+    { kind: "list" },
   );
 
 /** Old spellings with leading zeros are read, as Kubernetes reads them. */
@@ -45,6 +46,7 @@ export const cidrList = <const O extends FieldOptions<readonly Cidr[]>>(
     "a list of address ranges such as 10.0.0.0/8, separated by commas",
     listOf((entry) => parseCidr(entry, "sloppy")),
     options,
+    { kind: "list" },
   );
 
 export const ipList = <const O extends FieldOptions<readonly IpAddress[]>>(
@@ -56,6 +58,7 @@ export const ipList = <const O extends FieldOptions<readonly IpAddress[]>>(
     "a list of IP addresses separated by commas",
     listOf((entry) => parseIp(entry, "sloppy")),
     options,
+    { kind: "list" },
   );
 
 /** `a=1,b=2`: labels and tags. Of two entries with one key the last counts. */
@@ -76,4 +79,19 @@ export const pairs = <const O extends FieldOptions<ReadonlyMap<string, string>>>
       return { value };
     },
     options,
+    { kind: "pairs" },
+  );
+
+/** Values that hold commas themselves: one for each time it is given, one on a line where they stand together. */
+export const repeated = <const O extends FieldOptions<readonly string[]>>(
+  what: string,
+  expects: string,
+  options?: O,
+): Built<readonly string[], O> =>
+  buildField<readonly string[], O>(
+    what,
+    expects,
+    (raw) => ({ value: raw.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()])) }),
+    options,
+    { kind: "repeated" },
   );

@@ -17,7 +17,7 @@ const fallbackOf = (field: Field<unknown>): string => {
   if (field.fallback === undefined) return "";
   const fallback = shown(field.fallback);
   // A bare number in milliseconds means nothing to a reader of "a duration such as 15s".
-  return typeof field.fallback === "number" && field.expects.startsWith("a duration")
+  return typeof field.fallback === "number" && field.kind === "duration"
     ? formatDuration(milliseconds(field.fallback))
     : fallback;
 };

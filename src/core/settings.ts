@@ -4,12 +4,16 @@
 /** What may happen to a live cloud object when the value changes after it was created. */
 export type WhenChanged = "update" | "reject" | "recreate";
 
+/** How a value is written: what a command line adds up, which values need no word, what a file may hold. Absent: one text. */
+export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated";
+
 /** One setting. `parse` is pure: what the user wrote in, the value or a complaint out. */
 export interface Field<T> {
   /** One sentence for help and reference. */
   readonly text: string;
   /** Completes "must be …". */
   readonly expects: string;
+  readonly kind?: FieldKind;
   readonly choices?: readonly string[];
   readonly fallback?: T;
   readonly required?: boolean;

@@ -1,0 +1,28 @@
+// What is said about flags that were given and do nothing here: once each, with what to use in their place.
+
+import type { Problem } from "../core/problem.ts";
+import type { Field, Fields } from "../core/settings.ts";
+import { notesOf } from "./flags/flag-notes.ts";
+
+/** `given` are the flags that somebody wrote, not those that are preset. */
+export const flagWarnings = (fields: Fields, given: Readonly<Record<string, string>>): readonly Problem[] =>
+  Object.keys(given).flatMap((name): readonly Problem[] => {
+    const field: Field<unknown> | undefined = fields[name];
+    const { noEffect, deprecated } = field === undefined ? {} : notesOf(field);
+    if (noEffect === undefined) return [];
+    const old = deprecated === true ? " and is deprecated" : "";
+    const text = `--${name} has no effect${old}: ${noEffect}`;
+    return [{ severity: "warning", reason: "FlagWithoutEffect", key: `--${name}`, text }];
+  });
+
+/** As pflag: an empty text is none. An empty list empties the list, so it stays. */
+export const withoutEmptyTexts = (
+  fields: Fields,
+  given: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => {
+      const field: Field<unknown> | undefined = fields[name];
+      return value !== "" || field === undefined || field.kind !== undefined || field.fallback !== undefined;
+    }),
+  );

@@ -6,9 +6,8 @@ import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import { abortable } from "./abortable.ts";
 import type { KubeApi } from "./api.ts";
-import { type Correlated, createEventCorrelator, type Occurrence } from "./event-correlator.ts";
+import { type Correlated, createEventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
-import { Recent } from "./recent.ts";
 import { events } from "./resources.ts";
 import { toTime } from "./timestamps.ts";
 
@@ -45,10 +44,9 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #api: KubeApi;
   readonly #correlator;
-  /** Waiting, by key: what happens again before it is written is one write. */
-  readonly #queue = new Map<string, Pending>();
-  readonly #busy = new Set<string>();
-  readonly #names = new Recent<{ readonly name: string; readonly namespace: string }>(4096);
+  /** Waiting: what happens again before it is written is one write. */
+  readonly #queue = new Map<Series, Pending>();
+  readonly #busy = new Set<Series>();
   #delayed = 0;
   #serial = 0;
   #signal: AbortSignal | undefined;
@@ -94,28 +92,28 @@ export class EventRecorder {
   }
 
   #enqueue(pending: Pending): void {
-    const { key } = pending.event;
-    const queued = this.#queue.get(key);
+    const { series } = pending.event;
+    const queued = this.#queue.get(series);
     if (queued !== undefined && queued.event.count >= pending.event.count) return;
     if (queued === undefined && this.#queue.size >= (this.#options.capacity ?? 50_000)) {
       this.#lose("queue-full", pending.event.occurrence);
       return;
     }
-    this.#queue.set(key, pending);
+    this.#queue.set(series, pending);
   }
 
   #pump(): void {
     const signal = this.#signal;
     if (signal === undefined || signal.aborted) return;
-    for (const [key, pending] of this.#queue) {
+    for (const [series, pending] of this.#queue) {
       if (this.#busy.size >= (this.#options.atOnce ?? 32)) return;
       // The name that a second write needs is known only after the first.
-      if (this.#busy.has(key)) continue;
-      this.#queue.delete(key);
-      this.#busy.add(key);
+      if (this.#busy.has(series)) continue;
+      this.#queue.delete(series);
+      this.#busy.add(series);
       // Never rejects: every failure is kept, retried or counted as lost.
       void this.#deliver(pending, signal).finally(() => {
-        this.#busy.delete(key);
+        this.#busy.delete(series);
         this.#pump();
         this.#tellIdle();
       });
@@ -154,8 +152,8 @@ export class EventRecorder {
     }
   }
 
-  async #write({ key, occurrence, count, first, last }: Correlated, signal: AbortSignal): Promise<void> {
-    const known = this.#names.get(key);
+  async #write({ series, occurrence, count, last }: Correlated, signal: AbortSignal): Promise<void> {
+    const known = series.written;
     const message = occurrence.message.slice(0, longestMessage);
     if (known !== undefined) {
       try {
@@ -187,14 +185,14 @@ export class EventRecorder {
         reason,
         message,
         count,
-        firstTimestamp: toTime(first),
+        firstTimestamp: toTime(series.first),
         lastTimestamp: toTime(last),
         source: { component },
         reportingComponent: component,
       },
       signal,
     );
-    this.#names.set(key, metadata);
+    series.written = metadata;
   }
 
   /** Nanoseconds in hexadecimal, as in Go; what our clock cannot tell apart, a serial number does. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { createEventCorrelator, type Occurrence } from "../../src/kube/event-correlator.ts";
+import { createEventCorrelator, type Occurrence, type Series } from "../../src/kube/event-correlator.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
@@ -27,7 +27,8 @@ describe("the correlator", () => {
     const messages = Array.from({ length: 11 }, (_, n) => correlate(about("c", `m${n}`)));
     expect(messages[8]?.occurrence.message).toBe("m8");
     expect(messages[9]?.occurrence.message).toBe("(combined from similar events): m9");
-    expect([messages[10]?.key, messages[10]?.count]).toEqual([messages[9]?.key as string, 2]);
+    expect(messages[10]?.series).toBe(messages[9]?.series as Series);
+    expect(messages[10]?.count).toBe(2);
   });
 
   test("cuts off the 26th about one object and lets one through every five minutes, others are free", async () => {

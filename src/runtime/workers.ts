@@ -2,6 +2,7 @@
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
+import { endOf } from "./draining.ts";
 import type { Priority, WorkQueue } from "./work-queue.ts";
 
 /** What happens next to a key. There is no silent default: a reconcile says it. */
@@ -56,11 +57,12 @@ const createSlices = (clock: Clock): (() => Promise<void> | undefined) => {
   };
 };
 
-/** Resolves when the signal is aborted and every key in hand has been put down. */
+/** Resolves when the signal is aborted and every key in hand has been put down, or cut off at the end of a drain. */
 export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): Promise<void> => {
   const failures = new Map<string, number>();
   const { clock } = options;
   const slice = createSlices(clock);
+  const end = endOf(signal);
   const work = async (): Promise<void> => {
     for (;;) {
       let key: string;
@@ -85,15 +87,19 @@ export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): P
   };
   const attempt = async (key: string): Promise<Outcome> => {
     try {
-      const outcome = await options.reconcile(key, signal);
+      const outcome = await options.reconcile(key, end.signal);
       if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {
-      if (signal.aborted) return settled;
+      if (end.signal.aborted) return settled;
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);
       return options.onError(key, error, count);
     }
   };
-  await Promise.all(Array.from({ length: options.count }, work));
+  try {
+    await Promise.all(Array.from({ length: options.count }, work));
+  } finally {
+    end.abort();
+  }
 };

@@ -1,0 +1,29 @@
+// Ending in two steps: first nothing new is begun, then, at the latest when the grace is over, what is in hand is cut. The
+// reason of an abort says which step it is, so that whatever already takes a signal takes part.
+
+/** Reason of an abort that cuts nothing yet: work in hand may finish until `end` is aborted. */
+export class Draining extends Error {
+  readonly end: AbortSignal;
+
+  constructor(why: string, end: AbortSignal) {
+    super(why);
+    this.name = "Draining";
+    this.end = end;
+  }
+}
+
+/** Aborted with the signal, but not before the end of a drain; whoever asked for it may abort it sooner. */
+export const endOf = (signal: AbortSignal): AbortController => {
+  const controller = new AbortController();
+  const follow = (other: AbortSignal, then: () => void): void => {
+    if (other.aborted) then();
+    else other.addEventListener("abort", then, { once: true, signal: controller.signal });
+  };
+  const cut = (reason: unknown): void => controller.abort(reason);
+  follow(signal, () => {
+    const { reason } = signal;
+    if (reason instanceof Draining) follow(reason.end, () => cut(reason));
+    else cut(reason);
+  });
+  return controller;
+};

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "bun:test";
+import { Secret } from "../../src/core/secret.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const logOf = (format: "text" | "json", verbosity: number | (() => number) = 0) => {
+  const lines: string[] = [];
+  const clock = new VirtualClock(Date.UTC(2026, 10, 21, 8, 29, 35, 7));
+  const log = createLog({ format, verbosity, clock, write: (line) => lines.push(line), pid: 4711 });
+  return { log, lines };
+};
+
+describe("text", () => {
+  test("a line begins as klog's, so that parsers of klog read it", () => {
+    const { log, lines } = logOf("text");
+    log.info("Synced", { node: "node-1", tries: 2, isNew: true, zone: undefined });
+    log.warn("w");
+    log.error("e");
+    expect(lines).toEqual([
+      'I1121 08:29:35.007000    4711 fairlead:1] Synced node="node-1" tries=2 isNew=true\n',
+      "W1121 08:29:35.007000    4711 fairlead:1] w\n",
+      "E1121 08:29:35.007000    4711 fairlead:1] e\n",
+    ]);
+    // As Promtail's, Fluent Bit's and Fluentd's recipes for klog have it.
+    const klog = /^[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{6}\s+\d+ [^:\s]+:\d+\] .*$/;
+    for (const line of lines) expect(line.trimEnd()).toMatch(klog);
+  });
+
+  test("what a cloud puts into an error stays on its line, and colours nothing", () => {
+    const { log, lines } = logOf("text");
+    log.warn("first\nE1121 forged\u001b[31m", { why: "a\nb" });
+    expect(lines[0]).toEndWith('] first\\nE1121 forged\\u001b[31m why="a\\nb"\n');
+  });
+});
+
+test("JSON has one object a line, with time and level as Go's component logs", () => {
+  const { log, lines } = logOf("json", 4);
+  log.warn("careful", { node: "x" });
+  log.debug(4, "GET");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { ts: Date.UTC(2026, 10, 21, 8, 29, 35, 7), level: "warn", v: 0, msg: "careful", node: "x" },
+    { ts: Date.UTC(2026, 10, 21, 8, 29, 35, 7), level: "info", v: 4, msg: "GET" },
+  ]);
+});
+
+test("what is above the verbosity is not written, and the verbosity may change", () => {
+  let level = 2;
+  const { log, lines } = logOf("text", () => level);
+  log.debug(3, "no");
+  level = 3;
+  log.debug(3, "yes");
+  expect(lines).toHaveLength(1);
+});
+
+test("a secret that gets into a line by accident shows nothing", () => {
+  for (const format of ["text", "json"] as const) {
+    const { log, lines } = logOf(format);
+    const token = new Secret("hunter2");
+    log.error(`refused ${token}`, { token: token as unknown as string });
+    expect(lines[0]).toContain("refused [secret]");
+    expect(lines[0]).not.toContain("hunter2");
+  }
+});

@@ -1,7 +1,8 @@
 // What comes back of our own writes: skipped when it brings nothing else, never when it brings something of others.
 
 import { expect, test } from "bun:test";
-import { OwnWrites } from "../../src/controllers/node/own-writes.ts";
+import { isRelevantChange } from "../../src/controllers/node/relevant-change.ts";
+import { OwnWrites } from "../../src/controllers/own-writes.ts";
 import type { Node } from "../../src/kube/objects.ts";
 
 const node = (resourceVersion: string, labels: Record<string, string> = {}, uid = "u1"): Node => ({
@@ -11,8 +12,8 @@ const node = (resourceVersion: string, labels: Record<string, string> = {}, uid 
 });
 
 /** The answer to a write came before anything was told by the watch. */
-const answered = (written: Node): OwnWrites => {
-  const own = new OwnWrites();
+const answered = (written: Node): OwnWrites<Node> => {
+  const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.end("n1", written)).toBe(false);
   return own;
@@ -20,7 +21,7 @@ const answered = (written: Node): OwnWrites => {
 
 /** The watch told this before the write was answered; whether the Node is to be looked at. */
 const isNewsAfter = (told: readonly (Node | undefined)[], written: Node | undefined): boolean => {
-  const own = new OwnWrites();
+  const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   for (const after of told) expect(own.isEcho("n1", after)).toBe(true);
   return own.end("n1", written);
@@ -46,11 +47,11 @@ test("a change of somebody else that was merged into our version is looked at", 
 test("another Node under the same name, or none, is looked at", () => {
   expect(answered(node("10")).isEcho("n1", node("11", {}, "u2"))).toBe(false);
   expect(answered(node("10")).isEcho("n1", undefined)).toBe(false);
-  expect(new OwnWrites().isEcho("n1", node("1"))).toBe(false);
+  expect(new OwnWrites<Node>(isRelevantChange).isEcho("n1", node("1"))).toBe(false);
 });
 
 test("an echo that comes before the answer to the write is skipped, and remembered by nobody", () => {
-  const own = new OwnWrites();
+  const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.isEcho("n1", node("10"))).toBe(true);
   expect(own.end("n1", node("10"))).toBe(false);

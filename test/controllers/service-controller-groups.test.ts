@@ -1,32 +1,18 @@
 import { expect, test } from "bun:test";
 import { milliseconds } from "../../src/core/brand.ts";
-import { refused, ScriptedBalancers } from "../support/scripted-balancers.ts";
-import { ServiceWorld } from "../support/service-world.ts";
+import { refused } from "../support/scripted-balancers.ts";
+import { scriptedWorld } from "../support/scripted-world.ts";
+import type { ServiceWorld } from "../support/service-world.ts";
 
 // What the fake cloud has not: balancers that several Services share, that are adopted, that are told of by ticket, and
 // plans that need to know more of the cloud.
-
-const scripted = (change: (script: ScriptedBalancers) => void = () => undefined) => {
-  let script: ScriptedBalancers | undefined;
-  const provider = {
-    ...new ScriptedBalancers({} as never).provider(),
-    connect: () => {
-      if (script === undefined) throw new Error("The world is not there yet.");
-      return script.provider().connect({} as never, {} as never);
-    },
-  };
-  const w = new ServiceWorld({ provider, providerIDOf: (node) => `scripted://${node}` });
-  script = new ScriptedBalancers(w.clock);
-  change(script);
-  return { w, script };
-};
 
 const inGroup = (group: string) => ({ annotations: { "scripted.example/group": group } });
 const hostnames = (w: ServiceWorld, name: string) =>
   (w.get(name).status.loadBalancer?.ingress ?? []).map(({ hostname }) => hostname);
 
 test("Services of one group share a balancer, which goes with the last of them [F38 N13]", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   await w.start();
   for (const name of ["a", "b", "c"]) w.create(name, inGroup("x"));
   await w.pass(30);
@@ -46,7 +32,7 @@ test("Services of one group share a balancer, which goes with the last of them [
 });
 
 test("a Service moves between groups, and the two are never worked on at once [F38]", async () => {
-  const { w, script } = scripted((one) => {
+  const { w, script } = scriptedWorld((one) => {
     one.takes = milliseconds(700);
   });
   await w.start("--concurrent-service-syncs=10");
@@ -71,7 +57,7 @@ test("a Service moves between groups, and the two are never worked on at once [F
 });
 
 test("a wrong newcomer waits until it is mended; the group it wants to join goes on [F38 F47 N13]", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   await w.start();
   w.create("a", inGroup("x"));
   await w.pass(30);
@@ -90,7 +76,7 @@ test("a wrong newcomer waits until it is mended; the group it wants to join goes
 });
 
 test("a balancer without our mark is adopted by the Service that names it, and by nobody else [F39]", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   for (const id of ["mine", "theirs"]) script.things.set(id, { id, owners: [], targets: 0 });
   await w.start();
   w.create("a", { annotations: { "scripted.example/adopt": "mine" } });
@@ -101,7 +87,7 @@ test("a balancer without our mark is adopted by the Service that names it, and b
 });
 
 test("one balancer that two Services name is given to neither, and nothing is made beside it [F39]", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   script.things.set("mine", { id: "mine", owners: [], targets: 0 });
   for (const name of ["a", "b"]) w.create(name, { annotations: { "scripted.example/adopt": "mine" } });
   await w.start();
@@ -114,7 +100,7 @@ test("one balancer that two Services name is given to neither, and nothing is ma
 });
 
 test("one survey serves all who come at once, and a newcomer is never planned on one that does not know it", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   await w.start();
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
   for (const name of names) w.create(name);
@@ -127,7 +113,7 @@ test("one survey serves all who come at once, and a newcomer is never planned on
 });
 
 test("tickets of many groups are checked together, and what is done is observed [F51]", async () => {
-  const { w, script } = scripted((one) => {
+  const { w, script } = scriptedWorld((one) => {
     one.ticketLimit = 10;
   });
   await w.start();
@@ -147,7 +133,7 @@ test("tickets of many groups are checked together, and what is done is observed 
 });
 
 test("a ticket that failed is the error of its Service and is tried again later; one that is lost is observed", async () => {
-  const { w, script } = scripted((one) => {
+  const { w, script } = scriptedWorld((one) => {
     one.ticketLimit = 10;
   });
   await w.start();
@@ -165,7 +151,7 @@ test("a ticket that failed is the error of its Service and is tried again later;
 });
 
 test("a full quota is told on its Service alone, retried slowly, and forgotten when it is over", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   await w.start();
   w.create("before");
   await w.pass(5);
@@ -183,7 +169,7 @@ test("a full quota is told on its Service alone, retried slowly, and forgotten w
 });
 
 test("a plan that never comes to its end is carried out ever less often", async () => {
-  const { w, script } = scripted((one) => {
+  const { w, script } = scriptedWorld((one) => {
     one.neverSettles = true;
   });
   await w.start();
@@ -193,7 +179,7 @@ test("a plan that never comes to its end is carried out ever less often", async 
 });
 
 test("a wrong newcomer does not keep what is left of others in its group", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   await w.start();
   w.create("a", inGroup("x"));
   await w.pass(30);
@@ -207,7 +193,7 @@ test("a wrong newcomer does not keep what is left of others in its group", async
 });
 
 test("a shared balancer stays while one of its owners cannot be placed, although another moved away", async () => {
-  const { w, script } = scripted();
+  const { w, script } = scriptedWorld();
   await w.start();
   for (const name of ["a", "b"]) w.create(name, inGroup("x"));
   await w.pass(30);

@@ -51,6 +51,8 @@ export class ScriptedBalancers {
   readonly things = new Map<string, Thing>();
   /** "make group-x": steps as they began. */
   readonly applied: string[] = [];
+  /** How often somebody was planned: once in every look at a group whose listing is new enough. */
+  plans = 0;
   /** Two steps at once that touch one owner: must stay empty. */
   readonly overlaps: string[] = [];
   surveys: (readonly string[])[] = [];
@@ -118,7 +120,10 @@ export class ScriptedBalancers {
             members: readonly Desired[],
             observed: Observed | undefined,
             { survey }: { survey: Set<string> },
-          ) => planOf(members, observed, survey),
+          ) => {
+            this.plans += 1;
+            return planOf(members, observed, survey);
+          },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: (_: Desired, observed: Observed | undefined) =>
             observed === undefined

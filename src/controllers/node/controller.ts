@@ -21,9 +21,9 @@ import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime
 import { Asked } from "../asked.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
+import { OwnWrites } from "../own-writes.ts";
 import { cloudCondition, uninitializedTaint } from "../well-known.ts";
 import { describeAnswer, describeError } from "./describe-problem.ts";
-import { OwnWrites } from "./own-writes.ts";
 import { planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -50,7 +50,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const queue = new WorkQueue(clock);
   const troubles = new Troubles();
   const asked = new Asked(inventory, clock);
-  const own = new OwnWrites();
+  const own = new OwnWrites<Node>(isRelevantChange);
   /** What the cloud said of a Node's machine when everything was last written as it says. */
   const dealtWith = new Map<string, Instance>();
   const names = new UsedNames(clock);

@@ -2,7 +2,7 @@
 // operation of the cloud gives the worker back; a change of one Service never waits for another group.
 
 import { restAfter } from "../../cloud/disposition.ts";
-import { milliseconds, minutes, serviceUID } from "../../core/brand.ts";
+import { milliseconds, minutes } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
@@ -10,13 +10,12 @@ import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { backoff } from "../../runtime/backoff.ts";
-import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { readsAnnotation } from "./annotations.ts";
 import { changeOf, failureOf } from "./announcements.ts";
-import { createBurst } from "./burst.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
-import { isRelevantNodeChange } from "./eligible-nodes.ts";
+import { createEchoes } from "./echoes.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { createFinish } from "./finish.ts";
@@ -33,6 +32,7 @@ import { createSurveys } from "./surveys.ts";
 import { createTalk } from "./talk.ts";
 import { createTickets } from "./tickets.ts";
 import { Turns } from "./turns.ts";
+import { createWakeUps } from "./wake-ups.ts";
 import { createWishes, isEnding, isOurs, isWrong, type Member } from "./wishes.ts";
 
 export interface ServiceControllerOptions extends ServicePorts {
@@ -41,8 +41,15 @@ export interface ServiceControllerOptions extends ServicePorts {
 
 const lostRace = { first: milliseconds(100), cap: minutes(1) };
 
-export const createServiceController = (options: ServiceControllerOptions) => {
-  const { services, nodes, balancers, listing, settings, clock, random } = options;
+export const createServiceController = (given: ServiceControllerOptions) => {
+  const isFact = (key: string): boolean => isFactAnnotation(given.facts, key);
+  const isOurAnnotation = readsAnnotation(given.annotations, isFact);
+  const isOurLabel = (key: string): boolean => isFactLabel(given.facts, key);
+  const isRelevant = (before: Service | undefined, after: Service | undefined): boolean =>
+    isRelevantChange(before, after, isOurAnnotation, { isOurLabel });
+  const echoes = createEchoes(given.writes, isRelevant, (key) => wakeUps.look(key));
+  const options: ServiceControllerOptions = { ...given, writes: echoes.writes };
+  const { services, balancers, listing, settings, clock, random } = options;
   const queue = new WorkQueue(clock);
   const groups = new Groups();
   const wishes = createWishes(options);
@@ -62,9 +69,6 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     talk,
   );
   const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
-  const isFact = (key: string): boolean => isFactAnnotation(options.facts, key);
-  const isOurAnnotation = readsAnnotation(options.annotations, isFact);
-  const isOurLabel = (key: string): boolean => isFactLabel(options.facts, key);
 
   /** Only while something is wrong; absent means fine. */
   const conditions = async (members: readonly Member[], signal: AbortSignal): Promise<void> => {
@@ -153,7 +157,11 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     if (observed === undefined || members.length > 0) groups.settle(group, gone);
     if (members.length > 0) progress.settle(group, now);
     else progress.forget(group);
-    for (const { service } of members) if (!isOurs(service)) groups.dismiss(keyOfObject(service));
+    // As our own writes left them: their echoes wake nobody.
+    for (const key of groups.membersOf(group)) {
+      const service = services.get(key);
+      if (service !== undefined && !isOurs(service)) groups.dismiss(key);
+    }
     if (groups.membersOf(group).length === 0) {
       progress.forget(group);
       observation.forget(group);
@@ -206,68 +214,27 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     return again(rest, "an error");
   };
 
-  const onService = (change: {
-    readonly key: string;
-    readonly before?: Service;
-    readonly after?: Service;
-  }): void => {
-    const { key, before, after } = change;
-    if (
-      before !== undefined &&
-      after !== undefined &&
-      !isRelevantChange(before, after, isOurAnnotation, { isOurLabel })
-    )
-      return;
-    // Made again under the same name within a moment: the first one's balancer is a debt.
-    const replaced =
-      before !== undefined && after !== undefined && before.metadata.uid !== after.metadata.uid;
-    for (const group of placement.place(key, after)) {
-      progress.touch(group);
-      queue.add(group, { priority: priorities.urgent });
-    }
-    if (before === undefined || (after !== undefined && !replaced)) return;
-    talk.forget(key);
-    wishes.forget(serviceUID(before.metadata.uid));
-  };
+  const wakeUps = createWakeUps(options, {
+    queue,
+    groups,
+    wishes,
+    placement,
+    observation,
+    progress,
+    talk,
+    isNews: (key, before, after) => !echoes.isEcho(key, before, after) && isRelevant(before, after),
+  });
 
   const run = async (signal: AbortSignal): Promise<void> => {
-    const burst = createBurst(clock, () => {
-      if (!wishes.refreshTargets()) return;
-      for (const group of groups.all) if (!progress.isResting(group)) queue.add(group);
-    });
-    const onListing = (): void => {
-      if (listing.failure === undefined) placement.claim();
-      const asking = new Set(observation.asking());
-      for (const group of asking) queue.add(group, { priority: priorities.urgent });
-      if (listing.failure !== undefined) return;
-      for (const group of groups.all) {
-        if (asking.has(group) || progress.isResting(group)) continue;
-        queue.add(group, { priority: priorities.background });
-      }
-    };
-    const stops = [
-      services.subscribe(onService),
-      nodes.subscribe(({ before, after }) => {
-        if (isRelevantNodeChange(before, after, wishes)) burst.hit();
-      }),
-      options.onMachines(() => burst.hit()),
-      listing.subscribe(onListing),
-      burst.stop,
-      tickets.end,
-    ];
     observation.begin();
     tickets.begin(signal);
-    wishes.refreshTargets();
-    for (const service of services.list()) {
-      for (const group of placement.place(keyOfObject(service), service)) queue.add(group);
-    }
-    // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
-    for (const group of groups.all) queue.add(group);
+    const stop = wakeUps.begin();
     try {
       const work = { queue, count: options.concurrency, reconcile, onError, clock };
       await Promise.all([runWorkers(work, signal), placement.run(signal)]);
     } finally {
-      for (const stop of stops) stop();
+      stop();
+      tickets.end();
     }
   };
 
@@ -283,8 +250,6 @@ export const createServiceController = (options: ServiceControllerOptions) => {
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;
-
-const keyOfObject = ({ metadata }: Service): string => `${metadata.namespace ?? ""}/${metadata.name}`;
 
 /** What cannot be changed has to be made again: it goes first, and the next round makes it. */
 const planned = ({ wish, recreate }: Member, observed: ObservedLoadBalancer | undefined) =>

@@ -1,0 +1,45 @@
+// Our own writes come back through the watch, thousands of them when thousands of objects are worked on at once. One that
+// brings nothing but what we wrote is no reason to look at the object again.
+
+import type { KubeObject } from "../kube/objects.ts";
+import { isNewer } from "./latest-objects.ts";
+
+export class OwnWrites<T extends KubeObject> {
+  readonly #isRelevantChange: (before: T, after: T) => boolean;
+  /** Written, and not yet seen coming back. */
+  readonly #written = new Map<string, T>();
+  /** A write is under way; what the watch told meanwhile, which may be its echo: it is often there before the answer. */
+  readonly #underWay = new Map<string, { told?: { readonly after: T | undefined } }>();
+
+  constructor(isRelevantChange: (before: T, after: T) => boolean) {
+    this.#isRelevantChange = isRelevantChange;
+  }
+
+  begin(key: string): void {
+    this.#underWay.set(key, {});
+  }
+
+  /** Says whether something came meanwhile that was not of our making: the object is to be looked at then. */
+  end(key: string, written: T | undefined): boolean {
+    const told = this.#underWay.get(key)?.told;
+    this.#underWay.delete(key);
+    if (written !== undefined) this.#written.set(key, written);
+    return told !== undefined && !this.isEcho(key, told.after);
+  }
+
+  /** Also takes what was remembered off the list once the watch has caught up. */
+  isEcho(key: string, after: T | undefined): boolean {
+    const write = this.#underWay.get(key);
+    if (write !== undefined) {
+      write.told = { after };
+      return true;
+    }
+    const ours = this.#written.get(key);
+    if (ours === undefined) return false;
+    const isSameObject = after?.metadata.uid === ours.metadata.uid;
+    // Older than our write: what it brought is in the later version, too, which is yet to come.
+    if (isSameObject && isNewer(ours.metadata.resourceVersion, after.metadata.resourceVersion)) return true;
+    this.#written.delete(key);
+    return isSameObject && !this.#isRelevantChange(ours, after);
+  }
+}

@@ -1,0 +1,35 @@
+// Writes to Services whose echoes are known: what the watch tells of them is no reason to look at the Service again, unless
+// it brings something of somebody else's too.
+
+import type { Service } from "../../kube/objects.ts";
+import { keyOf } from "../../kube/resource-path.ts";
+import { OwnWrites } from "../own-writes.ts";
+import type { ServiceWrites } from "./ports.ts";
+
+export const createEchoes = (
+  { patch }: ServiceWrites,
+  isRelevant: (before: Service, after: Service) => boolean,
+  /** Something of others came while a write was under way. */
+  onNews: (key: string) => void,
+) => {
+  const own = new OwnWrites<Service>(isRelevant);
+  const writes: ServiceWrites = {
+    patch: async (service, ...rest) => {
+      const key = keyOf(service.metadata);
+      let written: Service | undefined;
+      own.begin(key);
+      try {
+        written = await patch(service, ...rest);
+        return written;
+      } finally {
+        if (own.end(key, written)) onNews(key);
+      }
+    },
+  };
+  return {
+    writes,
+    /** One that came, went or was replaced is never an echo. */
+    isEcho: (key: string, before: Service | undefined, after: Service | undefined): boolean =>
+      before !== undefined && before.metadata.uid === after?.metadata.uid && own.isEcho(key, after),
+  };
+};

@@ -1,0 +1,97 @@
+// What brings groups into the queue: Services, Nodes and machines that change, and listings that came. It decides who is
+// to be looked at and how soon, never what is to be done.
+
+import { serviceUID } from "../../core/brand.ts";
+import type { Service } from "../../kube/objects.ts";
+import { keyOf } from "../../kube/resource-path.ts";
+import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
+import { createBurst } from "./burst.ts";
+import { isRelevantNodeChange } from "./eligible-nodes.ts";
+import type { Groups } from "./groups.ts";
+import type { createObservation } from "./observation.ts";
+import type { createPlacement } from "./placement.ts";
+import type { ServicePorts } from "./ports.ts";
+import type { Progress } from "./progress.ts";
+import type { Talk } from "./talk.ts";
+import type { Wishes } from "./wishes.ts";
+
+export interface WakeUpParts {
+  readonly queue: WorkQueue;
+  readonly groups: Groups;
+  readonly wishes: Wishes;
+  readonly placement: Pick<ReturnType<typeof createPlacement>, "place" | "claim">;
+  readonly observation: Pick<ReturnType<typeof createObservation>, "asking">;
+  readonly progress: Pick<Progress, "touch" | "isResting">;
+  readonly talk: Pick<Talk, "forget">;
+  /** Whether a change of a Service means anything to us. */
+  readonly isNews: (key: string, before: Service | undefined, after: Service | undefined) => boolean;
+}
+
+export const createWakeUps = (
+  { services, nodes, onMachines, listing, clock }: ServicePorts,
+  { queue, groups, wishes, placement, observation, progress, talk, isNews }: WakeUpParts,
+) => {
+  const urgent = { priority: priorities.urgent };
+
+  const look = (key: string): void => {
+    for (const group of placement.place(key, services.get(key))) {
+      progress.touch(group);
+      queue.add(group, urgent);
+    }
+  };
+
+  const onService = (change: { key: string; before?: Service; after?: Service }): void => {
+    const { key, before, after } = change;
+    if (!isNews(key, before, after)) return;
+    for (const group of placement.place(key, after)) {
+      progress.touch(group);
+      queue.add(group, urgent);
+    }
+    // Made again under the same name within a moment: the first one's balancer is a debt.
+    if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
+    talk.forget(key);
+    wishes.forget(serviceUID(before.metadata.uid));
+  };
+
+  const onListing = (): void => {
+    if (listing.failure === undefined) placement.claim();
+    const asking = new Set(observation.asking());
+    for (const group of asking) queue.add(group, urgent);
+    if (listing.failure !== undefined) return;
+    for (const group of groups.all) {
+      if (asking.has(group) || progress.isResting(group)) continue;
+      queue.add(group, { priority: priorities.background });
+    }
+  };
+
+  const onTargets = (): void => {
+    if (!wishes.refreshTargets()) return;
+    for (const group of groups.all) if (!progress.isResting(group)) queue.add(group);
+  };
+
+  return {
+    look,
+    /** Everything is looked at once, then whatever changes. Returns how to stop it. */
+    begin: (): (() => void) => {
+      const burst = createBurst(clock, onTargets);
+      const stops = [
+        services.subscribe(onService),
+        nodes.subscribe(({ before, after }) => {
+          if (isRelevantNodeChange(before, after, wishes)) burst.hit();
+        }),
+        onMachines(() => burst.hit()),
+        listing.subscribe(onListing),
+        burst.stop,
+      ];
+      wishes.refreshTargets();
+      for (const service of services.list()) {
+        for (const group of placement.place(keyOf(service.metadata), service)) queue.add(group);
+      }
+      // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
+      for (const group of groups.all) queue.add(group);
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+  };
+};

@@ -1,72 +1,111 @@
-// Makes one executable per cloud: a virtual entry that imports the program and one provider, and nothing else. The
-// argument is a cloud of ours or the path of a provider module that exports what defineProvider made.
+// Makes one executable per cloud and target, with sums, a list of what is inside and the notices of others compiled in.
+// The argument is a cloud of ours or the path of a provider module that exports what defineProvider made.
 
-import { mkdirSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { BuildError, ccmEverywhere, findModule, readModule } from "./build/provider-module.ts";
+import { compile, findContents } from "./build/compile.ts";
+import { packageFolders, readMaterial } from "./build/materials.ts";
+import { noticesText } from "./build/notices.ts";
+import { BuildError, findModule, readModule } from "./build/provider-module.ts";
+import { sbom } from "./build/sbom.ts";
+import { startTime } from "./build/start-time.ts";
+import { readTarget, type Target, targets } from "./build/targets.ts";
 
 const root = resolve(import.meta.dir, "..");
 /** npm moves into the repository and says where it was called. */
 const from = process.env["INIT_CWD"] ?? process.cwd();
-const fail = (text: string): never => {
-  process.stderr.write(`${text}\n`);
-  process.exit(2);
-};
 
-const [wanted, ...rest] = process.argv.slice(2);
-if (wanted === undefined || wanted === "--help" || wanted === "-h")
-  fail("Usage: npm run build <cloud|path> -- [--target bun-linux-arm64] [--outdir path]");
-const optionOf = (name: string): string | undefined => {
-  const at = rest.indexOf(name);
-  return at === -1 ? undefined : rest[at + 1];
-};
-const target = optionOf("--target");
-const outdir = resolve(from, optionOf("--outdir") ?? resolve(root, "dist"));
+const usage = `Usage: npm run build <cloud|path> -- [options]
+  --target <name>    make it for another machine than this one; may be given several times
+                     ${targets.slice(0, 4).join(", ")},
+                     ${targets.slice(4).join(", ")}
+  --all              make it for all of them
+  --outdir <path>    where the files go (dist)
+  --runtime <path>   a Bun of your own to put inside
+`;
 
-const load = async () => readModule(findModule(wanted ?? "", from));
-const { path, exportName, name } = await load().catch((error) => {
-  if (error instanceof BuildError) return fail(error.message);
-  throw error;
-});
+interface Order {
+  readonly wanted: string;
+  readonly targets: readonly (Target | undefined)[];
+  readonly outdir: string;
+  readonly runtime: string | undefined;
+}
+
+const readOrder = ([wanted, ...rest]: readonly string[]): Order => {
+  if (wanted === undefined || wanted.startsWith("-")) throw new BuildError(usage);
+  const chosen: Target[] = [];
+  let outdir = resolve(root, "dist");
+  let runtime: string | undefined;
+  for (let at = 0; at < rest.length; at += 1) {
+    const word = rest[at] ?? "";
+    const [name, inline] = word.split(/=(.*)/s);
+    const value = (): string => {
+      const given = inline ?? rest[++at];
+      if (given === undefined) throw new BuildError(`${name} wants a value.\n${usage}`);
+      return given;
+    };
+    if (name === "--all") chosen.push(...targets);
+    else if (name === "--target") chosen.push(...value().split(",").map(readTarget));
+    else if (name === "--outdir") outdir = resolve(from, value());
+    else if (name === "--runtime") runtime = resolve(from, value());
+    else throw new BuildError(`${word} is not an option.\n${usage}`);
+  }
+  return { wanted, targets: chosen.length === 0 ? [undefined] : [...new Set(chosen)], outdir, runtime };
+};
 
 const git = (...args: string[]): string =>
   Bun.spawnSync(["git", ...args], { cwd: root })
     .stdout.toString()
     .trim();
-const { version: released } = (await Bun.file(resolve(root, "package.json")).json()) as {
-  readonly version: string;
+
+/** A file made from sources that no commit has must not pass for that commit. */
+const versionOf = (released: string): string => {
+  const commit = git("rev-parse", "--short=12", "HEAD") || "unknown";
+  const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
+  return `v${released}+${commit}${isDirty ? ".dirty" : ""}`;
 };
-const version = `v${released}+${git("rev-parse", "--short=12", "HEAD") || "unknown"}`;
 
-const entry = resolve(root, "entry.generated.ts");
-const platform = target === undefined ? "" : `-${target.replace(/^bun-/, "")}`;
-const outfile = resolve(outdir, `${name}-cloud-controller-manager${platform}`);
-mkdirSync(outdir, { recursive: true });
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const result = await Bun.build({
-  entrypoints: [entry],
-  files: {
-    [entry]: [
-      `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`,
-      `import { ${exportName} as provider } from ${JSON.stringify(path)};`,
-      "void runExecutable(provider as never);",
-    ].join("\n"),
-  },
-  plugins: [ccmEverywhere],
-  define: { FAIRLEAD_VERSION: JSON.stringify(version) },
-  minify: true,
-  bytecode: true,
-  format: "esm",
-  compile: {
-    outfile,
-    // An executable must not obey files that happen to lie in its working directory.
-    autoloadDotenv: false,
-    autoloadBunfig: false,
-    ...(target !== undefined && { target: target as never }),
-  },
-} as Bun.BuildConfig);
-for (const log of result.logs) process.stderr.write(`${log}\n`);
-if (!result.success) process.exit(1);
+const make = async ({ wanted, targets: chosen, outdir, runtime }: Order): Promise<void> => {
+  const provider = await readModule(findModule(wanted, from));
+  const { version: released } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+    readonly version: string;
+  };
+  const version = versionOf(released);
+  const contents = await findContents(provider);
+  const materials = packageFolders(contents.files).map((folder) => readMaterial(resolve(root, folder)));
+  const notices = noticesText(readFileSync(resolve(root, "LICENSE"), "utf8"), Bun.version, materials);
+  mkdirSync(outdir, { recursive: true });
+  const inside = materials.map((each) => `${each.name} ${each.version}`).join(", ") || "no packages";
+  say(
+    `${provider.name} ${version}: ${contents.files.length} source files, ${(contents.bytes / 1000).toFixed(0)} kB minified, with ${inside}, on Bun ${Bun.version}`,
+  );
+  for (const target of chosen) {
+    const suffix = target === undefined ? "" : `-${target}`;
+    const outfile = resolve(outdir, `${provider.name}-cloud-controller-manager${suffix}`);
+    await compile(provider, {
+      target,
+      outfile,
+      runtime,
+      defines: { FAIRLEAD_VERSION: version, FAIRLEAD_NOTICES: notices },
+    });
+    const executable = basename(outfile);
+    const sha256 = createHash("sha256").update(readFileSync(outfile)).digest("hex");
+    writeFileSync(`${outfile}.sha256`, `${sha256}  ${executable}\n`);
+    const list = sbom({ executable, version, sha256, bunVersion: Bun.version, materials });
+    writeFileSync(`${outfile}.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
+    const size = `${(statSync(outfile).size / 1_000_000).toFixed(1)} MB`;
+    const start = target === undefined ? `, starts in ${startTime(outfile).toFixed(0)} ms` : "";
+    say(`  ${executable}  ${size}${start}, sha256 ${sha256.slice(0, 12)}…`);
+  }
+};
 
-const size = statSync(outfile).size;
-process.stdout.write(`${basename(outfile)} ${version}: ${(size / 1_000_000).toFixed(1)} MB\n`);
+try {
+  await make(readOrder(process.argv.slice(2)));
+} catch (error) {
+  if (!(error instanceof BuildError)) throw error;
+  process.stderr.write(`${error.message.trimEnd()}\n`);
+  process.exit(2);
+}

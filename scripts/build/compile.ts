@@ -1,0 +1,84 @@
+// The two runs of the bundler: one to learn what goes in, one that makes the executable with that knowledge compiled in.
+// The entry is virtual and imports the program and one provider, nothing else.
+
+import { resolve } from "node:path";
+import { BuildError, ccmEverywhere, type ProviderModule } from "./provider-module.ts";
+import { bunTarget, type Target } from "./targets.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const entry = resolve(root, "entry.generated.ts");
+
+const common = ({ path, exportName }: ProviderModule, defines: Readonly<Record<string, string>>) =>
+  ({
+    entrypoints: [entry],
+    files: {
+      [entry]: [
+        `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`,
+        `import { ${exportName} as provider } from ${JSON.stringify(path)};`,
+        "void runExecutable(provider as never);",
+      ].join("\n"),
+    },
+    plugins: [ccmEverywhere],
+    define: Object.fromEntries(Object.entries(defines).map(([name, text]) => [name, JSON.stringify(text)])),
+    target: "bun",
+    minify: true,
+    format: "esm",
+    throw: false,
+  }) as const;
+
+interface Built {
+  readonly success: boolean;
+  readonly logs: readonly unknown[];
+  readonly outputs: readonly { readonly size: number }[];
+  readonly metafile?: { readonly inputs: Readonly<Record<string, unknown>> };
+}
+
+const build = async (config: object): Promise<Built> => {
+  const built = (await Bun.build(config as Bun.BuildConfig)) as unknown as Built;
+  if (!built.success) {
+    throw new BuildError(`The executable cannot be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
+  }
+  return built;
+};
+
+export interface Contents {
+  /** Every source file inside, from the root of the repository. */
+  readonly files: readonly string[];
+  readonly bytes: number;
+}
+
+export const findContents = async (provider: ProviderModule): Promise<Contents> => {
+  const { metafile, outputs } = await build({ ...common(provider, {}), metafile: true });
+  return {
+    files: Object.keys(metafile?.inputs ?? {}),
+    bytes: outputs.reduce((sum, { size }) => sum + size, 0),
+  };
+};
+
+export interface CompileOptions {
+  readonly target: Target | undefined;
+  readonly outfile: string;
+  /** Another Bun to put inside, for those who link it anew. */
+  readonly runtime: string | undefined;
+  readonly defines: Readonly<Record<string, string>>;
+}
+
+export const compile = async (
+  provider: ProviderModule,
+  { target, outfile, runtime, defines }: CompileOptions,
+): Promise<void> => {
+  await build({
+    ...common(provider, defines),
+    bytecode: true,
+    compile: {
+      outfile,
+      // An executable must not obey files that happen to lie in its working directory.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+      ...(target !== undefined && { target: bunTarget(target) }),
+      ...(runtime !== undefined && { executablePath: runtime }),
+    },
+  });
+};

@@ -1,0 +1,69 @@
+// The list of everything inside an executable, as CycloneDX, for scanners. Nothing in it depends on when or where it was
+// made: the same commit gives the same list. Pure.
+
+import type { Material } from "./materials.ts";
+import { runtimeParts } from "./runtime-parts.ts";
+
+export interface SbomQuestion {
+  readonly executable: string;
+  readonly version: string;
+  readonly sha256: string;
+  readonly bunVersion: string;
+  readonly materials: readonly Material[];
+}
+
+const npmUrl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
+
+/** A single id or an expression: CycloneDX wants to know which. */
+const licenses = (expression: string) =>
+  / (AND|OR|WITH) /.test(expression) ? [{ expression }] : [{ license: { id: expression } }];
+
+/** In the form of a UUID, from the sum: each file has its own, and the same file always the same. */
+const serialOf = (sha256: string): string =>
+  `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
+
+export const sbom = ({ executable, version, sha256, bunVersion, materials }: SbomQuestion) => {
+  const root = { type: "application", "bom-ref": executable, name: executable, version };
+  const bun = {
+    type: "platform",
+    "bom-ref": "bun",
+    name: "bun",
+    version: bunVersion,
+    purl: npmUrl("bun", bunVersion),
+    licenses: licenses("MIT"),
+    components: runtimeParts.map(([name, license, source]) => ({
+      type: "library",
+      "bom-ref": `bun/${name}`,
+      name,
+      licenses: licenses(license),
+      externalReferences: [{ type: "vcs", url: source }],
+    })),
+  };
+  const packages = materials.map((each) => ({
+    type: "library",
+    "bom-ref": npmUrl(each.name, each.version),
+    name: each.name,
+    version: each.version,
+    purl: npmUrl(each.name, each.version),
+    licenses: licenses(each.license),
+  }));
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    serialNumber: serialOf(sha256),
+    version: 1,
+    metadata: {
+      component: {
+        ...root,
+        hashes: [{ alg: "SHA-256", content: sha256 }],
+        licenses: licenses("Apache-2.0"),
+      },
+    },
+    components: [...packages, bun],
+    dependencies: [
+      { ref: executable, dependsOn: [...packages.map(({ purl }) => purl), "bun"] },
+      ...packages.map(({ purl }) => ({ ref: purl })),
+      { ref: "bun" },
+    ],
+  };
+};

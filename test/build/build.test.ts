@@ -1,0 +1,83 @@
+// The parts of the build that decide: which targets there are, what is inside, and what is said about it.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { packageFolders, readMaterial } from "../../scripts/build/materials.ts";
+import { noticesText } from "../../scripts/build/notices.ts";
+import { readFrom, runtimeParts } from "../../scripts/build/runtime-parts.ts";
+import { sbom } from "../../scripts/build/sbom.ts";
+import { bunTarget, readTarget } from "../../scripts/build/targets.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const material = { name: "@a/b", version: "1.2.3", license: "MIT", text: "Do what you like." };
+
+describe("targets", () => {
+  test("have the words that Bun wants, in its order", () => {
+    expect(bunTarget("linux-x64-musl-baseline")).toBe("bun-linux-x64-baseline-musl");
+    expect(bunTarget("darwin-arm64")).toBe("bun-darwin-arm64");
+  });
+
+  test("are taken with and without Bun's prefix, and refused with the nearest name", () => {
+    expect(readTarget("bun-linux-arm64")).toBe("linux-arm64");
+    expect(() => readTarget("linux-amr64")).toThrow("Did you mean linux-arm64?");
+  });
+});
+
+test("packages are found in what was bundled, the innermost of nested ones", () => {
+  expect(
+    packageFolders([
+      "src/app/run.ts",
+      "node_modules/consola/dist/core.mjs",
+      "node_modules/consola/dist/other.mjs",
+      "node_modules/@a/b/index.js",
+      "node_modules/x/node_modules/y/index.js",
+    ]),
+  ).toEqual(["node_modules/consola", "node_modules/@a/b", "node_modules/x/node_modules/y"]);
+});
+
+test("a package is read with the text of its licence", () => {
+  const { name, license, text } = readMaterial(resolve(root, "node_modules/consola"));
+  expect([name, license]).toEqual(["consola", "MIT"]);
+  expect(text).toContain("Permission is hereby granted");
+});
+
+test("the table of what Bun is made of was read from the Bun that is pinned [F97]", () => {
+  const { devDependencies } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  expect(devDependencies["bun"]).toBe(readFrom);
+  expect(runtimeParts.map(([name]) => name)).toContain("mimalloc");
+});
+
+test("the notices hold our licence, those of all packages, and what Bun is made of [F97]", () => {
+  const text = noticesText("OURS", "9.9.9", [material]);
+  for (const part of [
+    "OURS",
+    "@a/b 1.2.3 (MIT)",
+    "Do what you like.",
+    "Bun 9.9.9",
+    ...runtimeParts.map(([name]) => name),
+  ]) {
+    expect(text).toContain(part);
+  }
+});
+
+test("the list of contents names the file, its sum and everything inside, and nothing twice [F97]", () => {
+  const sha256 = "0123456789abcdef".repeat(4);
+  const list = sbom({ executable: "x", version: "v1", sha256, bunVersion: "9.9.9", materials: [material] });
+  expect(list.serialNumber).toMatch(
+    /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  expect(list.metadata.component.hashes).toEqual([{ alg: "SHA-256", content: sha256 }]);
+  expect(list.components.map(({ purl }) => purl)).toEqual(["pkg:npm/%40a/b@1.2.3", "pkg:npm/bun@9.9.9"]);
+  const refs = JSON.stringify(list).match(/"bom-ref":"[^"]+"/g) ?? [];
+  expect(new Set(refs).size).toBe(refs.length);
+  const known = new Set(refs.map((ref) => ref.slice(11, -1)));
+  for (const { ref, dependsOn = [] } of list.dependencies as readonly {
+    ref: string;
+    dependsOn?: string[];
+  }[]) {
+    for (const each of [ref, ...dependsOn]) expect(known.has(each)).toBe(true);
+  }
+});

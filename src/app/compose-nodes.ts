@@ -6,6 +6,7 @@ import type { NodePorts } from "../controllers/node-ports.ts";
 import { createNodeWrites } from "../controllers/node-writes.ts";
 import type { KubeObject, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
+import type { ControllerName } from "./controller-names.ts";
 import { type Surroundings, teller } from "./surroundings.ts";
 
 export const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
@@ -38,15 +39,19 @@ export const nodePorts = (around: Surroundings, component: string): NodePorts =>
   };
 };
 
-export const composeNodes = (around: Surroundings, instances: Instances) => ({
-  node: createNodeController({
-    ...nodePorts(around, "cloud-node-controller"),
-    settings: around.settings.nodes,
-    ownPrefixes: instances.labelPrefixes ?? [],
-    onInitialized: (_, ageMs) => around.metrics.initialized(ageMs),
-  }),
-  lifecycle: createLifecycleController({
-    ...nodePorts(around, "cloud-node-lifecycle-controller"),
-    settings: around.settings.lifecycle,
-  }),
-});
+export const composeNodes = (aroundOf: (task: ControllerName) => Surroundings, instances: Instances) => {
+  const around = aroundOf("cloud-node");
+  const lifecycle = aroundOf("cloud-node-lifecycle");
+  return {
+    node: createNodeController({
+      ...nodePorts(around, "cloud-node-controller"),
+      settings: around.settings.nodes,
+      ownPrefixes: instances.labelPrefixes ?? [],
+      onInitialized: (_, ageMs) => around.metrics.initialized(ageMs),
+    }),
+    lifecycle: createLifecycleController({
+      ...nodePorts(lifecycle, "cloud-node-lifecycle-controller"),
+      settings: lifecycle.settings.lifecycle,
+    }),
+  };
+};

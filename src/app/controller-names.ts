@@ -20,6 +20,9 @@ const spellings = new Map<string, ControllerName>(
   ),
 );
 
+/** By any of its names. */
+export const controllerNamed = (spelling: string): ControllerName | undefined => spellings.get(spelling);
+
 /** `*` for all, a name for one, `-name` against one; against wins, wherever it stands. */
 export const chooseControllers = (
   wanted: readonly string[],

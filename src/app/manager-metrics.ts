@@ -62,7 +62,18 @@ export const createManagerMetrics = (clock: Clock) => {
   );
   const routesThere = metrics.gauge("fairlead_routes", "Routes in the cloud's table at the last look.");
 
+  const leads = metrics.gauge(
+    "leader_election_master_status",
+    "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+  );
+  const slowElections = metrics.counter(
+    "leader_election_slowpath_total",
+    "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+  );
+
   return {
+    leads: (name: string, isOurs: boolean) => leads.set(isOurs ? 1 : 0, { name }),
+    slowElection: (name: string) => slowElections.add({ name }),
     routeSync: (sync: RouteSync) => {
       routeSyncs.add();
       for (const what of ["created", "removed", "failed"] as const)

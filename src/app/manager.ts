@@ -3,10 +3,13 @@
 
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
+import { seconds } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { EventRecorder } from "../kube/events.ts";
-import { LeaderElection } from "../kube/lease.ts";
+import type { WriteGate } from "../kube/requests.ts";
 import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
+import { withDeadline } from "../runtime/deadline.ts";
+import { endOf } from "../runtime/draining.ts";
 import { Journal } from "../runtime/journal.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Random } from "../seams/random.ts";
@@ -16,13 +19,14 @@ import { composeNodes } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
 import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
+import type { ControllerName } from "./controller-names.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
-import { leaseWatch } from "./lease-watch.ts";
+import { readMigrationOf } from "./leader-migration-file.ts";
+import { createLeadership } from "./leadership.ts";
 import { createManagerMetrics } from "./manager-metrics.ts";
 import { planTeller } from "./plan-teller.ts";
 import type { ReadFlags } from "./read-flags.ts";
 import { type Surroundings, watched } from "./surroundings.ts";
-import { runTerms, writeMargin } from "./terms.ts";
 import { version } from "./version.ts";
 
 export interface ManagerSeams extends KubeSeams {
@@ -60,50 +64,62 @@ export const createManager = async (
   journal.subscribe(planTeller(log));
   const name = `${provider.name}-cloud-controller-manager`;
 
-  let election: LeaderElection | undefined;
-  const leadership = (): true | { readonly reason: string } => {
-    if (!flags["leader-elect"]) return true;
-    return election?.mayWrite(writeMargin) ?? { reason: "nobody was elected yet." };
-  };
+  const identity = `${seams.environment["HOSTNAME"] ?? name}_${random.uuid()}`;
+  const { migration, problems: migrationProblems } = await readMigrationOf(flags, seams.files);
+  if (migrationProblems.length > 0) throw new ConfigurationError(migrationProblems);
+  const leadership = createLeadership({
+    flags,
+    identity,
+    clock,
+    random,
+    log,
+    ...(migration !== undefined && { migration }),
+    onTerm: metrics.leads,
+    onSlowPath: metrics.slowElection,
+  });
 
   const kube = await connectKube(
     flags,
     seams,
-    { userAgent: `${name}/${version}`, mayWrite: leadership, onRequest: metrics.kubeRequest },
+    { userAgent: `${name}/${version}`, mayWrite: leadership.gateOf("main"), onRequest: metrics.kubeRequest },
     signal,
   );
 
   const isObserving = flags.mode === "observe";
-  const { connected, problems } = connectCloud(
-    provider,
-    {
-      environment: seams.environment,
-      given: flags["config-set"] ?? new Map(),
-      cluster: flags["cluster-name"],
-    },
-    {
-      transport: seams.cloudTransport,
-      clock,
-      random,
-      signal,
-      deadline: flags["cloud-call-timeout"],
-      report: metrics.cloudCall,
-      mayMutate: () => {
-        if (isObserving) return { may: false, why: "--mode=observe changes nothing" };
-        const leads = leadership();
-        return leads === true ? { may: true } : { may: false, why: leads.reason };
+  /** Until everything has ended, which after a drain is later than the wish to stop. */
+  const life = endOf(signal);
+  const cloudOf = (mayWrite: WriteGate) =>
+    connectCloud(
+      provider,
+      {
+        environment: seams.environment,
+        given: flags["config-set"] ?? new Map(),
+        cluster: flags["cluster-name"],
       },
-    },
-  );
+      {
+        transport: seams.cloudTransport,
+        clock,
+        random,
+        signal: life.signal,
+        deadline: flags["cloud-call-timeout"],
+        report: metrics.cloudCall,
+        mayMutate: () => {
+          if (isObserving) return { may: false, why: "--mode=observe changes nothing" };
+          const leads = mayWrite();
+          return leads === true ? { may: true } : { may: false, why: leads.reason };
+        },
+      },
+    );
+  const { connected, problems } = cloudOf(leadership.gateOf("main"));
   if (connected === undefined) throw new ConfigurationError(problems);
   for (const { text } of problems) log.warn(text);
   const { instances } = connected.cloud;
   if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
 
-  const inventory = new Inventory({ instances, clock, signal });
+  const inventory = new Inventory({ instances, clock, signal: life.signal });
   const nodes = watched(nodeResource, { api: kube.api, clock, random, log });
   const events = new EventRecorder({
-    api: kube.api,
+    api: kube.api.as({ mayWrite: leadership.anyGate }),
     clock,
     random,
     onLost: (why, { reason, object }) => {
@@ -125,10 +141,20 @@ export const createManager = async (
     inventory,
     nodes: nodes.objects,
   };
-  const { node, lifecycle } = composeNodes(around, instances);
+  /** A controller under another Lease has gates of its own, and so a connection to the cloud of its own. */
+  const migrated = migration === undefined ? undefined : cloudOf(leadership.gateOf("migrated")).connected;
+  const aroundOf = (task: ControllerName): Surroundings =>
+    leadership.isMigrated(task)
+      ? {
+          ...around,
+          api: kube.api.as({ mayWrite: leadership.gateOf("migrated") }),
+          connected: migrated ?? connected,
+        }
+      : around;
+  const { node, lifecycle } = composeNodes(aroundOf, instances);
   const services = watched(serviceResource, { api: kube.api, clock, random, log });
-  const service = composeServices(around, provider, services.objects, signal);
-  const route = composeRoutes(around, () => nodes.reflector.store.synced);
+  const service = composeServices(aroundOf("service"), provider, services.objects, life.signal);
+  const route = composeRoutes(aroundOf("node-route"), () => nodes.reflector.store.synced);
   const queues = {
     Nodes: node.queue,
     "node-lifecycle": lifecycle.queue,
@@ -151,55 +177,55 @@ export const createManager = async (
     },
   ];
   const enabledTasks: ReadonlySet<string> = settings.controllers;
-  const controllers = all.filter(({ name: task }) => task === "inventory" || enabledTasks.has(task));
+  const controllers = all.filter(
+    ({ name: task }) => task === "inventory" || (enabledTasks.has(task) && leadership.isHere(task)),
+  );
 
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
-  const identity = `${seams.environment["HOSTNAME"] ?? name}_${random.uuid()}`;
-  const lease = {
-    namespace: flags["leader-elect-resource-namespace"],
-    name: flags["leader-elect-resource-name"],
-  };
-  const watchesLease: readonly Task[] = flags["leader-elect"]
-    ? [leaseWatch({ api: kube.api, clock, random, log, ...lease, onFree: () => election?.nudge() })]
-    : [];
+  /** Not gated: that a Lease was lost is told after it. */
+  const announcements = new EventRecorder({
+    api: kube.api.as({ mayWrite: () => true }),
+    clock,
+    random,
+  });
+  /** Events are written for as long as anything else is, and a moment longer. */
+  const writing = new AbortController();
+  const flushEvents = (): Promise<void> =>
+    withDeadline(clock, seconds(2), "The last events", writing.signal, async (stop) => {
+      await Promise.all([events.whenIdle(stop), announcements.whenIdle(stop)]);
+    }).catch((error: unknown) => log.warn(error instanceof Error ? error.message : String(error)));
 
   const run = (): Promise<void> =>
     runTogether(
       [
-        ...watchesLease,
+        ...leadership.watches(kube.api),
         // Caches stay warm while another replica leads, so that a hand-over costs no listing.
         { name: "node watch", run: (stop) => nodes.reflector.run(stop) },
         ...(runsServices
           ? [{ name: "service watch", run: (stop: AbortSignal) => services.reflector.run(stop) }]
           : []),
-        { name: "events", run: (stop) => events.run(stop) },
+        { name: "events", run: () => events.run(writing.signal) },
+        { name: "announcements", run: () => announcements.run(writing.signal) },
         {
           name: "controllers",
           run: async (stop) => {
-            await nodes.reflector.store.whenSynced(stop);
-            if (runsServices) await services.reflector.store.whenSynced(stop);
-            if (!flags["leader-elect"]) return runTogether(controllers, stop);
-            return runTerms({
-              stop,
-              identity,
-              controllers,
-              log,
-              elect: (callbacks) => {
-                election = new LeaderElection({
-                  api: kube.reserved,
-                  clock,
-                  random,
-                  ...lease,
-                  identity,
-                  leaseDuration: flags["leader-elect-lease-duration"],
-                  renewDeadline: flags["leader-elect-renew-deadline"],
-                  retryPeriod: flags["leader-elect-retry-period"],
-                  ...callbacks,
-                });
-                return election;
-              },
-            });
+            try {
+              await nodes.reflector.store.whenSynced(stop);
+              if (runsServices) await services.reflector.store.whenSynced(stop);
+              await leadership.run(
+                {
+                  reserved: kube.reserved,
+                  tasks: controllers,
+                  beforeRelease: flushEvents,
+                  ...(!isObserving && { announcements }),
+                },
+                stop,
+              );
+            } finally {
+              writing.abort();
+              life.abort();
+            }
           },
         },
       ],
@@ -218,6 +244,8 @@ export const createManager = async (
     accounts: connected.accounts,
     troubles: node.troubles.all,
     evidence: lifecycle.evidence,
+    /** What stands against counting this process as healthy, as upstream's `leaderElection` check. */
+    leadershipHealth: leadership.health,
     pendingEvents: () => events.pending,
     isIdle: () =>
       nodes.reflector.store.synced &&

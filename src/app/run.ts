@@ -1,7 +1,8 @@
 // What an executable does: reads its command line, runs the manager until it is told to stop, and ends with 0 when it was
-// asked to, 1 when it could not go on, 2 when the operator must mend something first.
+// asked to, 1 when it could not go on, 2 when the operator must mend something first. docs/operations.md has the whole list.
 
 import { KubeError } from "../kube/kube-error.ts";
+import { drainOn } from "../runtime/draining.ts";
 import { keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
 import { onSignals } from "../seams/process.ts";
 import { createLog } from "../telemetry/log.ts";
@@ -15,14 +16,18 @@ import { version } from "./version.ts";
 export interface Console {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  readonly pid?: number;
 }
 
 export type ExitCode = 0 | 1 | 2;
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const firstLine = (text: string): string => text.split("\n")[0] ?? text;
+
 export const runManager = async (
   provider: AnyProvider,
   args: readonly string[],
-  { out, err }: Console,
+  { out, err, pid }: Console,
   seams: ManagerSeams,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
@@ -60,6 +65,7 @@ export const runManager = async (
     verbosity: flags.v,
     clock: seams.clock,
     write: err,
+    ...(pid !== undefined && { pid }),
   });
   for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
   if (errors.length > 0) {
@@ -72,18 +78,21 @@ export const runManager = async (
     for (const { text } of errors) err(`${program}: ${text}\n`);
     return 2;
   }
+  const stop = drainOn(signal, seams.clock, flags["drain-timeout"], () =>
+    log.warn(`What was in hand was cut off after ${flags["drain-timeout"] / 1000} s`),
+  );
   try {
-    const manager = await createManager({ provider, settings, seams, log }, signal);
+    const manager = await createManager({ provider, settings, seams, log }, stop);
     log.info(`${program} ${version} runs`, { mode: flags.mode });
     await manager.run();
     return 0;
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return 0;
+    if (stop.aborted && error === stop.reason) return 0;
     if (error instanceof ConfigurationError) {
       for (const { text } of error.problems) err(`${program}: ${text}\n`);
       return 2;
     }
-    err(`${program}: ${error instanceof Error ? error.message : String(error)}\n`);
+    err(`${program}: ${messageOf(error)}\n`);
     return error instanceof KubeError && error.fatal ? 2 : 1;
   }
 };
@@ -92,7 +101,12 @@ export const runManager = async (
 export const runExecutable = async (provider: AnyProvider): Promise<void> => {
   keepLoopbackDirect();
   const controller = new AbortController();
-  const { exit, stdout, stderr } = onSignals(() => controller.abort(new Error("asked to stop")));
-  const streams = { out: stdout, err: stderr };
+  const { exit, pid, stdout, stderr } = onSignals({
+    stop: (name) => controller.abort(new Error(`asked to stop by ${name}`)),
+    reload: () => undefined,
+    accident: (error) =>
+      stderr(`${provider.name}-cloud-controller-manager: unexpected: ${firstLine(messageOf(error))}\n`),
+  });
+  const streams = { out: stdout, err: stderr, pid };
   exit(await runManager(provider, systemArguments(), streams, systemSeams(), controller.signal));
 };

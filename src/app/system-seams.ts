@@ -1,7 +1,7 @@
 // The seams of a real process: this machine's clock, network and disk.
 
 import { systemClock } from "../seams/clock.ts";
-import { type Environment, systemEnvironment } from "../seams/environment.ts";
+import { type Environment, systemEnvironment, systemHostname } from "../seams/environment.ts";
 import { systemRandom } from "../seams/random.ts";
 import { systemFiles } from "../seams/system-files.ts";
 import { systemTransport } from "../seams/transport.ts";
@@ -13,5 +13,6 @@ export const systemSeams = (environment: Environment = systemEnvironment()): Man
   files: systemFiles,
   transport: systemTransport,
   cloudTransport: systemTransport,
-  environment,
+  // The name that upstream identifies a replica by; outside a pod no variable holds it.
+  environment: { ...environment, HOSTNAME: systemHostname() },
 });

@@ -1,8 +1,9 @@
 // Terms of leadership: the controllers run while the Lease is held, rest when it is lost, and run again when it is back.
-// Losing it does not end the process.
+// Losing it does not end the process, unless that is asked for.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { LeaderElection, LeaderElectionOptions } from "../kube/lease.ts";
+import { Draining, endOf } from "../runtime/draining.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -17,10 +18,24 @@ export interface TermsOptions {
   readonly elect: (
     callbacks: Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "onHolder" | "onProblem">,
   ) => LeaderElection;
+  /** Told when a term begins and when it ends, the Lease still held if it ends because we were asked to stop. */
+  readonly onTerm?: (isOurs: boolean) => void;
+  /** The work has ended and the Lease is still held: what is left to be written goes now. */
+  readonly beforeRelease?: () => Promise<void>;
+  readonly exitOnLoss?: boolean;
 }
 
-export const runTerms = async ({ stop, identity, controllers, log, elect }: TermsOptions): Promise<void> => {
-  let term: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
+interface Term {
+  readonly controller: AbortController;
+  /** Cuts what is in hand when a drain has lasted long enough, or the Lease is lost in the middle of it. */
+  readonly cut: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export const runTerms = async (options: TermsOptions): Promise<void> => {
+  const { stop, identity, controllers, log, elect, onTerm, beforeRelease } = options;
+  let term: Term | undefined;
+  let leads = false;
   const failure = Promise.withResolvers<never>();
   // Nobody may be waiting for it when it happens.
   failure.promise.catch(() => undefined);
@@ -30,16 +45,28 @@ export const runTerms = async ({ stop, identity, controllers, log, elect }: Term
     const controller = new AbortController();
     const before = term?.ended ?? Promise.resolve();
     const ended = before.then(() => runTogether(controllers, controller.signal)).catch(failure.reject);
-    term = { controller, ended };
+    term = { controller, cut: endOf(stop), ended };
+  };
+  const setLeads = (isOurs: boolean): void => {
+    if (leads === isOurs) return;
+    leads = isOurs;
+    onTerm?.(isOurs);
   };
   const election = elect({
     onAcquired: () => {
       log.info("This replica leads now");
+      setLeads(true);
       begin();
     },
     onLost: (reason) => {
       log.warn(`This replica leads no more: ${reason}`);
-      term?.controller.abort(new Error("leadership was lost"));
+      setLeads(false);
+      const lost = new Error("leadership was lost");
+      term?.controller.abort(lost);
+      term?.cut.abort(lost);
+      if (options.exitOnLoss === true && !stop.aborted) {
+        failure.reject(new Error(`leaderelection lost, and --exit-on-lost-lease is given: ${reason}`));
+      }
     },
     onHolder: (holder) => {
       if (holder === "") log.info("Nobody leads");
@@ -50,9 +77,17 @@ export const runTerms = async ({ stop, identity, controllers, log, elect }: Term
 
   // The work stops first; only then is the Lease given up.
   const onStop = async (): Promise<void> => {
-    term?.controller.abort(stop.reason);
-    await term?.ended;
-    electionEnd.abort(stop.reason);
+    const { reason } = stop;
+    if (term !== undefined) {
+      const isDrain = reason instanceof Draining;
+      term.controller.abort(isDrain ? new Draining(reason.message, term.cut.signal) : reason);
+      await term.ended;
+    }
+    if (leads) {
+      setLeads(false);
+      await beforeRelease?.();
+    }
+    electionEnd.abort(reason);
   };
   const stopped = new Promise<void>((resolve) => {
     const end = () => resolve(onStop());
@@ -66,5 +101,6 @@ export const runTerms = async ({ stop, identity, controllers, log, elect }: Term
     // Also after a failure: the next replica need not sit out the duration of a Lease that nobody uses.
     electionEnd.abort(new Error("the controllers have ended"));
     await elected;
+    term?.cut.abort();
   }
 };

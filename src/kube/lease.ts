@@ -26,6 +26,8 @@ export interface LeaderElectionOptions {
   readonly onLost: (reason: string) => void;
   /** Somebody else, or nobody (""), holds it now. */
   readonly onHolder?: (identity: string) => void;
+  /** A renewal had to look at the Lease first, because somebody else had written. */
+  readonly onSlowPath?: () => void;
   /** An attempt failed; the next one comes by itself. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -71,6 +73,18 @@ export class LeaderElection {
 
   get holder(): string | undefined {
     return this.#observed === undefined ? undefined : holderOf(this.#observed.lease);
+  }
+
+  get uid(): string | undefined {
+    return this.#observed?.lease.metadata.uid;
+  }
+
+  /** Wrong only while we hold it by our own word and it has been over for longer than the tolerance, as upstream. */
+  health(tolerance: Milliseconds): string | undefined {
+    const age = this.age();
+    return age !== undefined && age > this.#duration + tolerance
+      ? `failed election to renew leadership on lease ${this.#options.name}`
+      : undefined;
   }
 
   /** Since the last proof, by whichever clock says more; undefined while it is not ours. */
@@ -179,6 +193,7 @@ export class LeaderElection {
       } catch (error) {
         // Somebody wrote, or our last write landed without our knowing: look.
         if (!isKubeError(error, "conflict", "not-found")) throw error;
+        this.#options.onSlowPath?.();
       }
     }
     try {
@@ -221,7 +236,8 @@ export class LeaderElection {
   async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
     const { api, identity, clock } = this.#options;
     const sent = this.#now();
-    const spec = heldSpec(lease.spec, identity, this.#duration, clock.now());
+    // One that somebody made without content has been nobody's: ours is a transition, as with client-go.
+    const spec = heldSpec(lease.spec ?? {}, identity, this.#duration, clock.now());
     return this.#prove(await api.replace(leases, { ...lease, spec }, signal), sent, signal);
   }
 
@@ -249,15 +265,24 @@ export class LeaderElection {
 
   /** A replica that waits need not sit out the duration. Whether it works or not, we are no leader from here on. */
   async #release(): Promise<void> {
-    const { api, clock, identity } = this.#options;
-    const lease = this.#proof === undefined ? undefined : this.#observed?.lease;
+    const { api, clock, namespace, name, identity } = this.#options;
+    let lease = this.#proof === undefined ? undefined : this.#observed?.lease;
     this.#proof = undefined;
-    if (lease === undefined || holderOf(lease) !== identity) return;
     const controller = new AbortController();
+    const { signal } = controller;
     const cancel = clock.after(seconds(2), () => controller.abort());
     try {
-      const spec = releasedSpec(lease.spec, clock.now());
-      await abortable(api.replace(leases, { ...lease, spec }, controller.signal), controller.signal);
+      while (lease !== undefined && holderOf(lease) === identity) {
+        try {
+          const spec = releasedSpec(lease.spec, clock.now());
+          await abortable(api.replace(leases, { ...lease, spec }, signal), signal);
+          return;
+        } catch (error) {
+          // A renewal that was cut off has landed all the same, or somebody else wrote: look, and try again.
+          if (!isKubeError(error, "conflict")) throw error;
+          lease = await abortable(api.get(leases, { namespace, name }, signal), signal);
+        }
+      }
     } catch (error) {
       this.#options.onProblem?.(error);
     } finally {

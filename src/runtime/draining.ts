@@ -1,6 +1,9 @@
 // Ending in two steps: first nothing new is begun, then, at the latest when the grace is over, what is in hand is cut. The
 // reason of an abort says which step it is, so that whatever already takes a signal takes part.
 
+import type { Milliseconds } from "../core/brand.ts";
+import type { Clock } from "../seams/clock.ts";
+
 /** Reason of an abort that cuts nothing yet: work in hand may finish until `end` is aborted. */
 export class Draining extends Error {
   readonly end: AbortSignal;
@@ -26,4 +29,26 @@ export const endOf = (signal: AbortSignal): AbortController => {
     else cut(reason);
   });
   return controller;
+};
+
+/** From a plain wish to stop to a drain with a deadline. */
+export const drainOn = (
+  wish: AbortSignal,
+  clock: Clock,
+  grace: Milliseconds,
+  onDeadline: () => void,
+): AbortSignal => {
+  const stop = new AbortController();
+  const begin = (): void => {
+    const end = new AbortController();
+    const { reason } = wish;
+    stop.abort(new Draining(reason instanceof Error ? reason.message : "asked to stop", end.signal));
+    clock.after(grace, () => {
+      onDeadline();
+      end.abort();
+    });
+  };
+  if (wish.aborted) begin();
+  else wish.addEventListener("abort", begin, { once: true });
+  return stop.signal;
 };

@@ -1,8 +1,12 @@
 // The environment the process was started in, as values. Nothing else reads variables; whoever needs one is given it.
 
+import { hostname } from "node:os";
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const systemEnvironment = (): Environment => process.env;
+
+export const systemHostname = (): string => hostname();
 
 export const systemArguments = (): readonly string[] => process.argv.slice(2);
 

@@ -1,22 +1,41 @@
-// The process as the operating system sees it: signals in, text and an exit code out.
+// The process as the operating system sees it: signals and accidents in, text and an exit code out.
 
 export interface SystemProcess {
+  readonly pid: number;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly exit: (code: number) => never;
 }
 
-/** The first SIGTERM or SIGINT calls back; a second one ends the process at once. */
-export const onSignals = (stop: () => void): SystemProcess => {
+export interface SignalHandlers {
+  /** The first SIGTERM or SIGINT. A second one ends the process at once, with 128 and the signal's number. */
+  readonly stop: (signal: string) => void;
+  /** Each SIGHUP. */
+  readonly reload: () => void;
+  /** An error that nobody caught: said in one line, and the process ends with 1. */
+  readonly accident: (error: unknown) => void;
+}
+
+const numbers = { SIGTERM: 15, SIGINT: 2 } as const;
+
+export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemProcess => {
   let isStopping = false;
-  const onSignal = () => {
-    if (isStopping) process.exit(1);
-    isStopping = true;
-    stop();
+  for (const [name, number] of Object.entries(numbers)) {
+    process.on(name, () => {
+      if (isStopping) process.exit(128 + number);
+      isStopping = true;
+      stop(name);
+    });
+  }
+  process.on("SIGHUP", reload);
+  const onAccident = (error: unknown) => {
+    accident(error);
+    process.exit(1);
   };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  process.on("uncaughtException", onAccident);
+  process.on("unhandledRejection", onAccident);
   return {
+    pid: process.pid,
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
     exit: (code) => process.exit(code),

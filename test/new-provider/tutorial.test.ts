@@ -141,7 +141,7 @@ describe("the tutorial", () => {
   });
 
   test("works with the real manager on the sandbox: nodes, routes, a Service that comes and goes [F104 S12]", () => {
-    const told = tried.output.split("\n").filter((line) => line !== "" && !/^[A-Z] \d/.test(line));
+    const told = tried.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
     expect(told).toEqual([
       "3 nodes are initialised.",
       "Each has a route to its pods.",

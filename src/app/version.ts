@@ -1,5 +1,12 @@
-// The version this executable was built as. The build script replaces the word; from the sources it is "dev".
+// What this executable was built as, and whose work is inside. The build script replaces both words; run from the sources
+// there is neither a version nor anything that was compiled in.
 
 declare const FAIRLEAD_VERSION: string | undefined;
+declare const FAIRLEAD_NOTICES: string | undefined;
 
 export const version: string = typeof FAIRLEAD_VERSION === "string" ? FAIRLEAD_VERSION : "dev";
+
+export const notices: string =
+  typeof FAIRLEAD_NOTICES === "string"
+    ? FAIRLEAD_NOTICES
+    : "Run from its sources, the program contains nothing of others; see LICENSE and package.json.\n";

@@ -10,6 +10,11 @@ export const systemHostname = (): string => hostname();
 
 export const systemArguments = (): readonly string[] => process.argv.slice(2);
 
+/** Bun reads some variables itself, at the first request: these it must not find. */
+export const forgetVariables = (names: readonly string[]): void => {
+  for (const name of names) delete process.env[name];
+};
+
 /** Bun sends even loopback through a proxy named by the environment; Go does not, and neither do we. */
 export const keepLoopbackDirect = (): void => {
   const present = process.env["NO_PROXY"] ?? process.env["no_proxy"];

@@ -25,7 +25,11 @@ test("verification that is asked for is not worth a word", () => {
 });
 
 test("what runs other code or lets others in is refused by name", () => {
-  const { problems } = runtimeVariables({ BUN_OPTIONS: "--preload x", BUN_INSPECT: "9229", BUN_INSPECT_NOTIFY: "" });
+  const { problems } = runtimeVariables({
+    BUN_OPTIONS: "--preload x",
+    BUN_INSPECT: "9229",
+    BUN_INSPECT_NOTIFY: "",
+  });
   expect(problems.map(({ severity, key }) => [severity, key])).toEqual([
     ["error", "BUN_OPTIONS"],
     ["error", "BUN_INSPECT"],

@@ -36,10 +36,12 @@ export interface ApiBalancer {
   readonly algorithm: "round-robin" | "least-connections";
   readonly listeners: readonly ApiListener[];
   readonly targets: readonly string[];
+  /** Targets that take no new connections. */
+  readonly draining: readonly string[];
 }
 
 export type BalancerOrder = Partial<
-  Pick<ApiBalancer, "name" | "labels" | "algorithm" | "listeners" | "targets">
+  Pick<ApiBalancer, "name" | "labels" | "algorithm" | "listeners" | "targets" | "draining">
 >;
 
 export interface ApiRoute {

@@ -4,6 +4,7 @@
 import { defineProvider } from "#ccm";
 import { anyNodeSource } from "./any-node.ts";
 import { fakeApi } from "./api.ts";
+import { readConfigFile } from "./config-file.ts";
 import { machineSource } from "./instances.ts";
 import { fakeLoadBalancers } from "./load-balancers.ts";
 import { fakeRoutes } from "./routes.ts";
@@ -15,6 +16,7 @@ export const fake = defineProvider({
   schemes: ["fake://"],
   config,
   annotations: { prefix: "balancer.fake.example/", fields: annotations },
+  readConfigFile,
   checkConfig: ({ endpoint }) =>
     URL.canParse(endpoint)
       ? []
@@ -51,7 +53,7 @@ export const fake = defineProvider({
         matchBy: ["name"],
         labelPrefixes: ["fake.example/"],
       },
-      loadBalancers: fakeLoadBalancers(api, mark),
+      loadBalancers: fakeLoadBalancers(api, mark, settings["target-limit"]),
       routes: fakeRoutes(api, mark),
       probe: async (call) => {
         for await (const _ of api.machines(call, { per_page: 1 })) break;

@@ -47,23 +47,27 @@ const listenersOf = ({ ports }: Desired): readonly ApiListener[] =>
 const listenerText = ({ protocol, port, target_port }: ApiListener): string =>
   `${protocol} ${port} ${target_port}`;
 
-const targetsOf = ({ targets }: Desired): readonly string[] =>
-  targets.flatMap(({ machine, draining }) => (machine === undefined || draining ? [] : [machine.key]));
+const targetsOf = ({ targets }: Desired, isDraining: boolean): readonly string[] =>
+  targets.flatMap(({ machine, draining }) =>
+    machine === undefined || draining !== isDraining ? [] : [machine.key],
+  );
 
 const wantedOf = (desired: Desired) => ({
   algorithm: desired.settings.algorithm,
   listeners: listenersOf(desired),
-  targets: targetsOf(desired),
+  targets: targetsOf(desired, false),
+  draining: targetsOf(desired, true),
 });
 
 /** Only what differs, in one order: each order makes the balancer busy. */
 const changesOf = (desired: Desired, there: ApiBalancer): BalancerOrder => {
-  const { algorithm, listeners, targets } = wantedOf(desired);
+  const { algorithm, listeners, targets, draining } = wantedOf(desired);
   const isSameListeners = sameSet(listeners.map(listenerText), there.listeners.map(listenerText));
   return {
     ...(algorithm !== there.algorithm && { algorithm }),
     ...(!isSameListeners && { listeners }),
     ...(!sameSet(targets, there.targets) && { targets }),
+    ...(!sameSet(draining, there.draining) && { draining }),
   };
 };
 
@@ -75,6 +79,7 @@ const outcomeOf = ({ name, status }: ApiBalancer): StepOutcome =>
 export const fakeLoadBalancers = (
   api: FakeApi,
   mark: { readonly cluster: string; readonly owner: string },
+  targetLimit: number | undefined,
 ): LoadBalancers<Annotations, FakeBalancer, FakeStep> => {
   const marks = { cluster: mark.cluster, "managed-by": mark.owner };
   const isOurs = ({ labels }: ApiBalancer): boolean =>
@@ -136,6 +141,8 @@ export const fakeLoadBalancers = (
     list: async function* (call) {
       for await (const page of api.balancers(call)) yield page.filter(isOurs).map(toObserved);
     },
+    drains: true,
+    targetLimit: () => targetLimit,
     plan,
     apply,
     publish: (_member, observed) => {

@@ -8,6 +8,7 @@ export const config = {
   token: secret("The token for its API.", { fallback: new Secret("fake"), env: "FAKE_TOKEN" }),
   "page-size": integer("Entries asked for in one page.", { min: 1, max: 500 }, { fallback: 50 }),
   "lookup-limit": integer("Machines looked up in one request.", { min: 1, max: 500 }, { fallback: 100 }),
+  "target-limit": integer("The most targets that a balancer takes; without it, any number.", { min: 1 }),
   "answer-any-node": flag("Make up a machine for every name that is asked for, without any cloud.", {
     fallback: false,
   }),

@@ -8,6 +8,8 @@ import { createServiceWrites } from "../controllers/service/service-writes.ts";
 import { serviceDefaults } from "../controllers/service/settings.ts";
 import { milliseconds, minutes } from "../core/brand.ts";
 import type { KubeObject, ObjectReference, Service } from "../kube/objects.ts";
+import { createReflector } from "../kube/reflector.ts";
+import { endpointSlices } from "../kube/resources.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import { runTogether } from "../runtime/scope.ts";
 import { sleep } from "../seams/clock.ts";
@@ -49,6 +51,17 @@ export const composeServices = (
     nodes,
     machineOf: (node) => inventory.machineOf(identityOf(node)),
     onMachines: (listener) => inventory.subscribe(listener),
+    openSlices: (onProblem) =>
+      createReflector({
+        api,
+        resource: endpointSlices,
+        clock,
+        random,
+        onProblem: (problem, retryIn) => {
+          log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) });
+          onProblem(problem);
+        },
+      }),
     balancers,
     listing,
     annotations: provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} },
@@ -70,7 +83,12 @@ export const composeServices = (
     clock,
     random,
     concurrency: flags["concurrent-service-syncs"],
-    settings: { ...serviceDefaults, drift: flags["load-balancer-drift"] },
+    settings: {
+      ...serviceDefaults,
+      drift: flags["load-balancer-drift"],
+      targets: flags["load-balancer-targets"],
+      targetDrain: flags["load-balancer-target-drain"],
+    },
     writes: createServiceWrites({
       api,
       journal,

@@ -152,18 +152,11 @@ export interface ConfigMap extends KubeObject {
 }
 
 export interface EndpointSlice extends KubeObject {
-  readonly addressType?: string;
   readonly endpoints?: readonly {
-    readonly addresses?: readonly string[];
     readonly nodeName?: string;
-    readonly zone?: string;
-    readonly conditions?: {
-      readonly ready?: boolean;
-      readonly serving?: boolean;
-      readonly terminating?: boolean;
-    };
+    /** Absent is ready. */
+    readonly conditions?: { readonly ready?: boolean };
   }[];
-  readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
 }
 
 export interface ServiceAccount extends KubeObject {}

@@ -88,16 +88,13 @@ export const slimService = (raw: Service): Service => {
   return { metadata: slimMeta(raw.metadata), spec, status };
 };
 
+/** Where endpoints run and whether they are ready; addresses and ports are many and nobody here reads them. */
 export const slimEndpointSlice = (raw: EndpointSlice): EndpointSlice => ({
   metadata: slimMeta(raw.metadata),
-  ...(raw.addressType !== undefined && { addressType: raw.addressType }),
   ...(raw.endpoints != null && {
-    endpoints: raw.endpoints.map(({ addresses, nodeName, zone, conditions }) => ({
-      ...(addresses != null && { addresses }),
-      ...(nodeName !== undefined && { nodeName }),
-      ...(zone !== undefined && { zone }),
-      ...(conditions != null && { conditions }),
+    endpoints: raw.endpoints.map(({ nodeName, conditions }) => ({
+      ...(nodeName != null && { nodeName }),
+      ...(conditions?.ready != null && { conditions: { ready: conditions.ready } }),
     })),
   }),
-  ...(raw.ports != null && { ports: raw.ports }),
 });

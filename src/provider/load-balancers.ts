@@ -1,7 +1,7 @@
 // Load balancers by observe → plan (pure) → apply. A balancer group is what must not be worked on twice at once: one
 // Service on most clouds, several where they share a balancer. The framework owns finalizers, events, retries and status.
 
-import type { Cidr, IpAddress, Milliseconds, NodeName, ServiceUID } from "../core/brand.ts";
+import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
@@ -25,7 +25,7 @@ export interface BalancerTarget {
   readonly machine?: Machine;
   readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly IpAddress[];
-  /** On its way out: no new connections, removed when drained. */
+  /** On its way out, no new connections; it is left out when its time is over. Only where `drains` is said. */
   readonly draining: boolean;
 }
 
@@ -100,6 +100,8 @@ export interface LoadBalancers<
    * of the balancer until the annotation is mended: its targets are frozen too, and so is the whole group it is in.
    */
   settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
+  /** Pure. The most targets that one balancer with these settings takes; of more nodes a stable part is chosen. */
+  targetLimit?(settings: Values<A>): number | undefined;
   /**
    * Pure. The group a Service belongs to; without this member every Service is a group of its own, named by its uid. Two
    * groups that share a member or an observed owner are never worked on at once.
@@ -121,8 +123,11 @@ export interface LoadBalancers<
   apply(step: S, call: Call): Promise<StepOutcome>;
   /** Pure. The status of one member, given what is there. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
-  /** How long connections are left to finish before a target is removed; absent where the cloud drains by itself. */
-  readonly drain?: Milliseconds;
+  /**
+   * A target can be told to take no new connections: where the operator or the Service gives nodes that leave the time for
+   * it, they come as `draining` first. Absent, they are left out at once: the cloud drains by itself, or cannot.
+   */
+  readonly drains?: true;
   /** Pure. Problems of a wish that a settings table cannot express (port clashes, families), for admission and events. */
   check?(members: readonly DesiredLoadBalancer<A>[]): readonly Problem[];
 }

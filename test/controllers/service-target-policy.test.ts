@@ -74,7 +74,15 @@ describe("targets by policy", () => {
       [],
     ],
     ["by labels that are not told", { policy: "selector" }, ["a", "b", "c"], ["MissingSelector"]],
-    ["no endpoint anywhere", { policy: "endpoints", endpointsNodes: new Set() }, [], ["NoEndpoints"]],
+    [
+      "all while there is no endpoint anywhere [F43]",
+      { policy: "endpoints", endpointsNodes: new Set() },
+      ["a", "b", "c"],
+      ["NoEndpoints"],
+    ],
+    ["what the cloud takes [F44 N12]", { policy: "all", cloudLimit: 0 }, [], ["TargetLimit"]],
+    ["fewer than the cloud takes", { policy: "subset", limit: 3, cloudLimit: 4 }, ["a", "b", "c"], []],
+    ["more than the cloud takes [F44]", { policy: "subset", limit: 2, cloudLimit: 0 }, [], ["TargetLimit"]],
     ["all while endpoints are not known yet", { policy: "endpoints" }, ["a", "b", "c"], []],
     ["a limit that is not reached [F44]", { policy: "all", limit: 3 }, ["a", "b", "c"], []],
   ];

@@ -71,9 +71,13 @@ export class ServiceWorld {
   readonly asked: string[] = [];
   /** "PATCH /api/v1/namespaces/default/services/web/status": every write to a Service or Node by a manager. */
   readonly written: string[] = [];
+  /** Paths that were read by a manager. */
+  readonly read: string[] = [];
   /** How processes ended that nobody told to. */
   readonly fallen: unknown[] = [];
   onCrossing: Crossing | undefined;
+  /** In place of the answer to a request that only reads, lists and watches too; undefined lets it through. */
+  readFault: ((path: string) => Response | undefined) | undefined;
   /** In place of the API server's answer; undefined lets the request through. */
   kubeFault: ((method: string, path: string) => Response | Error | undefined) | undefined;
   readonly #options: ServiceWorldOptions;
@@ -129,6 +133,9 @@ export class ServiceWorld {
           files: noFiles,
           transport: this.#through(life, cut.signal, async (request, signal) => {
             const { pathname } = new URL(request.url);
+            if (request.method === "GET") this.read.push(pathname);
+            const refusal = request.method === "GET" ? this.readFault?.(pathname) : undefined;
+            if (refusal !== undefined) return refusal;
             if (request.method === "GET" || isWatch(pathname)) return kube(request, signal);
             this.onCrossing?.(`${request.method} ${pathname}`, "before");
             if (life.isDead) return never(signal);
@@ -188,6 +195,7 @@ export class ServiceWorld {
   forget(): void {
     this.asked.length = 0;
     this.written.length = 0;
+    this.read.length = 0;
     this.cloud.seen.length = 0;
   }
 

@@ -21,9 +21,11 @@ export interface SimulatedBalancer {
   readonly listeners: readonly SimulatedListener[];
   /** Ids of machines. */
   readonly targets: readonly string[];
+  /** Beside them: these take no new connections. */
+  readonly draining: readonly string[];
 }
 
-type Wanted = Partial<Pick<SimulatedBalancer, "name" | "labels" | "algorithm" | "listeners" | "targets">>;
+type Wanted = Partial<Omit<SimulatedBalancer, "id" | "status" | "ip">>;
 
 export class Balancers {
   readonly #clock: Clock;
@@ -58,6 +60,7 @@ export class Balancers {
       algorithm: "round-robin",
       listeners: [],
       targets: [],
+      draining: [],
       ...wanted,
       id,
       name,

@@ -71,6 +71,16 @@ const ownFields = {
     ["report", "repair"],
     { fallback: "repair" },
   ),
+  "load-balancer-targets": oneOf(
+    "Nodes that are targets of Services that do not say it: all, those with a ready endpoint, or those for Services whose external traffic policy is Local. The last two read EndpointSlices.",
+    ["all", "endpoints", "local-endpoints"],
+    { fallback: "all" },
+  ),
+  "load-balancer-target-drain": duration(
+    "How long a node that leaves takes no new connections before it is no target any more, where the cloud can do that.",
+    { max: minutes(60) },
+    { fallback: milliseconds(0) },
+  ),
   "cloud-call-timeout": duration(
     "Deadline of one request to the cloud.",
     { min: milliseconds(100) },
@@ -86,7 +96,10 @@ const ownFields = {
     {},
     { fallback: seconds(10) },
   ),
-  "config-set": pairs("Settings of the cloud by name, over those from the environment."),
+  "config-set": pairs("Settings of the cloud by name; over those from files and from the environment."),
+  config: needsRestart(
+    text("Path of a YAML file with flags and the cloud's settings; read again when it changes."),
+  ),
 } as const satisfies Fields;
 
 export const ownFlags = { title: "Fairlead", fields: ownFields } satisfies FlagGroup;

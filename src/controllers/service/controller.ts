@@ -16,6 +16,7 @@ import { readsAnnotation } from "./annotations.ts";
 import { changeOf, failureOf } from "./announcements.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
 import { createEchoes } from "./echoes.ts";
+import { createEndpointNodes } from "./endpoint-nodes.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { createFinish } from "./finish.ts";
@@ -52,7 +53,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   const { services, balancers, listing, settings, clock, random } = options;
   const queue = new WorkQueue(clock);
   const groups = new Groups();
-  const wishes = createWishes(options);
+  const endpoints = createEndpointNodes(options.openSlices, clock, (keys) => {
+    for (const key of keys) wakeUps.look(key);
+  });
+  const wishes = createWishes({ ...options, endpoints });
   const talk = createTalk(options.tell);
   const progress = new Progress(clock);
   const turns = new Turns();
@@ -107,6 +111,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const observed = await observation.inDepth(plain, listed.balancer, call);
     if (!turns.enter(group, observed?.owners ?? [])) return waiting;
     const all = present.map((service) => wishes.of(service, observed));
+    if (all.some(({ isAwaited }) => isAwaited)) return waiting;
     for (const { service, problems } of all) talk.problems(service, problems);
     await conditions(all, signal);
     const members = all.filter((member) => !isRefused(member, observed));
@@ -166,7 +171,9 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       progress.forget(group);
       observation.forget(group);
     }
-    return settled;
+    const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
+    if (!Number.isFinite(changesAt)) return settled;
+    return again(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
   };
 
   const change = async (
@@ -231,7 +238,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const stop = wakeUps.begin();
     try {
       const work = { queue, count: options.concurrency, reconcile, onError, clock };
-      await Promise.all([runWorkers(work, signal), placement.run(signal)]);
+      await Promise.all([runWorkers(work, signal), placement.run(signal), endpoints.run(signal)]);
     } finally {
       stop();
       tickets.end();

@@ -89,13 +89,19 @@ const addressesOf = (addresses: Node["status"]["addresses"]): readonly IpAddress
 const byName = (a: Node, b: Node): number =>
   a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 
+export interface TargetOptions extends EligibilityOptions {
+  /** Of an excluded Node: it was a target until now and may drain. */
+  readonly isLeaving?: (name: NodeName) => boolean;
+}
+
 /** Sorted by name, so that the same Nodes make the same wish in whatever order they were listed. */
 export const targetsOf = (
   nodes: readonly Node[],
   machineOf: (node: Node) => Machine | undefined,
-  { policy = "drain" }: EligibilityOptions = {},
+  { policy = "drain", isLeaving = () => false }: TargetOptions = {},
 ): readonly BalancerTarget[] =>
-  eligibleNodes(nodes, { policy })
+  nodes
+    .filter((node) => isEligible(node, { policy }) || (policy === "drain" && isLeaving(nameOf(node))))
     .toSorted(byName)
     .map((node): BalancerTarget => {
       const machine = machineOf(node);
@@ -104,7 +110,7 @@ export const targetsOf = (
         ...(machine !== undefined && { machine }),
         labels: node.metadata.labels ?? {},
         addresses: addressesOf(node.status.addresses),
-        draining: isDraining(node),
+        draining: isDraining(node) || isExcluded(node),
       };
     });
 

@@ -1,7 +1,8 @@
 // The annotations under fairlead.dev/ that are understood on Services, whatever the cloud. Names given here may never
 // change.
 
-import { buildField, integer, oneOf } from "../../core/fields.ts";
+import { minutes } from "../../core/brand.ts";
+import { buildField, duration, integer, oneOf } from "../../core/fields.ts";
 import type { Values } from "../../core/settings.ts";
 import { parseNodeSelector } from "./node-selector.ts";
 
@@ -12,8 +13,8 @@ export const ownAnnotations = {
     fallback: "false",
   }),
   "target-policy": oneOf(
-    "Which nodes are targets: all, those that match target-selector, or no more than target-limit of them, spread over the zones.",
-    ["all", "selector", "subset"],
+    "Which nodes are targets: all, those that match target-selector, those with a ready endpoint of the Service, or no more than target-limit of them, spread over the zones.",
+    ["all", "selector", "endpoints", "subset"],
   ),
   "target-selector": buildField(
     "The nodes that are targets, by their labels.",
@@ -22,6 +23,10 @@ export const ownAnnotations = {
     undefined,
   ),
   "target-limit": integer("The most nodes that are targets.", { min: 1 }),
+  "target-drain": duration(
+    "How long a node that leaves takes no new connections before it is no target any more, where the cloud can do that.",
+    { max: minutes(60) },
+  ),
 };
 
 export interface OwnSettings {

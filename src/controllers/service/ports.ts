@@ -12,6 +12,7 @@ import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore } from "../node-ports.ts";
+import type { OpenSlices } from "./endpoint-nodes.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
@@ -29,6 +30,8 @@ export interface ServicePorts {
   readonly machineOf: (node: Node) => Machine | undefined;
   /** Called when more may be known of machines than before; returns how to stop it. */
   readonly onMachines: (listener: () => void) => () => void;
+  /** A watch of EndpointSlices that is begun only when somebody asks for endpoints. */
+  readonly openSlices: OpenSlices;
   readonly balancers: AnyBalancers;
   readonly listing: SharedListing<ObservedLoadBalancer>;
   readonly annotations: { readonly prefix: string; readonly fields: Fields };

@@ -12,10 +12,12 @@ export interface TargetRules {
   /** `subset` wants no more than the limit; for all others a limit that is reached is a problem. */
   readonly policy: "all" | "selector" | "endpoints" | "subset";
   readonly selector?: NodeSelector;
-  /** Nodes with an endpoint of the Service; undefined while they are not known, then every node is taken. */
+  /** Nodes with an endpoint of the Service; undefined where they cannot be known, then every node is taken. */
   readonly endpointsNodes?: ReadonlySet<NodeName>;
-  /** The most targets that a balancer takes. */
+  /** The most targets that are wished for. */
   readonly limit?: number;
+  /** The most targets that the cloud takes. */
+  readonly cloudLimit?: number;
   /** Usually the Service's uid: each Service gets another part, so that the load is spread too. */
   readonly seed?: string;
 }
@@ -27,8 +29,12 @@ export interface ChosenTargets {
 }
 
 export const chooseTargets = (targets: readonly BalancerTarget[], rules: TargetRules): ChosenTargets => {
-  const wanted = targets.filter((target) => isWanted(target, rules));
-  const { limit = Number.POSITIVE_INFINITY, seed = "" } = rules;
+  const asked = targets.filter((target) => isWanted(target, rules));
+  // Pods come back sooner than a cloud adds targets: without any endpoint every node stays one, as health checks allow.
+  const hasEndpoint = rules.policy !== "endpoints" || asked.some(({ draining }) => !draining);
+  const wanted = hasEndpoint ? asked : targets;
+  const limit = limitOf(rules);
+  const { seed = "" } = rules;
   const staying = wanted.filter(({ draining }) => !draining);
   const chosen = new Set(spreadOverZones(staying, limit, seed));
   // What drains takes only the room that is left: a balancer with fewer targets than it could have helps nobody.
@@ -44,6 +50,7 @@ export const chooseTargets = (targets: readonly BalancerTarget[], rules: TargetR
     problems: [
       ...withoutSelector(rules),
       ...nothingLeft(targets, staying, rules),
+      ...(hasEndpoint || staying.length === 0 ? [] : [withoutEndpoint(staying.length)]),
       ...limited(staying.length, rules),
     ],
   };
@@ -93,6 +100,12 @@ const withoutSelector = ({ policy, selector }: TargetRules): readonly Problem[] 
         ),
       ];
 
+const withoutEndpoint = (count: number): Problem =>
+  warning(
+    "NoEndpoints",
+    `None of the ${count} nodes has a ready endpoint of this Service: all of them stay targets until one has.`,
+  );
+
 /** The first text is upstream's, to the letter: people have alerts on it. */
 const nothingLeft = (
   all: readonly BalancerTarget[],
@@ -105,21 +118,31 @@ const nothingLeft = (
   if (count === 0) {
     return [warning("UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")];
   }
-  const text =
-    policy === "endpoints"
-      ? `None of the ${count} nodes has an endpoint of this Service, so the load balancer has no target; it gets them when pods are ready.`
-      : `None of the ${count} nodes matches ${JSON.stringify(selector?.text ?? "")}, so the load balancer has no target; correct the selector or label nodes.`;
-  return [warning(policy === "endpoints" ? "NoEndpoints" : "NoMatchingNode", text)];
+  if (policy !== "selector") return [];
+  return [
+    warning(
+      "NoMatchingNode",
+      `None of the ${count} nodes matches ${JSON.stringify(selector?.text ?? "")}, so the load balancer has no target; correct the selector or label nodes.`,
+    ),
+  ];
 };
 
-const limited = (count: number, { policy, limit }: TargetRules): readonly Problem[] =>
-  limit === undefined || policy === "subset" || count <= limit
+/** The lesser of what is wished and what is possible. */
+export const limitOf = ({ limit, cloudLimit }: Pick<TargetRules, "limit" | "cloudLimit">): number =>
+  Math.min(limit ?? Number.POSITIVE_INFINITY, cloudLimit ?? Number.POSITIVE_INFINITY);
+
+/** A part that was asked for is no problem; that the cloud takes fewer than that is one. */
+const limited = (count: number, rules: TargetRules): readonly Problem[] => {
+  const most = limitOf(rules);
+  const isAskedFor = rules.policy === "subset" && most === rules.limit;
+  return count <= most || isAskedFor
     ? []
     : [
         warning(
           "TargetLimit",
-          `The load balancer takes ${limit} targets and there are ${count} nodes: ${limit} of them were chosen, spread over the zones. Choose fewer nodes by labels, or a larger load balancer.`,
+          `The load balancer takes ${most} targets and there are ${count} nodes: ${most} of them were chosen, spread over the zones. Choose fewer nodes by labels, or a larger load balancer.`,
         ),
       ];
+};
 
 const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });

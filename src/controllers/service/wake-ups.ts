@@ -1,7 +1,6 @@
 // What brings groups into the queue: Services, Nodes and machines that change, and listings that came. It decides who is
 // to be looked at and how soon, never what is to be done.
 
-import { serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
@@ -50,7 +49,7 @@ export const createWakeUps = (
     // Made again under the same name within a moment: the first one's balancer is a debt.
     if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
     talk.forget(key);
-    wishes.forget(serviceUID(before.metadata.uid));
+    wishes.forget(before);
   };
 
   const onListing = (): void => {

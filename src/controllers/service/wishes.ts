@@ -5,19 +5,14 @@ import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
-import type {
-  BalancerTarget,
-  DesiredLoadBalancer,
-  ObservedLoadBalancer,
-} from "../../provider/load-balancers.ts";
-import { readAnnotations, unreadable } from "./annotations.ts";
+import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import { mergeObserved, readAnnotations, unreadable } from "./annotations.ts";
 import { describeService, serviceProblems } from "./describe.ts";
-import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isBeingDeleted, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
-import { type ChosenTargets, chooseTargets, type TargetRules } from "./target-policy.ts";
+import { createTargets, type PickedTargets, type TargetPorts } from "./targets.ts";
 
 export type Wish = DesiredLoadBalancer<Fields>;
 
@@ -26,69 +21,31 @@ export interface Member {
   readonly wish: Wish;
   /** Errors among them freeze what they govern; a creation waits for them to be mended. */
   readonly problems: readonly Problem[];
+  /** Which nodes have endpoints is not known yet; whoever learns it calls. */
+  readonly isAwaited: boolean;
+  /** When its targets change by themselves: milliseconds since 1970. */
+  readonly changeAt?: number;
   /** Nobody knows which targets or settings are meant, and the cloud does not show them: what exists stays as it is. */
   readonly isBlocked: boolean;
   /** Immutable settings for whose sake the balancer has to be made again. */
   readonly recreate: readonly string[];
 }
 
-type WishPorts = Pick<ServicePorts, "nodes" | "machineOf" | "annotations" | "facts" | "balancers">;
-
-/** Without a policy of its own a Service gets every node, except where it says which ones or how many. */
-const rulesOf = ({ values }: ReturnType<typeof readAnnotations>["own"], seed: ServiceUID): TargetRules => {
-  const selector = values["target-selector"];
-  const limit = values["target-limit"];
-  const implied = selector !== undefined ? "selector" : limit !== undefined ? "subset" : "all";
-  return {
-    policy: values["target-policy"] ?? implied,
-    seed,
-    ...(selector !== undefined && { selector }),
-    ...(limit !== undefined && { limit }),
-  };
-};
-
-const ruleNames = ["target-policy", "target-selector", "target-limit"] as const;
+type WishPorts = TargetPorts & Pick<ServicePorts, "annotations" | "facts">;
 
 export const createWishes = (ports: WishPorts) => {
-  /** By uid: a typo in a selector keeps the targets that the last right one chose. */
-  const lastRules = new Map<ServiceUID, TargetRules>();
+  const targets = createTargets(ports);
   /** By uid: the last right values, for those that the cloud does not show. */
   const lastSettings = new Map<ServiceUID, Partial<Values<Fields>>>();
-  /** Made when somebody first asks for them: without Services nodes may come and go by the thousand at no cost. */
-  let made: readonly BalancerTarget[] | undefined;
-  const targets = (): readonly BalancerTarget[] => {
-    made ??= targetsOf(ports.nodes.list(), ports.machineOf);
-    return made;
-  };
-
-  /** Of all who take every node, which is nearly everybody. */
-  let everyNode: ChosenTargets | undefined;
-  const choose = (rules: TargetRules): ChosenTargets => {
-    if (rules.policy !== "all" || rules.limit !== undefined) return chooseTargets(targets(), rules);
-    everyNode ??= chooseTargets(targets(), rules);
-    return everyNode;
-  };
 
   return {
-    /** Looks at the nodes again; false when nothing that balancers see has changed. */
-    refreshTargets: (): boolean => {
-      if (made === undefined) return false;
-      const next = targetsOf(ports.nodes.list(), ports.machineOf);
-      if (isSameTargets(made, next)) return false;
-      made = next;
-      everyNode = undefined;
-      return true;
-    },
+    refreshTargets: targets.refresh,
     of: (service: Service, observed?: ObservedLoadBalancer): Member => {
       const uid = serviceUID(service.metadata.uid);
       const isReadElsewhere = (key: string): boolean => isFactAnnotation(ports.facts, key);
       const read = readAnnotations(ports.annotations, service, { isReadElsewhere });
       const there = observed && ports.balancers.settingsOf?.(observed, uid);
       const held = holdImmutable(ports.annotations, read, there);
-      const areRulesRight = !ruleNames.some((name) => read.own.frozen.has(name));
-      const rules = areRulesRight ? rulesOf(read.own, uid) : lastRules.get(uid);
-      if (rules !== undefined) lastRules.set(uid, rules);
-      const chosen = choose(rules ?? { policy: "all" });
       const lastRight = rememberRight(lastSettings.get(uid), read);
       lastSettings.set(uid, lastRight);
       const unseen = new Set(unreadable(read.frozen, there));
@@ -97,9 +54,12 @@ export const createWishes = (ports: WishPorts) => {
       const isUnreadable = observed !== undefined && unreadable(read.frozen, known).length > 0;
       const hasBalancer = observed?.owners.includes(uid) === true;
       const ends = isEnding(service, { hasBalancer });
+      if (ends) targets.forget(service);
+      const settings = mergeObserved(held.settings, read.frozen, known);
+      const picked = ends ? nobody : targets.pick(service, read.own, ports.balancers.targetLimit?.(settings));
       const problems = ends
         ? []
-        : [...read.problems, ...held.problems, ...chosen.problems, ...serviceProblems(service)];
+        : [...read.problems, ...held.problems, ...picked.problems, ...serviceProblems(service)];
       // Nothing is taken down that could not be made again as it is asked for.
       const mayRecreate = !isWrong({ problems });
       const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
@@ -108,20 +68,26 @@ export const createWishes = (ports: WishPorts) => {
         settings: { ...held.settings, ...Object.fromEntries(kept) },
         frozen: read.frozen,
         facts: readFacts(service, ports.facts),
-        targets: chosen.targets,
+        targets: picked.targets,
         ...(known !== undefined && { observed: known }),
         ...(ends && { ending: "delete" as const }),
       });
-      const isBlocked = !ends && (rules === undefined || isUnreadable);
-      return { service, wish, problems, isBlocked, recreate: ends || !mayRecreate ? [] : held.recreate };
+      return {
+        service,
+        wish,
+        problems,
+        isAwaited: picked.isAwaited,
+        isBlocked: !ends && (!picked.areKnown || isUnreadable),
+        recreate: ends || !mayRecreate ? [] : held.recreate,
+        ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
+      };
     },
-    forget: (uid: ServiceUID): void => {
-      lastRules.delete(uid);
-      lastSettings.delete(uid);
+    forget: (service: Service): void => {
+      targets.forget(service);
+      lastSettings.delete(serviceUID(service.metadata.uid));
     },
-    /** Labels of Nodes decide who is a target of somebody. */
     get labelsMatter(): boolean {
-      return [...lastRules.values()].some(({ selector }) => selector !== undefined);
+      return targets.labelsMatter;
     },
   };
 };
@@ -137,6 +103,9 @@ export const isEnding = (service: Service, question: { readonly hasBalancer?: bo
 
 export const isWrong = ({ problems }: Pick<Member, "problems">): boolean =>
   problems.some(({ severity }) => severity === "error");
+
+/** What goes needs no target. */
+const nobody: PickedTargets = { targets: [], problems: [], isAwaited: false, areKnown: true };
 
 const rememberRight = (
   before: Partial<Values<Fields>> | undefined,

@@ -1,0 +1,163 @@
+// Which Nodes have a ready endpoint of a Service, from a watch of EndpointSlices that runs only while somebody asks. A Node
+// that loses its last one counts for a while longer: health checks are quicker, and a flap moves no target.
+
+import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../core/brand.ts";
+import { abortable, linkedController } from "../../kube/abortable.ts";
+import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
+import type { EndpointSlice } from "../../kube/objects.ts";
+import type { Reflector } from "../../kube/reflector.ts";
+import type { Index } from "../../kube/store.ts";
+import type { Clock } from "../../seams/clock.ts";
+import { createBurst } from "./burst.ts";
+
+export type EndpointAnswer =
+  | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }
+  /** The listeners are called when it is known. */
+  | { readonly kind: "not yet" }
+  /** We may not read them. */
+  | { readonly kind: "refused"; readonly why: string };
+
+export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<EndpointSlice>;
+
+const serviceLabel = "kubernetes.io/service-name";
+const holdsFor: Milliseconds = seconds(30);
+
+const serviceOf = ({ metadata }: EndpointSlice): string =>
+  `${metadata.namespace ?? ""}/${metadata.labels?.[serviceLabel] ?? ""}`;
+
+const readyNodes = (slices: readonly EndpointSlice[]): readonly NodeName[] =>
+  slices.flatMap(({ endpoints = [] }) =>
+    endpoints.flatMap((each) =>
+      each.nodeName === undefined || each.conditions?.ready === false ? [] : nodeName(each.nodeName),
+    ),
+  );
+
+interface Known {
+  readonly nodes: ReadonlySet<NodeName>;
+  /** Nodes that have none any more, and until when they count. */
+  readonly leaving: ReadonlyMap<NodeName, number>;
+}
+
+export const createEndpointNodes = (
+  openSlices: OpenSlices,
+  clock: Clock,
+  /** What is known of these Services has changed. */
+  onNews: (services: ReadonlySet<string>) => void,
+) => {
+  const asked = new Set<string>();
+  const known = new Map<string, Known>();
+  let index: Index<EndpointSlice> | undefined;
+  let isKnown = false;
+  let refusal: string | undefined;
+  let onAsked: (() => void) | undefined;
+  let cancelHold: (() => void) | undefined;
+
+  let news = new Set<string>();
+  const burst = createBurst(clock, () => {
+    const told = news;
+    news = new Set();
+    onNews(told);
+  });
+  const tell = (keys: Iterable<string>): void => {
+    for (const key of keys) news.add(key);
+    burst.hit();
+  };
+
+  const look = (key: string): Known => {
+    const now = clock.monotonic();
+    const before = known.get(key);
+    const nodes = new Set(readyNodes(index?.get(key) ?? []));
+    const leaving = new Map<NodeName, number>();
+    for (const node of before?.nodes ?? []) {
+      const until = before?.leaving.get(node) ?? now + holdsFor;
+      if (!nodes.has(node) && until > now) leaving.set(node, until);
+    }
+    for (const node of leaving.keys()) nodes.add(node);
+    const fresh = { nodes, leaving };
+    known.set(key, fresh);
+    planHold();
+    const isSame = before?.nodes.size === nodes.size && [...nodes].every((node) => before.nodes.has(node));
+    if (before !== undefined && !isSame) tell([key]);
+    return fresh;
+  };
+
+  /** Looks again when the first of those who count for a while longer counts no more. */
+  const planHold = (): void => {
+    cancelHold?.();
+    const ends = [...known].flatMap(([, { leaving }]) => [...leaving.values()]);
+    if (ends.length === 0) return;
+    const rest = Math.max(0, Math.min(...ends) - clock.monotonic());
+    cancelHold = clock.after(milliseconds(rest), () => {
+      for (const [key, { leaving }] of [...known]) if (leaving.size > 0) look(key);
+    });
+  };
+
+  /** Until the signal is aborted or nobody asks any more. */
+  const watchWhileAsked = async (signal: AbortSignal): Promise<void> => {
+    const { controller: stop, unlink } = linkedController(signal);
+    const slices = openSlices((problem) => {
+      if (isKnown || !isKubeError(problem, "forbidden", "not-found")) return;
+      refusal = problem.message;
+      tell(asked);
+    });
+    const begin = (): void => {
+      isKnown = true;
+      refusal = undefined;
+      tell(asked);
+    };
+    index = slices.store.index((slice) => [serviceOf(slice)]);
+    const unsubscribe = slices.store.subscribe(({ before, after }) => {
+      if (!isKnown) return;
+      const keys = new Set([before, after].flatMap((slice) => (slice === undefined ? [] : serviceOf(slice))));
+      for (const key of keys) if (asked.has(key)) look(key);
+    });
+    onAsked = () => {
+      if (asked.size === 0) stop.abort();
+    };
+    slices.store.whenSynced(stop.signal).then(begin, () => undefined);
+    try {
+      await slices.run(stop.signal);
+    } finally {
+      unlink();
+      unsubscribe();
+      isKnown = false;
+      refusal = undefined;
+      index = undefined;
+      known.clear();
+    }
+  };
+
+  return {
+    of: (key: string): EndpointAnswer => {
+      if (!asked.has(key)) {
+        asked.add(key);
+        onAsked?.();
+      }
+      if (isKnown) return { kind: "known", nodes: (known.get(key) ?? look(key)).nodes };
+      return refusal === undefined ? { kind: "not yet" } : { kind: "refused", why: refusal };
+    },
+    release: (key: string): void => {
+      if (!asked.delete(key)) return;
+      known.delete(key);
+      onAsked?.();
+    },
+    run: async (signal: AbortSignal): Promise<void> => {
+      try {
+        while (!signal.aborted) {
+          if (asked.size > 0) await watchWhileAsked(signal);
+          else {
+            const { promise, resolve } = Promise.withResolvers<void>();
+            onAsked = resolve;
+            await abortable(promise, signal).catch(() => undefined);
+          }
+        }
+      } finally {
+        onAsked = undefined;
+        burst.stop();
+        cancelHold?.();
+      }
+    },
+  };
+};
+
+export type EndpointNodes = ReturnType<typeof createEndpointNodes>;

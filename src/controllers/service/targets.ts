@@ -1,0 +1,149 @@
+// The targets of each Service: from all Nodes, made once per change and shared, those that its rules choose. It remembers
+// the last right rules, so that a typo in a selector moves no target.
+
+import { type Milliseconds, type NodeName, type ServiceUID, serviceUID } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Service } from "../../kube/objects.ts";
+import { keyOf } from "../../kube/resource-path.ts";
+import type { BalancerTarget } from "../../provider/load-balancers.ts";
+import type { Clock } from "../../seams/clock.ts";
+import { type Departures, departuresOf } from "./departures.ts";
+import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
+import type { EndpointNodes } from "./endpoint-nodes.ts";
+import type { OwnSettings } from "./own-annotations.ts";
+import type { ServicePorts } from "./ports.ts";
+import type { ServiceSettings } from "./settings.ts";
+import { requestsOnlyLocalTraffic } from "./source-ranges.ts";
+import { type ChosenTargets, chooseTargets, limitOf, type TargetRules } from "./target-policy.ts";
+
+export interface TargetPorts extends Pick<ServicePorts, "nodes" | "machineOf" | "balancers"> {
+  readonly clock: Clock;
+  readonly endpoints: Pick<EndpointNodes, "of" | "release">;
+  readonly settings: Pick<ServiceSettings, "targets" | "targetDrain">;
+}
+
+interface Rules extends TargetRules {
+  readonly drain: Milliseconds;
+}
+
+export interface PickedTargets extends ChosenTargets {
+  /** Whoever knows them calls; until then nothing may be planned. */
+  readonly isAwaited: boolean;
+  /** False while a rule is wrong and nobody knows what it was before. */
+  readonly areKnown: boolean;
+  /** When the first of those that drain is to be left out: milliseconds since 1970. */
+  readonly changeAt?: number;
+}
+
+const ruleNames = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
+
+export const createTargets = (ports: TargetPorts) => {
+  const { nodes, machineOf, balancers, settings, endpoints, clock } = ports;
+  /** By uid: a typo in a selector keeps the targets that the last right one chose. */
+  const lastRules = new Map<ServiceUID, Rules>();
+  let departures: Departures = new Map();
+  /** Made when somebody first asks for them: without Services nodes may come and go by the thousand at no cost. */
+  let made: readonly BalancerTarget[] | undefined;
+  let staying: readonly BalancerTarget[] = [];
+  /** Of all who take every node, which is nearly everybody. */
+  let everyNode: ChosenTargets | undefined;
+
+  const make = (): readonly BalancerTarget[] => {
+    const all = nodes.list();
+    const before = new Set<NodeName>((made ?? []).map(({ node }) => node));
+    departures = departuresOf(all, departures, (name) => before.has(name), clock.now());
+    return targetsOf(all, machineOf, { isLeaving: (name) => departures.has(name) });
+  };
+  const hold = (next: readonly BalancerTarget[]): void => {
+    made = next;
+    staying = next.some(({ draining }) => draining) ? next.filter(({ draining }) => !draining) : next;
+    everyNode = undefined;
+  };
+
+  /** Without a policy of its own a Service gets every node, except where it says which ones or how many. */
+  const rulesOf = (service: Service, { values }: OwnSettings): Rules => {
+    const selector = values["target-selector"];
+    const limit = values["target-limit"];
+    const implied = selector !== undefined ? "selector" : limit !== undefined ? "subset" : undefined;
+    const wantsEndpoints =
+      settings.targets === "endpoints" ||
+      (settings.targets === "local-endpoints" && requestsOnlyLocalTraffic(service));
+    return {
+      policy: values["target-policy"] ?? implied ?? (wantsEndpoints ? "endpoints" : "all"),
+      seed: service.metadata.uid,
+      drain: values["target-drain"] ?? settings.targetDrain,
+      ...(selector !== undefined && { selector }),
+      ...(limit !== undefined && { limit }),
+    };
+  };
+
+  /** All that stay, and those that still have time to drain. */
+  const within = (
+    drain: Milliseconds,
+  ): { readonly candidates: readonly BalancerTarget[]; readonly changeAt?: number } => {
+    // Where nothing can drain, or nothing shall, who leaves is left out at once, as upstream does.
+    if (balancers.drains !== true || drain === 0 || staying === made) return { candidates: staying };
+    const now = clock.now();
+    const endOf = ({ node }: BalancerTarget): number => (departures.get(node) ?? now) + drain;
+    const candidates = (made ?? []).filter((target) => !target.draining || endOf(target) > now);
+    const ends = candidates.filter(({ draining }) => draining).map(endOf);
+    return { candidates, ...(ends.length > 0 && { changeAt: Math.min(...ends) }) };
+  };
+
+  const choose = (candidates: readonly BalancerTarget[], rules: TargetRules): ChosenTargets => {
+    const isEverybody = rules.policy === "all" && candidates === staying && staying.length <= limitOf(rules);
+    if (!isEverybody) return chooseTargets(candidates, rules);
+    everyNode ??= chooseTargets(staying, { policy: "all" });
+    return everyNode;
+  };
+
+  return {
+    /** Looks at the nodes again; false when nothing that balancers see has changed. */
+    refresh: (): boolean => {
+      if (made === undefined) return false;
+      const next = make();
+      if (isSameTargets(made, next)) return false;
+      hold(next);
+      return true;
+    },
+    /** For a Service that asks for a balancer. */
+    pick: (service: Service, own: OwnSettings, cloudLimit: number | undefined): PickedTargets => {
+      if (made === undefined) hold(make());
+      const uid = serviceUID(service.metadata.uid);
+      const isRight = !ruleNames.some((name) => own.frozen.has(name));
+      const rules = isRight ? rulesOf(service, own) : lastRules.get(uid);
+      if (rules !== undefined) lastRules.set(uid, rules);
+      const key = keyOf(service.metadata);
+      const answer = rules?.policy === "endpoints" ? endpoints.of(key) : undefined;
+      if (answer === undefined) endpoints.release(key);
+      const { candidates, changeAt } = within(rules?.drain ?? settings.targetDrain);
+      const chosen = choose(candidates, {
+        ...(rules ?? { policy: "all" }),
+        ...(cloudLimit !== undefined && { cloudLimit }),
+        ...(answer?.kind === "known" && { endpointsNodes: answer.nodes }),
+      });
+      return {
+        targets: chosen.targets,
+        problems: answer?.kind === "refused" ? [...chosen.problems, unreadable(answer.why)] : chosen.problems,
+        isAwaited: answer?.kind === "not yet",
+        areKnown: rules !== undefined,
+        ...(changeAt !== undefined && { changeAt }),
+      };
+    },
+    /** It asks for nothing any more. */
+    forget: ({ metadata }: Service): void => {
+      lastRules.delete(serviceUID(metadata.uid));
+      endpoints.release(keyOf(metadata));
+    },
+    /** Labels of Nodes decide who is a target of somebody. */
+    get labelsMatter(): boolean {
+      return [...lastRules.values()].some(({ selector }) => selector !== undefined);
+    },
+  };
+};
+
+const unreadable = (why: string): Problem => ({
+  severity: "warning",
+  reason: "EndpointsUnreadable",
+  text: `Which nodes have an endpoint of this Service cannot be read, so every node is a target: ${why} The manager needs list and watch of endpointslices in discovery.k8s.io.`,
+});

@@ -1,0 +1,39 @@
+// The EndpointSlice of a Service, as the endpoint controller would write it.
+
+import type { JsonObject } from "../../src/sandbox/json.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import type { ServiceWorld } from "./service-world.ts";
+
+const slices = resourceNamed("endpointslices");
+
+/** The nodes on which the Service has a ready pod, and those on which it has one that is not. */
+export const putEndpoints = (
+  { server }: Pick<ServiceWorld, "server">,
+  service: string,
+  ready: readonly string[],
+  unready: readonly string[] = [],
+): void => {
+  const name = `${service}-1`;
+  const toEndpoint = (nodeName: string, index: number, isReady: boolean) => ({
+    addresses: [`10.1.${isReady ? 0 : 1}.${index + 1}`],
+    nodeName,
+    conditions: { ready: isReady },
+  });
+  const endpoints = [
+    ...ready.map((node, index) => toEndpoint(node, index, true)),
+    ...unready.map((node, index) => toEndpoint(node, index, false)),
+  ];
+  if (server.store.get("endpointslices", "default", name) !== undefined) {
+    server.objects.patch(slices, "default", name, "", (now) => ({ ...now, endpoints }));
+    return;
+  }
+  const labels = { "kubernetes.io/service-name": service };
+  server.objects.create(slices, "default", {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name, namespace: "default", labels },
+    addressType: "IPv4",
+    endpoints,
+    ports: [],
+  } as JsonObject);
+};

@@ -13,7 +13,7 @@ import type { Random } from "../seams/random.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { ControllerName } from "./controller-names.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
-import { leaseWatch } from "./lease-watch.ts";
+import { isStill, type LeaseWatch, leaseWatch } from "./lease-watch.ts";
 import type { Flags } from "./read-flags.ts";
 import { runTerms, writeMargin } from "./terms.ts";
 
@@ -29,6 +29,8 @@ export interface LeadershipOptions {
   readonly migration?: LeaderMigration;
   /** `leader_election_master_status`. */
   readonly onTerm: (lease: string, isOurs: boolean) => void;
+  /** An attempt at a Lease failed. */
+  readonly onProblem: (error: unknown) => void;
   readonly onSlowPath?: (lease: string) => void;
 }
 
@@ -88,6 +90,7 @@ export const createLeadership = (options: LeadershipOptions) => {
       controllers: run.tasks.filter((task) => leases[placeOf(task.name)] === name),
       log,
       beforeRelease: run.beforeRelease,
+      onProblem: options.onProblem,
       exitOnLoss: flags["exit-on-lost-lease"],
       onTerm: (isOurs) => {
         options.onTerm(name, isOurs);
@@ -114,6 +117,7 @@ export const createLeadership = (options: LeadershipOptions) => {
       },
     });
 
+  let watches: readonly LeaseWatch[] = [];
   const names = migration === undefined ? [main] : [main, migration.leaderName];
 
   return {
@@ -130,8 +134,11 @@ export const createLeadership = (options: LeadershipOptions) => {
     /** What `/healthz` says of leader election; undefined when all is well. */
     health: (): string | undefined =>
       names.map((name) => elections.get(name)?.health(healthTolerance)).find((each) => each !== undefined),
-    watches: (api: KubeApi): readonly Task[] =>
-      isElecting
+    /** What stands still although it never rests, for a watchdog. */
+    stalled: (): string | undefined =>
+      watches.some(({ idle }) => isStill(idle())) ? "the watch of the Lease stands still" : undefined,
+    watches: (api: KubeApi): readonly Task[] => {
+      watches = isElecting
         ? names.map((name) =>
             leaseWatch({
               api,
@@ -143,7 +150,9 @@ export const createLeadership = (options: LeadershipOptions) => {
               onFree: () => elections.get(name)?.nudge(),
             }),
           )
-        : [],
+        : [];
+      return watches;
+    },
     run: async (run: LeadershipRun, stop: AbortSignal): Promise<void> => {
       if (!isElecting) {
         await runTogether(run.tasks, stop);

@@ -1,6 +1,7 @@
 // Watches the one Lease of the leader election, so that a replica that waits takes over as soon as the leader gives up and
 // not at its next look. It is a help and no more: without the permission to watch, candidates look as often as ever.
 
+import { type Milliseconds, minutes } from "../core/brand.ts";
 import type { KubeApi } from "../kube/api.ts";
 import { holderOf } from "../kube/lease-record.ts";
 import type { Lease } from "../kube/objects.ts";
@@ -22,7 +23,25 @@ export interface LeaseWatchOptions {
   readonly onFree: () => void;
 }
 
-export const leaseWatch = ({ api, clock, random, log, namespace, name, onFree }: LeaseWatchOptions): Task => {
+export interface LeaseWatch extends Task {
+  /** How long ago anything happened to it, be it a failure. */
+  readonly idle: () => Milliseconds | undefined;
+}
+
+/** A watch that lives hears a bookmark each minute, or fails and tries again; this long it never rests. */
+const longestRest = minutes(10);
+
+export const isStill = (idle: Milliseconds | undefined): boolean => idle !== undefined && idle > longestRest;
+
+export const leaseWatch = ({
+  api,
+  clock,
+  random,
+  log,
+  namespace,
+  name,
+  onFree,
+}: LeaseWatchOptions): LeaseWatch => {
   let isTold = false;
   const reflector = createReflector<Lease>({
     api,
@@ -43,5 +62,5 @@ export const leaseWatch = ({ api, clock, random, log, namespace, name, onFree }:
   reflector.store.subscribe(({ after }) => {
     if (after === undefined || holderOf(after) === "") onFree();
   });
-  return { name: "lease watch", run: (stop) => reflector.run(stop) };
+  return { name: "lease watch", run: (stop) => reflector.run(stop), idle: reflector.idle };
 };

@@ -23,9 +23,12 @@ import type { ControllerName } from "./controller-names.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { readMigrationOf } from "./leader-migration-file.ts";
 import { createLeadership } from "./leadership.ts";
+import { isStill } from "./lease-watch.ts";
 import { createManagerMetrics } from "./manager-metrics.ts";
 import { planTeller } from "./plan-teller.ts";
 import type { ReadFlags } from "./read-flags.ts";
+import { requestTeller } from "./request-teller.ts";
+import { createServerTroubles } from "./server-troubles.ts";
 import { type Surroundings, watched } from "./surroundings.ts";
 import { version } from "./version.ts";
 
@@ -39,7 +42,17 @@ export interface ManagerOptions {
   readonly settings: ReadFlags;
   readonly seams: ManagerSeams;
   readonly log: Log;
+  /** By which the Lease knows this process; without it, a new one. */
+  readonly identity?: string;
+  /** In a few words, for a service manager. */
+  readonly onStatus?: (text: string) => void;
 }
+
+/** One for each process, however many managers it makes. */
+export const identityOf = (
+  { environment, random }: Pick<ManagerSeams, "environment" | "random">,
+  name: string,
+) => `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
 
 /** Something the operator must mend; the process ends with 2 and this text. */
 export class ConfigurationError extends Error {
@@ -53,7 +66,7 @@ export class ConfigurationError extends Error {
 }
 
 export const createManager = async (
-  { provider, settings, seams, log }: ManagerOptions,
+  { provider, settings, seams, log, identity: given, onStatus }: ManagerOptions,
   signal: AbortSignal,
 ) => {
   const { flags } = settings;
@@ -62,9 +75,11 @@ export const createManager = async (
   const metrics = createManagerMetrics(clock);
   journal.subscribe(metrics.mutation);
   journal.subscribe(planTeller(log));
+  const teller = requestTeller(log, metrics);
+  const serverTroubles = createServerTroubles(log, clock);
   const name = `${provider.name}-cloud-controller-manager`;
 
-  const identity = `${seams.environment["HOSTNAME"] ?? name}_${random.uuid()}`;
+  const identity = given ?? identityOf(seams, name);
   const { migration, problems: migrationProblems } = await readMigrationOf(flags, seams.files);
   if (migrationProblems.length > 0) throw new ConfigurationError(migrationProblems);
   const leadership = createLeadership({
@@ -74,14 +89,18 @@ export const createManager = async (
     random,
     log,
     ...(migration !== undefined && { migration }),
-    onTerm: metrics.leads,
+    onTerm: (lease, isOurs) => {
+      metrics.leads(lease, isOurs);
+      onStatus?.(`${isOurs ? "leads" : "waits for the Lease"} ${lease}`);
+    },
+    onProblem: (error) => serverTroubles.failed(error),
     onSlowPath: metrics.slowElection,
   });
 
   const kube = await connectKube(
     flags,
     seams,
-    { userAgent: `${name}/${version}`, mayWrite: leadership.gateOf("main"), onRequest: metrics.kubeRequest },
+    { userAgent: `${name}/${version}`, mayWrite: leadership.gateOf("main"), onRequest: teller.kube },
     signal,
   );
 
@@ -102,7 +121,7 @@ export const createManager = async (
         random,
         signal: life.signal,
         deadline: flags["cloud-call-timeout"],
-        report: metrics.cloudCall,
+        report: teller.cloud,
         mayMutate: () => {
           if (isObserving) return { may: false, why: "--mode=observe changes nothing" };
           const leads = mayWrite();
@@ -117,7 +136,7 @@ export const createManager = async (
   if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
 
   const inventory = new Inventory({ instances, clock, signal: life.signal });
-  const nodes = watched(nodeResource, { api: kube.api, clock, random, log });
+  const nodes = watched(nodeResource, { api: kube.api, clock, random }, serverTroubles);
   const events = new EventRecorder({
     api: kube.api.as({ mayWrite: leadership.anyGate }),
     clock,
@@ -152,7 +171,7 @@ export const createManager = async (
         }
       : around;
   const { node, lifecycle } = composeNodes(aroundOf, instances);
-  const services = watched(serviceResource, { api: kube.api, clock, random, log });
+  const services = watched(serviceResource, { api: kube.api, clock, random }, serverTroubles);
   const service = composeServices(aroundOf("service"), provider, services.objects, life.signal);
   const route = composeRoutes(aroundOf("node-route"), () => nodes.reflector.store.synced);
   const queues = {
@@ -246,6 +265,11 @@ export const createManager = async (
     evidence: lifecycle.evidence,
     /** What stands against counting this process as healthy, as upstream's `leaderElection` check. */
     leadershipHealth: leadership.health,
+    /** Why this process should be ended from outside: something that never rests has stood still. */
+    stalled: () =>
+      leadership.health() ??
+      leadership.stalled() ??
+      (isStill(nodes.reflector.idle()) ? "the watch of nodes stands still" : undefined),
     pendingEvents: () => events.pending,
     isIdle: () =>
       nodes.reflector.store.synced &&

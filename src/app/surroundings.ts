@@ -15,6 +15,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { ConnectedCloud } from "./connect-cloud.ts";
 import type { ManagerMetrics } from "./manager-metrics.ts";
 import type { ReadFlags } from "./read-flags.ts";
+import type { ServerTroubles } from "./server-troubles.ts";
 
 export interface Surroundings {
   readonly api: KubeApi;
@@ -39,14 +40,16 @@ export interface Watched<T> {
 /** A watch into a store, with our own writes laid over it until the watch has caught up. */
 export const watched = <T extends KubeObject>(
   resource: Resource<T>,
-  { api, clock, random, log }: Pick<Surroundings, "api" | "clock" | "random" | "log">,
+  { api, clock, random }: Pick<Surroundings, "api" | "clock" | "random">,
+  troubles: ServerTroubles,
 ): Watched<T> => {
   const reflector = createReflector<T>({
     api,
     resource,
     clock,
     random,
-    onProblem: (problem, retryIn) => log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) }),
+    onProblem: (problem) => troubles.failed(problem, resource.plural),
+    onRecovered: () => troubles.recovered(resource.plural),
   });
   const { store } = reflector;
   const objects = latestObjects<T>({

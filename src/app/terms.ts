@@ -22,6 +22,7 @@ export interface TermsOptions {
   readonly onTerm?: (isOurs: boolean) => void;
   /** The work has ended and the Lease is still held: what is left to be written goes now. */
   readonly beforeRelease?: () => Promise<void>;
+  readonly onProblem?: (error: unknown) => void;
   readonly exitOnLoss?: boolean;
 }
 
@@ -72,7 +73,7 @@ export const runTerms = async (options: TermsOptions): Promise<void> => {
       if (holder === "") log.info("Nobody leads");
       else if (holder !== identity) log.info(`${holder} leads; this replica waits and does nothing`);
     },
-    onProblem: (error) => log.warn(error instanceof Error ? error.message : String(error)),
+    onProblem: (error) => options.onProblem?.(error),
   });
 
   // The work stops first; only then is the Lease given up.

@@ -40,6 +40,7 @@ export interface KubeRequest {
 export interface RequestObservation {
   readonly verb: Verb;
   readonly resource: string;
+  readonly object?: string;
   /** Status code as text, or the kind of failure when there was none. */
   readonly code: string;
   readonly duration: Milliseconds;
@@ -192,6 +193,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
       onRequest?.({
         verb: request.verb,
         resource: request.resource,
+        ...(request.object !== undefined && { object: request.object }),
         code,
         duration: milliseconds(clock.monotonic() - started),
       });

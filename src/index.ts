@@ -18,7 +18,7 @@ export { type Diff, type DiffRules, diffByKey } from "./core/diff-by-key.ts";
 export { formatDuration, parseDuration } from "./core/duration.ts";
 export { duration, type FieldOptions, flag, integer, oneOf, secret, text } from "./core/fields.ts";
 export * from "./core/ip.ts";
-export { cidrList, ipList, list, pairs } from "./core/list-fields.ts";
+export { cidrList, ipList, list, pairs, repeated } from "./core/list-fields.ts";
 export type { Problem, Severity } from "./core/problem.ts";
 export { Secret } from "./core/secret.ts";
 export type { Field, Fields, Values } from "./core/settings.ts";

@@ -4,6 +4,7 @@
 import { type AccountSurroundings, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
+import type { Secret } from "../core/secret.ts";
 import type { Fields } from "../core/settings.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
@@ -18,19 +19,31 @@ export interface ConnectedCloud {
   readonly accounts: readonly GovernedAccount<unknown>[];
 }
 
-export interface CloudSettings {
-  readonly environment: Environment;
-  /** Of `--config-set`: wins over the environment. */
+/** What was set for the cloud apart from the environment. */
+export interface CloudSources {
+  /** By flag: counts most. */
   readonly given: ReadonlyMap<string, string>;
+  /** From files: the environment counts more. */
+  readonly file?: Readonly<Record<string, string>>;
+  /** Where in a file each of those stands, as `path:line:column`. */
+  readonly places?: ReadonlyMap<string, string>;
+  /** Files that the provider asked for, by path. */
+  readonly inputFiles?: ReadonlyMap<string, Secret>;
+}
+
+export interface CloudSettings extends CloudSources {
+  readonly environment: Environment;
   readonly cluster: string;
 }
 
-/** What the operator set, by setting name: variables first, what was given by flag over them. */
+type SettingSources = Omit<CloudSettings, "cluster">;
+
+/** What the operator set, by setting name: files first, variables over them, what was given by flag over both. */
 export const rawConfig = (
   { config }: AnyProvider,
-  { environment, given }: Pick<CloudSettings, "environment" | "given">,
+  { environment, given, file }: SettingSources,
 ): Readonly<Record<string, string>> => {
-  const raw: Record<string, string> = {};
+  const raw: Record<string, string> = { ...file };
   for (const [name, field] of Object.entries(config)) {
     const value = field.env === undefined ? undefined : environment[field.env];
     if (value !== undefined && value !== "") raw[name] = value;
@@ -38,17 +51,28 @@ export const rawConfig = (
   return { ...raw, ...Object.fromEntries(given) };
 };
 
-const readConfig = (provider: AnyProvider, settings: Pick<CloudSettings, "environment" | "given">) => {
-  const read = readSettings(provider.config, rawConfig(provider, settings), { what: "setting" });
-  // An unknown setting is wrong here: nobody else reads these.
-  const problems = read.problems.map((problem) => ({ ...problem, severity: "error" as const }));
+/** The values of the table, and everything that is wrong with them, what is in a file with its place. */
+export const readConfig = (provider: AnyProvider, settings: SettingSources) => {
+  const raw = rawConfig(provider, settings);
+  const read = readSettings(provider.config, raw, { what: "setting" });
+  const whereIs = (key: string | undefined): string => {
+    const place = key === undefined ? undefined : settings.places?.get(key);
+    return place === undefined || settings.file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
+  };
+  const problems = read.problems.map((problem) => ({
+    ...problem,
+    text: `${whereIs(problem.key)}${problem.text}`,
+    // An unknown setting is wrong here: nobody else reads these.
+    severity: problem.reason === "RenamedSetting" ? problem.severity : ("error" as const),
+  }));
   return { values: read.values, problems };
 };
 
-export const configProblems = (
-  provider: AnyProvider,
-  settings: Pick<CloudSettings, "environment" | "given">,
-): readonly Problem[] => readConfig(provider, settings).problems;
+export const configProblems = (provider: AnyProvider, settings: SettingSources): readonly Problem[] => {
+  const { values, problems } = readConfig(provider, settings);
+  if (problems.some(({ severity }) => severity === "error")) return problems;
+  return [...problems, ...(provider.checkConfig?.(values) ?? [])];
+};
 
 export const connectCloud = (
   provider: AnyProvider,
@@ -56,8 +80,7 @@ export const connectCloud = (
   around: AccountSurroundings,
 ): { readonly connected?: ConnectedCloud; readonly problems: readonly Problem[] } => {
   const read = readConfig(provider, settings);
-  const further = read.problems.length === 0 ? (provider.checkConfig?.(read.values) ?? []) : [];
-  const problems = [...read.problems, ...further];
+  const problems = configProblems(provider, settings);
   if (problems.some(({ severity }) => severity === "error")) return { problems };
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {
@@ -66,7 +89,11 @@ export const connectCloud = (
       accounts.push(opened);
       return opened;
     },
-    inputs: { secret: () => undefined, configMap: () => undefined, file: () => undefined },
+    inputs: {
+      secret: () => undefined,
+      configMap: () => undefined,
+      file: (path) => settings.inputFiles?.get(path),
+    },
     mark: { cluster: settings.cluster, owner: "fairlead" },
   };
   return { connected: { cloud: provider.connect(read.values, context), accounts }, problems };

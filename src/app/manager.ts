@@ -112,7 +112,7 @@ export const createManager = async (
       provider,
       {
         environment: seams.environment,
-        given: flags["config-set"] ?? new Map(),
+        ...settings.cloud,
         cluster: flags["cluster-name"],
       },
       {

@@ -1,5 +1,6 @@
 // The command line as values: every problem at once, and the settings of the controllers made from the flags.
 
+import type { RawSection } from "../config/read-configuration.ts";
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../controllers/node/settings.ts";
 import type { LifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { lifecycleDefaults } from "../controllers/node-lifecycle/settings.ts";
@@ -11,16 +12,27 @@ import { readSettings } from "../core/read-settings.ts";
 import type { Values } from "../core/settings.ts";
 import { electionTimingProblem } from "../kube/lease.ts";
 import type { AddressKind } from "../provider/instances.ts";
+import type { CloudSources } from "./connect-cloud.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
+import { gateProblems } from "./feature-gates.ts";
 import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
-import { flagFields, flagShapes, upstreamProfile } from "./flags.ts";
+import { flagFields, flagShapes, shapesOf, upstreamProfile } from "./flags.ts";
 import { parseFlags } from "./pflag.ts";
+import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
 import { writeMargin } from "./terms.ts";
 
 export type Flags = Values<typeof flagFields>;
 
+export interface FlagSources {
+  readonly provider?: FlagsOfProvider;
+  /** What a configuration file says; the command line counts more. */
+  readonly file?: { readonly path: string; readonly flags: RawSection };
+}
+
 export interface ReadFlags {
   readonly flags: Flags;
+  /** What was set for the cloud. */
+  readonly cloud: CloudSources;
   readonly nodes: NodeSettings;
   readonly lifecycle: LifecycleSettings;
   readonly routes: RouteSettings;
@@ -33,33 +45,24 @@ const families = ["IPv4", "IPv6"] as const;
 const kinds = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;
 const policies = ["sync", "report", "once"] as const;
 
-export const readFlags = (
-  args: readonly string[],
-  presets: Readonly<Record<string, string>> = {},
-): ReadFlags => {
-  const parsed = parseFlags(args, flagShapes);
-  const given = withoutEmptyTexts(flagFields, parsed.raw);
-  const problems = [...parsed.problems, ...flagWarnings(flagFields, given)];
+export const readFlags = (args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags => {
+  const own = providerFlags(provider);
+  const fields = { ...own.fields, ...flagFields };
+  const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes });
+  const given = withoutEmptyTexts(fields, { ...file?.flags.raw, ...parsed.raw });
+  const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
     // The profile is nothing but flags, and a flag that was given counts more.
-    Object.entries({ ...presets, ...profileOf(given), ...given }).map(([name, value]) => [
-      `--${name}`,
-      value,
-    ]),
+    Object.entries({ ...provider.presets, ...profileOf(given), ...given }).flatMap(([name, value]) =>
+      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
+    ),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
   // Observing needs no Lease: it is meant to run beside the manager that holds it.
   const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
-  if (flags["cloud-config"] !== undefined) {
-    problems.push({
-      severity: "warning",
-      reason: "NotReadYet",
-      key: "--cloud-config",
-      text: "--cloud-config is not read by this version; give the cloud's settings by variable or with --config-set",
-    });
-  }
+  problems.push(...gateProblems(flags["feature-gates"] ?? new Map()));
 
   const only = <T extends string>(
     flag: string,
@@ -117,7 +120,27 @@ export const readFlags = (
   if (timing !== undefined) problems.push(timing);
   const { enabled: controllers, problems: unknown } = chooseControllers(flags.controllers);
   problems.push(...unknown);
-  return { flags, nodes, lifecycle, routes, controllers, positional: parsed.positional, problems };
+  const cloud = {
+    given: new Map([
+      ...Object.entries(own.settingsOf(withoutEmptyTexts(fields, parsed.raw))),
+      ...(flags["config-set"] ?? []),
+    ]),
+  };
+  const whereIs = ({ key = "" }: Problem): string => {
+    const name = key.slice(2);
+    const place = Object.hasOwn(parsed.raw, name) ? undefined : file?.flags.places.get(name);
+    return place === undefined ? "" : `${file?.path}:${place.line}:${place.column}: `;
+  };
+  return {
+    flags,
+    cloud,
+    nodes,
+    lifecycle,
+    routes,
+    controllers,
+    positional: parsed.positional,
+    problems: problems.map((problem) => ({ ...problem, text: `${whereIs(problem)}${problem.text}` })),
+  };
 };
 
 const profileOf = ({ compatibility }: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>

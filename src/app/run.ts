@@ -3,20 +3,26 @@
 
 import { KubeError } from "../kube/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
-import { keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
+import { forgetVariables, keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
+import { openNotifySocket } from "../seams/notify-socket.ts";
 import { onSignals } from "../seams/process.ts";
 import { createLog } from "../telemetry/log.ts";
 import { type AnyProvider, configProblems } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
 import { ConfigurationError, createManager, type ManagerSeams } from "./manager.ts";
 import { readFlags } from "./read-flags.ts";
+import { runtimeVariables } from "./runtime-variables.ts";
+import { withServiceCredentials } from "./service-credentials.ts";
+import { createServiceManager, type ServiceManager, watchdogPeriod } from "./service-manager.ts";
 import { systemSeams } from "./system-seams.ts";
-import { version } from "./version.ts";
+import { notices, version } from "./version.ts";
 
 export interface Console {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly pid?: number;
+  /** Told how this process is, where one listens. */
+  readonly service?: ServiceManager;
 }
 
 export type ExitCode = 0 | 1 | 2;
@@ -27,15 +33,20 @@ const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 export const runManager = async (
   provider: AnyProvider,
   args: readonly string[],
-  { out, err, pid }: Console,
+  { out, err, pid, service }: Console,
   seams: ManagerSeams,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const program = `${provider.name}-cloud-controller-manager`;
-  const settings = readFlags(args, provider.presets);
-  const { flags, positional, problems } = settings;
+  const settings = readFlags(args, { provider });
+  const { flags, positional } = settings;
+  const problems = [...runtimeVariables(seams.environment).problems, ...settings.problems];
   if (flags.help) {
     out(helpText(program, provider.config));
+    return 0;
+  }
+  if (flags.notices) {
+    out(notices);
     return 0;
   }
   if (flags.version !== "no" || positional[0] === "version") {
@@ -82,7 +93,13 @@ export const runManager = async (
     log.warn(`What was in hand was cut off after ${flags["drain-timeout"] / 1000} s`),
   );
   try {
-    const manager = await createManager({ provider, settings, seams, log }, stop);
+    const onStatus = service?.status;
+    const manager = await createManager(
+      { provider, settings, seams, log, ...(onStatus !== undefined && { onStatus }) },
+      stop,
+    );
+    service?.ready();
+    service?.watch(manager.stalled, stop);
     log.info(`${program} ${version} runs`, { mode: flags.mode });
     await manager.run();
     return 0;
@@ -101,12 +118,24 @@ export const runManager = async (
 export const runExecutable = async (provider: AnyProvider): Promise<void> => {
   keepLoopbackDirect();
   const controller = new AbortController();
+  let service: ServiceManager | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
-    stop: (name) => controller.abort(new Error(`asked to stop by ${name}`)),
+    stop: (name) => {
+      service?.stopping();
+      controller.abort(new Error(`asked to stop by ${name}`));
+    },
     reload: () => undefined,
     accident: (error) =>
       stderr(`${provider.name}-cloud-controller-manager: unexpected: ${firstLine(messageOf(error))}\n`),
   });
-  const streams = { out: stdout, err: stderr, pid };
-  exit(await runManager(provider, systemArguments(), streams, systemSeams(), controller.signal));
+  const seams = systemSeams();
+  const { NOTIFY_SOCKET: socket } = seams.environment;
+  service = createServiceManager(socket === undefined ? undefined : openNotifySocket(socket), {
+    clock: seams.clock,
+    watchdog: watchdogPeriod(seams.environment, pid),
+  });
+  const streams = { out: stdout, err: stderr, pid, service };
+  forgetVariables(runtimeVariables(seams.environment).forget);
+  const { environment, args } = await withServiceCredentials(provider.config, seams, systemArguments());
+  exit(await runManager(provider, args, streams, { ...seams, environment }, controller.signal));
 };

@@ -12,6 +12,7 @@ export interface FieldOptions<T> {
   readonly required?: boolean;
   readonly renamedFrom?: readonly string[];
   readonly env?: string;
+  readonly flag?: string;
   readonly whenChanged?: WhenChanged;
 }
 

@@ -26,6 +26,7 @@ const inCell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(
 
 const notesOf = (field: Field<unknown>): string[] => [
   ...(field.env === undefined ? [] : [`Environment: \`${field.env}\`.`]),
+  ...(field.flag === undefined ? [] : [`Flag: \`--${field.flag}\`.`]),
   ...(field.renamedFrom === undefined
     ? []
     : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),

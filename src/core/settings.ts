@@ -21,6 +21,8 @@ export interface Field<T> {
   readonly renamedFrom?: readonly string[];
   /** For configuration: the environment variable that the Go manager of that cloud reads. */
   readonly env?: string;
+  /** For configuration: the flag that the Go manager of that cloud adds for it, without dashes. */
+  readonly flag?: string;
   readonly whenChanged?: WhenChanged;
   parse(raw: string): { readonly value: T } | { readonly wrong: string };
 }

@@ -46,6 +46,14 @@ export interface Context {
   readonly mark: { readonly cluster: string; readonly owner: string };
 }
 
+/** What stands in a cloud's own configuration file. */
+export interface ConfigFile {
+  /** By name in the table `config`, as text, with the line (from 1) it stands on; the environment and flags count more. */
+  readonly settings: Readonly<Record<string, { readonly text: string; readonly line: number }>>;
+  /** What cannot be read, with the line. Unknown names and wrong values are found by the table. */
+  readonly problems: readonly (Problem & { readonly line: number })[];
+}
+
 /** A controller the provider brings itself (tagging, firewalls, volume labels): the same observe → plan → apply. */
 export interface ExtraController<O, S extends Step> {
   readonly name: string;
@@ -89,6 +97,10 @@ export interface ProviderDefinition<
   readonly facts?: Readonly<Record<string, FactPlace>>;
   /** Upstream flags that the Go manager of this cloud presets, by flag name. */
   readonly presets?: Readonly<Record<string, string>>;
+  /** Flags that the Go manager of this cloud adds and that do nothing here, by name: why, or what to use. */
+  readonly ignoredFlags?: Readonly<Record<string, string>>;
+  /** Pure. The file that `--cloud-config` names, in the format of that cloud's Go manager. Absent: there is none. */
+  readConfigFile?(text: string): ConfigFile;
   /** Pure. What a table of fields cannot say about the configuration (either a token or a key, never both). */
   checkConfig?(config: Values<C>): readonly Problem[];
   /** Makes the cloud; asks it nothing yet. Called again with new values when the configuration changes. */

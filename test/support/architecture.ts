@@ -16,9 +16,12 @@ export const floors: Readonly<Record<string, readonly string[]>> = {
   kit: ["core", "provider", "runtime", "seams"],
   telemetry: ["core", "runtime", "seams"],
   pki: ["core", "seams"],
+  config: ["core"],
   kube: ["core", "seams"],
   cloud: ["core", "seams", "provider", "runtime"],
   controllers: ["core", "seams", "provider", "runtime", "cloud", "kube", "telemetry"],
+  // The secure port: it is told what to show and knows no controller.
+  serving: ["core", "seams", "pki", "kube", "telemetry", "runtime"],
   sandbox: ["core", "seams", "pki"],
   // The public face: what provider authors may import.
   "index.ts": ["core", "seams", "provider", "kit"],

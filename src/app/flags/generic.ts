@@ -41,16 +41,18 @@ const genericFields = {
     "Controllers to run: *, a name, or -name. Known: cloud-node, cloud-node-lifecycle, service, node-route, and upstream's longer names.",
     { fallback: ["*"] },
   ),
-  "leader-elect": needsRestart(flag("Work only while holding the Lease.", { fallback: true })),
-  "leader-elect-lease-duration": needsRestart(
-    duration("Time after which a Lease that is not renewed is free.", {}, { fallback: seconds(15) }),
+  "leader-elect": flag("Work only while holding the Lease.", { fallback: true }),
+  "leader-elect-lease-duration": duration(
+    "Time after which a Lease that is not renewed is free.",
+    {},
+    { fallback: seconds(15) },
   ),
-  "leader-elect-renew-deadline": needsRestart(
-    duration("Time within which the leader must renew.", {}, { fallback: seconds(10) }),
+  "leader-elect-renew-deadline": duration(
+    "Time within which the leader must renew.",
+    {},
+    { fallback: seconds(10) },
   ),
-  "leader-elect-retry-period": needsRestart(
-    duration("Pause between two attempts.", {}, { fallback: seconds(2) }),
-  ),
+  "leader-elect-retry-period": duration("Pause between two attempts.", {}, { fallback: seconds(2) }),
   "leader-elect-resource-lock": oneOf("Kind of object that leadership is held by.", ["leases"], {
     fallback: "leases",
   }),
@@ -63,8 +65,8 @@ const genericFields = {
   "cloud-provider": text(
     "Name of the cloud. Each executable is for one; a name that is not this one's is refused.",
   ),
-  "cloud-config": needsRestart(
-    text("Path of the cloud's own configuration file, in the format of that cloud's Go manager."),
+  "cloud-config": text(
+    "Path of the cloud's own configuration file, in the format of that cloud's Go manager.",
   ),
   "external-cloud-volume-plugin": noEffect(
     text("Plugin for volumes in the tree of Kubernetes."),

@@ -27,6 +27,7 @@ const globalFields = {
     { fallback: "no" },
     { kind: "switch" },
   ),
+  notices: flag("Show the licences of everything inside this file.", { fallback: false }),
   v: shorthand(
     integer(
       "How much is logged: 0 decisions and problems, 2 more of what happens, 4 every request.",

@@ -1,0 +1,79 @@
+// A located value as the text that a flag or a variable would have held, so that one table reads all three. The kind of
+// the field says what may stand in the file; everything else is refused where it stands.
+
+import type { Field, FieldKind } from "../core/settings.ts";
+import { type Located, type PlacedProblem, placed } from "./located.ts";
+
+type Raw = { readonly raw: string } | { readonly problem: PlacedProblem };
+
+const wanted: Readonly<Record<FieldKind | "text", string>> = {
+  switch: "true or false",
+  number: "a number",
+  duration: "a duration such as 15s or 1h30m",
+  list: "a list",
+  pairs: "a mapping of names to values",
+  repeated: "a list of texts",
+  text: "a text",
+};
+
+/** What came, without its value: it may be a secret. */
+const came = (value: Located): string => {
+  if (value.kind !== "scalar") return value.kind === "list" ? "a list" : "a mapping";
+  if (value.value === null) return "nothing";
+  const { value: plain } = value;
+  return typeof plain === "boolean"
+    ? `the word ${plain}`
+    : `a ${typeof plain === "string" ? "text" : "number"}`;
+};
+
+const hint = (kind: FieldKind | "text", value: Located): string =>
+  kind === "text" && value.kind === "scalar" && value.value !== null ? "; put it in quotes" : "";
+
+const scalarText = (value: Located): string | undefined =>
+  value.kind === "scalar" && value.value !== null ? value.source : undefined;
+
+export const toRaw = (key: string, field: Field<unknown>, value: Located): Raw => {
+  const kind = field.kind ?? "text";
+  const refuse = (at: Located, says: string): Raw => ({
+    problem: { ...placed(at.place, "InvalidSetting", `${key} ${says}`), key },
+  });
+  const wrongKind = refuse(value, `must be ${wanted[kind]}, got ${came(value)}${hint(kind, value)}`);
+  const joined = (
+    separator: string,
+    entries: readonly Located[],
+    texts: readonly (string | undefined)[],
+  ): Raw => {
+    for (const [index, text] of texts.entries()) {
+      const entry = entries[index] ?? value;
+      if (text === undefined)
+        return refuse(entry, `must be ${wanted[kind]} of single values, got ${came(entry)}`);
+      if (text.includes(separator)) {
+        return refuse(
+          entry,
+          `has an entry with ${JSON.stringify(separator)} in it; write one entry for each`,
+        );
+      }
+    }
+    return { raw: texts.join(separator) };
+  };
+
+  if (kind === "pairs") {
+    if (value.kind !== "map") return wrongKind;
+    const values = value.entries.map((entry) => entry.value);
+    const texts = value.entries.map((entry) => {
+      const text = scalarText(entry.value);
+      return text === undefined ? undefined : `${entry.key}=${text}`;
+    });
+    return joined(",", values, texts);
+  }
+  if (kind === "list" || kind === "repeated") {
+    if (value.kind !== "list") return wrongKind;
+    return joined(kind === "list" ? "," : "\n", value.entries, value.entries.map(scalarText));
+  }
+  if (value.kind !== "scalar") return wrongKind;
+  const fits =
+    (kind === "switch" && typeof value.value === "boolean") ||
+    (kind === "number" && typeof value.value === "number") ||
+    ((kind === "text" || kind === "duration") && typeof value.value === "string");
+  return fits ? { raw: value.source } : wrongKind;
+};

@@ -19,6 +19,10 @@ export interface ConditionsPlan {
   readonly isWorthAWrite: boolean;
 }
 
+/** Something is said of it that nobody takes back but us. */
+export const hasOurConditions = ({ status }: Service): boolean =>
+  (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
+
 const longestMessage = 1024;
 
 /** Kubernetes takes letters, digits and a few signs, beginning with a letter. */

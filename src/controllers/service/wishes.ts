@@ -11,7 +11,8 @@ import { describeService, serviceProblems } from "./describe.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
 import type { ServicePorts } from "./ports.ts";
-import { isBeingDeleted, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
+import { isBeingDeleted, isForeignClass, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
+import { hasOurConditions } from "./problems-to-conditions.ts";
 import { createTargets, type PickedTargets, type TargetPorts } from "./targets.ts";
 
 export type Wish = DesiredLoadBalancer<Fields>;
@@ -95,7 +96,11 @@ export const createWishes = (ports: WishPorts) => {
 export type Wishes = ReturnType<typeof createWishes>;
 
 /** Whether this Service concerns us at all. */
-export const isOurs = (service: Service): boolean => isServed(service) || needsCleanup(service);
+export const isOurs = (service: Service): boolean =>
+  isServed(service) ||
+  needsCleanup(service) ||
+  // It was refused before it had anything else, and asks for nothing now.
+  (!isForeignClass(service) && hasOurConditions(service));
 
 /** It asks for nothing any more; what it has goes. */
 export const isEnding = (service: Service, question: { readonly hasBalancer?: boolean } = {}): boolean =>

@@ -1,0 +1,208 @@
+// HTTPS with HTTP/1.1 and HTTP/2 on one port. It is Node's http2 server, because there alone the client's certificate can
+// be read and the server's own be swapped while connections are open (decision 0011).
+
+import { createServer as createHttpServer } from "node:http";
+import {
+  createSecureServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createServer as createTlsServer, type DetailedPeerCertificate, type TLSSocket } from "node:tls";
+import type {
+  Listen,
+  ListenOptions,
+  PeerCertificate,
+  ServedCertificates,
+  ServedHandler,
+  ServedRequest,
+  ServedResponse,
+} from "./listener.ts";
+
+const limits = {
+  headerBytes: 32 * 1024,
+  headersWithin: 32_000,
+  requestWithin: 60_000,
+  idle: 90_000,
+  streams: 100,
+  connections: 512,
+  chain: 5,
+} as const;
+
+/** What Bun has and its types do not say. */
+interface SwappableServer extends Http2Server {
+  setSecureContext(options: object): void;
+  addContext(name: string, options: object): void;
+}
+
+const tooLarge =
+  "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+const malformed = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+const peerOf = (socket: TLSSocket): PeerCertificate | undefined => {
+  const chain: Uint8Array[] = [];
+  let next: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
+  while (next?.raw !== undefined && chain.length < limits.chain) {
+    chain.push(Uint8Array.from(next.raw));
+    // A root names itself as its issuer.
+    next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
+  }
+  return chain.length === 0 ? undefined : { chain };
+};
+
+const headersOf = (request: Http2ServerRequest): readonly (readonly [string, string])[] => {
+  const { rawHeaders } = request;
+  const headers: [string, string][] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.push([String(rawHeaders[index]).toLowerCase(), String(rawHeaders[index + 1])]);
+  }
+  return headers;
+};
+
+const readBody = async (request: Http2ServerRequest, limit: number): Promise<string | undefined> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > limit) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+const send = ({ status, headers, body }: ServedResponse, isHead: boolean, out: Http2ServerResponse): void => {
+  out.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
+  if (isHead) out.end();
+  else out.end(body);
+};
+
+const answer = async (
+  handle: ServedHandler,
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
+  peer: PeerCertificate | undefined,
+): Promise<void> => {
+  const method = request.method ?? "GET";
+  const served: ServedRequest = {
+    method,
+    target: request.url ?? "/",
+    headers: headersOf(request),
+    peer,
+    body: (limit) => readBody(request, limit),
+  };
+  try {
+    send(await handle(served), method === "HEAD", response);
+  } catch {
+    // The client went away in the middle of its own request.
+    response.destroy();
+  }
+};
+
+const tlsOf = ({ certificates, minVersion, ciphers, curves, asksForCertificate }: ListenOptions) => ({
+  cert: certificates.cert,
+  key: certificates.key,
+  minVersion,
+  ...(ciphers !== undefined && { ciphers }),
+  ...(curves !== undefined && { ecdhCurve: curves }),
+  requestCert: asksForCertificate,
+  rejectUnauthorized: false,
+});
+
+const nameContexts = (server: SwappableServer, { byName = [] }: ServedCertificates): void => {
+  for (const { cert, key, names } of byName) {
+    for (const name of names) server.addContext(name, { cert, key });
+  }
+};
+
+type OnRequest = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+/** The errors of a connection are its own: it ends, with a word where the client can still read one. */
+const onBroken = (error: NodeJS.ErrnoException, socket: TLSSocket): void => {
+  if (socket.writable && error.code?.startsWith("HPE_") === true) {
+    socket.end(error.code === "HPE_HEADER_OVERFLOW" ? tooLarge : malformed);
+  } else socket.destroy();
+};
+
+const timeouts = {
+  headersTimeout: limits.headersWithin,
+  requestTimeout: limits.requestWithin,
+  keepAliveTimeout: limits.idle,
+} as const;
+
+const bothProtocols = (options: ListenOptions, onRequest: OnRequest, sessions: Set<ServerHttp2Session>) => {
+  const server = createSecureServer({
+    allowHTTP1: true,
+    maxHeaderSize: limits.headerBytes,
+    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.headerBytes },
+    ...tlsOf(options),
+  } as Parameters<typeof createSecureServer>[0]);
+  Object.assign(server, timeouts);
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.setTimeout(limits.idle, () => session.close());
+    session.on("error", () => session.destroy());
+  });
+  server.on("sessionError", () => undefined);
+  server.on("clientError", onBroken as () => void);
+  server.on("request", onRequest);
+  return server as unknown as SwappableServer;
+};
+
+/** Bun's http2 server offers h2 whatever it is told, so this is HTTP/1.1 over a TLS server of its own. */
+const onlyHttp1 = (options: ListenOptions, onRequest: OnRequest) => {
+  const http = createHttpServer({ maxHeaderSize: limits.headerBytes }, (request, response) =>
+    onRequest(request as unknown as Http2ServerRequest, response as unknown as Http2ServerResponse),
+  );
+  Object.assign(http, timeouts);
+  http.on("clientError", onBroken as () => void);
+  const server = createTlsServer({ ...tlsOf(options), ALPNProtocols: ["http/1.1"] }, (socket) =>
+    http.emit("connection", socket),
+  );
+  return server as unknown as SwappableServer;
+};
+
+export const systemListen: Listen = (options) =>
+  new Promise((resolve, reject) => {
+    const sockets = new Set<TLSSocket>();
+    const sessions = new Set<ServerHttp2Session>();
+    const peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
+    const onRequest: OnRequest = (request, response) => {
+      const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
+      const known = peers.get(socket) ?? { peer: options.asksForCertificate ? peerOf(socket) : undefined };
+      peers.set(socket, known);
+      void answer(options.handle, request, response, known.peer);
+    };
+    const server = options.http2
+      ? bothProtocols(options, onRequest, sessions)
+      : onlyHttp1(options, onRequest);
+    nameContexts(server, options.certificates);
+    server.on("secureConnection", (socket: TLSSocket) => {
+      if (sockets.size >= limits.connections) return void socket.destroy();
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      socket.on("error", () => socket.destroy());
+    });
+    server.on("tlsClientError", (_: unknown, socket: TLSSocket) => socket.destroy());
+    server.once("error", reject);
+    const { host, port, sharePort } = options;
+    server.listen({ host, port, ...(sharePort && { reusePort: true }) }, () => {
+      server.removeListener("error", reject);
+      server.on("error", () => undefined);
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        renew: (certificates) => {
+          server.setSecureContext(tlsOf({ ...options, certificates }));
+          nameContexts(server, certificates);
+        },
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            for (const session of sessions) session.destroy();
+            for (const socket of sockets) socket.destroy();
+          }),
+      });
+    });
+  });

@@ -1,0 +1,62 @@
+// The checks behind /healthz, /livez and /readyz: whoever knows something registers a check, and says which of the three
+// it concerns. A check answers at once with what is wrong, or undefined; it asks nobody and waits for nothing.
+
+export type HealthPage = "healthz" | "livez" | "readyz";
+
+export interface HealthCheck {
+  /** As upstream names them: "leaderElection", "cloud-node". */
+  readonly name: string;
+  readonly pages: readonly HealthPage[];
+  /** What is wrong, in words for the log; undefined while all is well. */
+  readonly check: () => string | undefined;
+}
+
+export interface CheckResult {
+  readonly name: string;
+  readonly problem: string | undefined;
+}
+
+export interface Health {
+  /** Gives back what removes it again. A name counts once. */
+  add(check: HealthCheck): () => void;
+  run(page: HealthPage): readonly CheckResult[];
+  /** Undefined when there is none of that name. */
+  runOne(page: HealthPage, name: string): CheckResult | undefined;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const safely = (check: HealthCheck): string | undefined => {
+  try {
+    return check.check();
+  } catch (error) {
+    return `the check itself failed: ${messageOf(error)}`;
+  }
+};
+
+export const createHealth = (
+  onResult: (page: HealthPage, result: CheckResult) => void = () => undefined,
+): Health => {
+  const checks = new Map<string, HealthCheck>();
+  // Without any check upstream answers with a ping, and scripts look for it.
+  checks.set("ping", { name: "ping", pages: ["healthz", "livez", "readyz"], check: () => undefined });
+  const on = (page: HealthPage): readonly HealthCheck[] =>
+    [...checks.values()].filter(({ pages }) => pages.includes(page));
+  const look = (page: HealthPage, check: HealthCheck): CheckResult => {
+    const result = { name: check.name, problem: safely(check) };
+    onResult(page, result);
+    return result;
+  };
+  return {
+    add: (check) => {
+      if (checks.has(check.name)) throw new Error(`The health check ${check.name} is there already.`);
+      checks.set(check.name, check);
+      return () => checks.delete(check.name);
+    },
+    run: (page) => on(page).map((check) => look(page, check)),
+    runOne: (page, name) => {
+      const check = on(page).find((each) => each.name === name);
+      return check === undefined ? undefined : look(page, check);
+    },
+  };
+};

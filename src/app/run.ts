@@ -7,10 +7,12 @@ import { forgetVariables, keepLoopbackDirect, systemArguments } from "../seams/e
 import { openNotifySocket } from "../seams/notify-socket.ts";
 import { onSignals } from "../seams/process.ts";
 import { createLog } from "../telemetry/log.ts";
-import { type AnyProvider, configProblems } from "./connect-cloud.ts";
+import { type Configuration, readAll } from "./configuration.ts";
+import { runConfigured } from "./configured.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
-import { ConfigurationError, createManager, type ManagerSeams } from "./manager.ts";
-import { readFlags } from "./read-flags.ts";
+import { ConfigurationError, createManager, identityOf, type Manager, type ManagerSeams } from "./manager.ts";
+import { ReloadRequests } from "./reload-requests.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { withServiceCredentials } from "./service-credentials.ts";
 import { createServiceManager, type ServiceManager, watchdogPeriod } from "./service-manager.ts";
@@ -23,6 +25,8 @@ export interface Console {
   readonly pid?: number;
   /** Told how this process is, where one listens. */
   readonly service?: ServiceManager;
+  /** Wishes to read the configuration again. */
+  readonly reloads?: ReloadRequests;
 }
 
 export type ExitCode = 0 | 1 | 2;
@@ -33,14 +37,16 @@ const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 export const runManager = async (
   provider: AnyProvider,
   args: readonly string[],
-  { out, err, pid, service }: Console,
+  { out, err, pid, service, reloads }: Console,
   seams: ManagerSeams,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const program = `${provider.name}-cloud-controller-manager`;
-  const settings = readFlags(args, { provider });
-  const { flags, positional } = settings;
-  const problems = [...runtimeVariables(seams.environment).problems, ...settings.problems];
+  const { environment, files, clock } = seams;
+  const readConfiguration = () => readAll({ provider, args, environment, files });
+  const first = await readConfiguration();
+  const { flags, positional } = first.settings;
+  const problems = [...runtimeVariables(environment).problems, ...first.problems];
   if (flags.help) {
     out(helpText(program, provider.config));
     return 0;
@@ -71,37 +77,45 @@ export const runManager = async (
       text: `--cloud-provider is ${JSON.stringify(named)}, but this executable is for ${JSON.stringify(provider.name)}; start ${named}-cloud-controller-manager, or leave the flag out`,
     });
   }
+  let verbosity = flags.v;
   const log = createLog({
     format: flags["logging-format"],
-    verbosity: flags.v,
-    clock: seams.clock,
+    verbosity: () => verbosity,
+    clock,
     write: err,
     ...(pid !== undefined && { pid }),
   });
   for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
   if (errors.length > 0) {
-    // All that is wrong is told at once, the cloud's settings too.
-    const config = {
-      environment: seams.environment,
-      given: flags["config-set"] ?? new Map<string, string>(),
-    };
-    errors.push(...configProblems(provider, config));
     for (const { text } of errors) err(`${program}: ${text}\n`);
     return 2;
   }
-  const stop = drainOn(signal, seams.clock, flags["drain-timeout"], () =>
+  const stop = drainOn(signal, clock, flags["drain-timeout"], () =>
     log.warn(`What was in hand was cut off after ${flags["drain-timeout"] / 1000} s`),
   );
   try {
     const onStatus = service?.status;
-    const manager = await createManager(
-      { provider, settings, seams, log, ...(onStatus !== undefined && { onStatus }) },
-      stop,
-    );
-    service?.ready();
-    service?.watch(manager.stalled, stop);
-    log.info(`${program} ${version} runs`, { mode: flags.mode });
-    await manager.run();
+    const identity = identityOf(seams, program);
+    let manager: Manager | undefined;
+    const createNext = async ({ settings }: Configuration, until: AbortSignal): Promise<Manager> => {
+      manager = await createManager(
+        { provider, settings, seams, log, identity, ...(onStatus !== undefined && { onStatus }) },
+        until,
+      );
+      service?.ready();
+      log.info(`${program} ${version} runs`, { mode: settings.flags.mode });
+      return manager;
+    };
+    service?.watch(() => manager?.stalled(), stop);
+    const configured = {
+      ...{ first, readConfiguration, createManager: createNext, provider, environment, files, clock, log },
+      ...(reloads !== undefined && { reloads }),
+      onVerbosity: (level: number) => {
+        verbosity = level;
+      },
+      onReload: () => service?.ready(),
+    };
+    await runConfigured(configured, stop);
     return 0;
   } catch (error) {
     if (stop.aborted && error === stop.reason) return 0;
@@ -118,13 +132,17 @@ export const runManager = async (
 export const runExecutable = async (provider: AnyProvider): Promise<void> => {
   keepLoopbackDirect();
   const controller = new AbortController();
+  const reloads = new ReloadRequests();
   let service: ServiceManager | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
       service?.stopping();
       controller.abort(new Error(`asked to stop by ${name}`));
     },
-    reload: () => undefined,
+    reload: () => {
+      service?.reloading();
+      reloads.request();
+    },
     accident: (error) =>
       stderr(`${provider.name}-cloud-controller-manager: unexpected: ${firstLine(messageOf(error))}\n`),
   });
@@ -134,7 +152,7 @@ export const runExecutable = async (provider: AnyProvider): Promise<void> => {
     clock: seams.clock,
     watchdog: watchdogPeriod(seams.environment, pid),
   });
-  const streams = { out: stdout, err: stderr, pid, service };
+  const streams = { out: stdout, err: stderr, pid, service, reloads };
   forgetVariables(runtimeVariables(seams.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, seams, systemArguments());
   exit(await runManager(provider, args, streams, { ...seams, environment }, controller.signal));

@@ -28,6 +28,8 @@ export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemPro
     });
   }
   process.on("SIGHUP", reload);
+  // A full disk, or nobody reading, takes the lines and not the manager.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const onAccident = (error: unknown) => {
     accident(error);
     process.exit(1);

@@ -2,6 +2,7 @@
 // ignores of its surroundings, and what is not inside it. It wants `npm run build fake` first.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -43,6 +44,21 @@ describe("the command line", () => {
     const known = Bun.spawnSync(["git", "cat-file", "-t", commit], { cwd: root }).stdout.toString().trim();
     expect(known).toBe("commit");
     expect(run(["version"])).toEqual({ code: 0, out, err: "" });
+  });
+
+  test("--notices holds the terms of everything inside, to the last word [F97]", () => {
+    const { code, out } = run(["version", "--notices"]);
+    expect(code).toBe(0);
+    for (const part of [
+      "Apache License",
+      "consola",
+      "Permission is hereby granted",
+      "JavaScriptCore",
+      "mimalloc",
+    ]) {
+      expect(out).toContain(part);
+    }
+    expect(out.trimEnd()).toEndWith("LICENSE.md.");
   });
 
   test("--help names upstream's flags, ours and the cloud's settings [S1]", () => {
@@ -119,6 +135,35 @@ test("files that lie in the working directory are not read", () => {
   expect(run(["--version"]).code).toBe(0);
   expect(() => readFileSync(join(folder, "trapped"))).toThrow();
 });
+
+test("the same sources make the same file, with its sum and its list of contents beside it [F92 F97]", () => {
+  const again = join(folder, "again");
+  const built = Bun.spawnSync([process.execPath, join(root, "scripts/build.ts"), "fake", "--outdir", again]);
+  expect(built.stderr.toString()).toBe("");
+  const name = "fake-cloud-controller-manager";
+  const sum = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
+  expect(sum(join(again, name))).toBe(sum(executable));
+  expect(readFileSync(`${executable}.sha256`, "utf8")).toBe(`${sum(executable)}  ${name}\n`);
+  const list = JSON.parse(readFileSync(`${executable}.cdx.json`, "utf8")) as {
+    readonly components: readonly { readonly name: string }[];
+  };
+  expect(list.components.map((each) => each.name)).toContain("consola");
+}, 60_000);
+
+test("it is made for other machines too [F93 F94]", () => {
+  const machines: Readonly<Record<string, number>> = { "linux-arm64": 0xb7, "linux-x64-musl": 0x3e };
+  const others = join(folder, "others");
+  for (const [target, machine] of Object.entries(machines)) {
+    const made = Bun.spawnSync([
+      ...[process.execPath, join(root, "scripts/build.ts"), "fake"],
+      ...["--outdir", others, "--target", target],
+    ]);
+    expect(made.exitCode).toBe(0);
+    const header = readFileSync(join(others, `fake-cloud-controller-manager-${target}`)).subarray(0, 20);
+    expect(header.subarray(0, 4).toString("latin1")).toBe("\x7fELF");
+    expect(header.readUInt16LE(18)).toBe(machine);
+  }
+}, 300_000);
 
 test("neither the sandbox nor the simulated cloud is inside [S2]", () => {
   const content = readFileSync(executable);

@@ -1,0 +1,83 @@
+// What the hardening tests put the executable into: a sandbox API server and a simulated cloud on loopback, Nodes that
+// join, and a command around it that takes rights or room away.
+
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
+import { nodes } from "../../src/kube/resources.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { ApiServer } from "../../src/sandbox/api-server.ts";
+import { startHttpsFace } from "../../src/sandbox/https.ts";
+import { type Clock, systemClock } from "../../src/seams/clock.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+import { inParallel } from "../cluster/rig/in-parallel.ts";
+import { type KeptProcess, keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
+import { kubeletNode } from "../cluster/rig/kubelet-objects.ts";
+import { until } from "../cluster/rig/until.ts";
+import { connect, never } from "../kube/cluster/connect.ts";
+
+export const executable = resolve(import.meta.dir, "../../dist/fake-cloud-controller-manager");
+
+const isTainted = (node: { spec: { taints?: readonly { key: string }[] } }): boolean =>
+  (node.spec.taints ?? []).some(({ key }) => key === "node.cloudprovider.kubernetes.io/uninitialized");
+
+export const openWorld = async (options: { readonly certificatesAsOf?: Clock } = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-hardening-"));
+  keepFolder(folder);
+  const authority = createAuthority("hardening-ca", options.certificatesAsOf ?? systemClock, systemRandom);
+  const server = new ApiServer({ clock: systemClock, random: systemRandom });
+  const face = await startHttpsFace({ server, authority, token: crypto.randomUUID() });
+  const kubeconfig = join(folder, "kubeconfig");
+  writeFileSync(kubeconfig, face.kubeconfig, { mode: 0o644 });
+  const cloud = new FakeCloud({ clock: systemClock });
+  const served = serveFakeCloud(cloud, 0);
+  // Where everybody may execute it, whoever it runs as.
+  const copy = join(folder, "fake-cloud-controller-manager");
+  copyFileSync(executable, copy);
+  Bun.spawnSync(["chmod", "-R", "a+rX", folder]);
+  const running: KeptProcess[] = [];
+
+  return {
+    folder,
+    server,
+    cloud,
+    executable: copy,
+    flags: [
+      `--kubeconfig=${kubeconfig}`,
+      `--config-set=endpoint=${served.url}`,
+      "--leader-elect=false",
+      "--secure-port=0",
+    ],
+    start(around: readonly string[], env: Readonly<Record<string, string>> = {}): KeptProcess {
+      const process = startProcess([...around, copy, ...this.flags], { cwd: folder, env });
+      running.push(process);
+      return process;
+    },
+    async join(count: number): Promise<void> {
+      const api = await connect(kubeconfig);
+      const names = Array.from({ length: count }, (_, index) => `node-${index}`);
+      for (const name of names) cloud.machines.add(name);
+      await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name), never));
+    },
+    async initialised(process: KeptProcess, count: number): Promise<void> {
+      const api = await connect(kubeconfig);
+      await until(
+        `${count} nodes to be initialised`,
+        async () => {
+          if (process.exitCode() !== null) throw new Error(`It ended with ${process.exitCode()}.`);
+          const { items } = await api.listPage(nodes, {}, never);
+          return items.length === count && !items.some(isTainted);
+        },
+        { seconds: 60, everyMs: 100, explain: () => process.output().slice(-3000) },
+      );
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const process of running) await process.stop();
+      await served[Symbol.asyncDispose]();
+      await face.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};

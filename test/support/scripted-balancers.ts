@@ -60,6 +60,8 @@ export class ScriptedBalancers {
   refusal: CloudError | undefined;
   /** Names of Services whose group cannot be told. */
   readonly unplaceable = new Set<string>();
+  /** Said of every plan while it is there. */
+  conflict: string | undefined;
   /** What is ordered never comes about. */
   neverSettles = false;
   /** Given: steps are told of by ticket only, as many checked in one request as it says. */
@@ -122,6 +124,10 @@ export class ScriptedBalancers {
             { survey }: { survey: Set<string> },
           ) => {
             this.plans += 1;
+            if (this.conflict !== undefined) {
+              const text = this.conflict;
+              return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
+            }
             return planOf(members, observed, survey);
           },
           apply: (step: ScriptedStep) => this.#apply(step),

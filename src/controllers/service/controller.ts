@@ -3,9 +3,9 @@
 
 import { restAfter } from "../../cloud/disposition.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
-import { serviceStatusPatch } from "../../kube/service-patch.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -15,6 +15,7 @@ import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime
 import { readsAnnotation } from "./annotations.ts";
 import { changeOf, failureOf } from "./announcements.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
+import { createConditions } from "./conditions.ts";
 import { createEchoes } from "./echoes.ts";
 import { createEndpointNodes } from "./endpoint-nodes.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
@@ -25,7 +26,6 @@ import { createObservation } from "./observation.ts";
 import { createPlacement } from "./placement.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
-import { conditionsFor } from "./problems-to-conditions.ts";
 import { Progress } from "./progress.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { ServiceSettings } from "./settings.ts";
@@ -62,11 +62,13 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   const turns = new Turns();
   const tickets = createTickets(options, (group) => queue.add(group));
   const surveys = createSurveys(options);
+  const conditions = createConditions(options);
   const carryOut = createCarryOut(options, talk, tickets, progress);
   const placement = createPlacement(options, groups, wishes, talk, (group) => queue.add(group));
   const finish = createFinish(
     {
       ...options,
+      conditions,
       isLeftElsewhere: placement.isLeftElsewhere,
       patience: (group, checkAfter) => progress.patience(group, checkAfter),
     },
@@ -74,21 +76,17 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   );
   const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
 
-  /** Only while something is wrong; absent means fine. */
-  const conditions = async (members: readonly Member[], signal: AbortSignal): Promise<void> => {
-    for (const { service, problems } of members) {
-      const plan = conditionsFor(service, problems, clock.now());
-      if (!plan.isChanged || !plan.isWorthAWrite) continue;
-      const patch = serviceStatusPatch({ service, conditions: plan.conditions });
-      if (patch !== undefined) await options.writes.patch(service, patch, "what is wrong is shown", signal);
-    }
-  };
-
   const reconcile = async (group: string, signal: AbortSignal): Promise<Outcome> => {
     const owners = groups.membersOf(group).flatMap((key) => services.get(key)?.metadata.uid ?? []);
     if (!turns.enter(group, [...owners, ...groups.goneFrom(group)])) return waiting;
     try {
-      return await inTurn(group, signal);
+      const outcome = await inTurn(group, signal);
+      if (outcome.kind !== "waiting") conditions.worked(group);
+      return outcome;
+    } catch (error) {
+      if (!signal.aborted && !isFenced(error))
+        await conditions.failed(group, error, concerned(group, error), signal);
+      throw error;
     } finally {
       for (const next of turns.leave(group)) queue.add(next);
     }
@@ -104,7 +102,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     if (ticket !== undefined && ticket !== "lost") await carryOut.remember(present, ticket, signal);
     const listed = observation.listed(group, present);
     if (listed === "not yet") return observation.ask(group);
-    for (const service of present) talk.problems(service, listed.problems, "adoption");
+    for (const service of present) {
+      talk.problems(service, listed.problems, "adoption");
+      await conditions.show(service, listed.problems, signal);
+    }
     if (listed.problems.length > 0) return settled;
     const call: Call = { signal, urgency: "user-change" };
     const plain = present.map((service) => wishes.of(service));
@@ -112,8 +113,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     if (!turns.enter(group, observed?.owners ?? [])) return waiting;
     const all = present.map((service) => wishes.of(service, observed));
     if (all.some(({ isAwaited }) => isAwaited)) return waiting;
-    for (const { service, problems } of all) talk.problems(service, problems);
-    await conditions(all, signal);
+    for (const { service, problems } of all) {
+      talk.problems(service, problems);
+      await conditions.show(service, problems, signal);
+    }
     const members = all.filter((member) => !isRefused(member, observed));
     const gone = groups.goneFrom(group);
     if (all.length > 0 && members.length === 0 && gone.length === 0) return settled;
@@ -143,7 +146,14 @@ export const createServiceController = (given: ServiceControllerOptions) => {
         orphans: gone,
       },
     );
-    for (const { service } of members) talk.problems(service, plan.problems ?? [], "plan");
+    const told = members.map((member) => ({
+      ...member,
+      problems: [...member.problems, ...(plan.problems ?? [])],
+    }));
+    for (const { service, problems } of told) {
+      talk.problems(service, plan.problems ?? [], "plan");
+      await conditions.show(service, problems, signal);
+    }
     if (plan.problems?.some(({ severity }) => severity === "error")) return settled;
     const now = fingerprintOf(members.map(({ wish }) => wish));
     if (plan.steps.length > 0) {
@@ -157,7 +167,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       observation.changed(group);
       return again(progress.patience(group, plan.wait.checkAfter), plan.wait.waitingFor);
     }
-    const outcome = await finish(group, members, observed, progress.underWay(group), signal);
+    const outcome = await finish(group, told, observed, progress.underWay(group), signal);
     if (outcome.kind !== "settled") return outcome;
     if (observed === undefined || members.length > 0) groups.settle(group, gone);
     if (members.length > 0) progress.settle(group, now);
@@ -193,6 +203,15 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     }
   };
 
+  /** Whose condition an error is. A listing that failed is nobody's who has what was asked for. */
+  const concerned = (group: string, error: unknown) =>
+    groups.membersOf(group).flatMap((key) => {
+      const service = services.get(key);
+      if (service === undefined) return [];
+      const isServed = (service.status.loadBalancer?.ingress ?? []).length > 0 && !isEnding(service);
+      return isServed && error === listing.failure?.error ? [] : { service, problems: understood(service) };
+    });
+
   /** Of everybody who can be understood: one that cannot must not keep the others waiting. */
   const allWishes = () =>
     services.list().flatMap((service) => {
@@ -204,14 +223,21 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       }
     });
 
+  const understood = (service: Service): readonly Problem[] => {
+    try {
+      return wishes.of(service).problems;
+    } catch {
+      return [];
+    }
+  };
+
   const onError = (group: string, error: unknown, failures: number): Outcome => {
     const isOfListing = error === listing.failure?.error;
     observation.stopAsking(group);
     if (isKubeError(error, "precondition", "conflict", "not-found")) {
       return again(backoff(failures, lostRace, random), "LostRace");
     }
-    const isFenced = CloudError.is(error) && error.detail.cause === "fenced";
-    for (const key of isFenced ? [] : groups.membersOf(group)) {
+    for (const key of isFenced(error) ? [] : groups.membersOf(group)) {
       const service = services.get(key);
       if (service !== undefined) talk.failure(service, failureOf(isEnding(service), error));
     }
@@ -257,6 +283,9 @@ export const createServiceController = (given: ServiceControllerOptions) => {
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;
+
+/** Not an answer of the cloud: it was never asked. */
+const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
 
 /** What cannot be changed has to be made again: it goes first, and the next round makes it. */
 const planned = ({ wish, recreate }: Member, observed: ObservedLoadBalancer | undefined) =>

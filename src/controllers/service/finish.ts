@@ -3,11 +3,13 @@
 
 import { type Milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
+import type { Service } from "../../kube/objects.ts";
 import { jsonPatch } from "../../kube/patch.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
-import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { ObservedLoadBalancer, Publication } from "../../provider/load-balancers.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
 import { type Change, endOf } from "./announcements.ts";
+import type { Conditions } from "./conditions.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer, hasFinalizer } from "./predicates.ts";
 import { ingressOf, isSameIngress } from "./status.ts";
@@ -15,33 +17,48 @@ import type { Talk } from "./talk.ts";
 import type { Member } from "./wishes.ts";
 
 export interface FinishPorts extends Pick<ServicePorts, "balancers" | "writes"> {
+  readonly conditions: Pick<Conditions, "atRest">;
   /** Whether anything of this owner is left in another group than this. */
   readonly isLeftElsewhere: (uid: ServiceUID, group: string) => boolean;
   readonly patience: (group: string, checkAfter: Milliseconds) => Milliseconds;
 }
 
+interface Round {
+  readonly group: string;
+  /** What was begun and is now done. */
+  readonly done: Change | undefined;
+}
+
 export const createFinish = (ports: FinishPorts, talk: Talk) => {
   const { balancers, writes } = ports;
   const serve = async (
-    { service, wish }: Member,
+    { service, wish, problems }: Member,
     observed: ObservedLoadBalancer | undefined,
     signal: AbortSignal,
+    { done }: Round,
   ): Promise<Outcome> => {
     const publication = balancers.publish(wish, observed);
-    if (publication.kind === "not-ours") return settled;
     if (publication.kind === "wait") {
       talk.waits(service, publication.waitingFor);
       return again(seconds(2), publication.waitingFor);
     }
-    const guarded = finalizerPatch(service, finalizer, "present", "status");
+    const isTheirs = publication.kind === "not-ours";
+    const guarded = isTheirs ? undefined : finalizerPatch(service, finalizer, "present", "status");
     const marked = guarded && (await writes.patch(service, guarded, "a load balancer is there", signal));
     const current = marked ?? service;
-    const ingress = ingressOf(publication, current.spec.ports ?? []);
-    const present = current.status.loadBalancer?.ingress ?? [];
-    if (isSameIngress(present, ingress)) return settled;
-    const patch = serviceStatusPatch({ service: current, ingress });
-    if (patch !== undefined)
-      await writes.patch(current, patch, "the load balancer has these addresses", signal);
+    const ingress = addressesFor(publication, current);
+    const conditions = ports.conditions.atRest(
+      current,
+      problems,
+      ingress !== undefined || done !== undefined,
+    );
+    const patch = serviceStatusPatch({
+      service: current,
+      ...(ingress !== undefined && { ingress }),
+      ...(conditions !== undefined && { conditions }),
+    });
+    const why = ingress === undefined ? "nothing else is wrong" : "the load balancer has these addresses";
+    if (patch !== undefined) await writes.patch(current, patch, why, signal);
     return settled;
   };
 
@@ -49,7 +66,7 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     { service, wish }: Member,
     observed: ObservedLoadBalancer | undefined,
     signal: AbortSignal,
-    group: string,
+    { group }: Round,
   ): Promise<Outcome> => {
     const isLeft = observed?.owners.includes(wish.owner.uid) === true;
     if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
@@ -59,8 +76,13 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     }
     // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.
     const isTheirs = balancers.publish(wish, observed).kind === "not-ours";
+    const conditions = ports.conditions.atRest(service, [], true);
     const steps = [
-      isTheirs ? undefined : serviceStatusPatch({ service, ingress: [] }),
+      serviceStatusPatch({
+        service,
+        ...(!isTheirs && { ingress: [] }),
+        ...(conditions !== undefined && { conditions }),
+      }),
       finalizerPatch(service, finalizer, "absent", "status"),
     ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
     if (steps.length === 0) return settled;
@@ -81,7 +103,7 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     // Who waits does not keep the others waiting.
     for (const member of members) {
       const act = member.wish.ending === undefined ? serve : release;
-      const outcome = await act(member, observed, signal, group);
+      const outcome = await act(member, observed, signal, { group, done });
       if (outcome.kind !== "settled") rest = outcome;
     }
     if (rest.kind !== "settled") return rest;
@@ -93,4 +115,11 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     }
     return settled;
   };
+};
+
+/** Undefined where nothing is to be written. */
+const addressesFor = (publication: Publication, { spec, status }: Service) => {
+  if (publication.kind !== "addresses") return undefined;
+  const ingress = ingressOf(publication, spec.ports ?? []);
+  return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
 };

@@ -1,0 +1,24 @@
+// An error as a problem of the object it was met with, in a reason from the one list and in its own words. Pure.
+
+import { dispositions } from "../cloud/disposition.ts";
+import type { Problem } from "../core/problem.ts";
+import { isKubeError, type KubeErrorKind } from "../kube/kube-error.ts";
+import { CloudError } from "../provider/errors.ts";
+
+const passing: readonly KubeErrorKind[] = ["precondition", "conflict", "not-found", "fenced"];
+
+/** Undefined for what passes by itself and is nobody's business, such as a lost race. */
+export const describeError = (error: unknown): Problem | undefined => {
+  if (CloudError.is(error)) {
+    return { severity: "error", reason: dispositions[error.kind].reason, text: error.message };
+  }
+  if (isKubeError(error)) {
+    if (passing.includes(error.kind)) return undefined;
+    return { severity: "error", reason: "KubernetesRefused", text: error.message };
+  }
+  return {
+    severity: "error",
+    reason: "InternalError",
+    text: error instanceof Error ? error.message : String(error),
+  };
+};

@@ -3,6 +3,7 @@
 
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
+import { networkCondition } from "../../src/controllers/route/plan-condition.ts";
 import {
   cloudCondition,
   labelPairs,
@@ -41,6 +42,12 @@ const setsShutdownTaint = ({ body }: TransportRequest): boolean => {
   return present !== wanted;
 };
 
+/** Three controllers work on one Node independently; what guards them from each other is in the patches. */
+const controllerOf = (request: TransportRequest): "lifecycle" | "route" | "node" => {
+  if (request.method === "DELETE" || setsShutdownTaint(request)) return "lifecycle";
+  return String(request.body).includes(networkCondition) ? "route" : "node";
+};
+
 export class Invariants {
   readonly violations: Violation[] = [];
   readonly #world: World;
@@ -69,7 +76,11 @@ export class Invariants {
   }
 
   /** 9 and 10: a write leaves the process. Returns what is called when the process is done with it. */
-  handedOver(replica: Replica, request: TransportRequest): (ending: Ending) => void {
+  handedOver(
+    replica: Replica,
+    request: TransportRequest,
+    to: "kube" | "cloud" = "kube",
+  ): (ending: Ending) => void {
     const { method } = request;
     if (method === "GET") return () => undefined;
     const path = new URL(request.url).pathname;
@@ -87,11 +98,10 @@ export class Invariants {
         `${replica.name} handed over ${method} ${path} while ${this.#world.leader?.name} held the lease`,
       );
     }
-    const node = /\/nodes\/([^/]+)/.exec(path)?.[1];
-    if (node === undefined) return () => undefined;
-    // The two controllers work on one Node independently; what guards them from each other is in the patches.
-    const isLifecycle = method === "DELETE" || setsShutdownTaint(request);
-    const key = `${replica.name} ${isLifecycle ? "lifecycle" : "node"} ${node}`;
+    if (to === "cloud") return this.#world.cloudInvariants.handedOver(replica, request);
+    const [, kind = "", name] = /\/(nodes|services)\/([^/]+)/.exec(path) ?? [];
+    if (name === undefined) return () => undefined;
+    const key = `${replica.name} ${kind === "nodes" ? controllerOf(request) : "service"} ${name}`;
     const count = (this.#inFlight.get(key) ?? 0) + 1;
     this.#inFlight.set(key, count);
     if (count > 1) this.broken(10, `${key}: ${count} writes in flight at once`);
@@ -233,7 +243,7 @@ export class Invariants {
     const taints = ({ spec }: Node) => (spec.taints ?? []).filter(({ key }) => !oursTaints.includes(key));
     if (!same(taints(before), taints(after))) wrong(4, "foreign taints changed");
     const conditions = ({ status }: Node) =>
-      (status.conditions ?? []).filter(({ type }) => type !== cloudCondition);
+      (status.conditions ?? []).filter(({ type }) => type !== cloudCondition && type !== networkCondition);
     if (!same(conditions(before), conditions(after))) wrong(4, "foreign conditions changed");
     if (!same(before.metadata.finalizers, after.metadata.finalizers)) wrong(4, "finalizers changed");
     if (!same(before.metadata.annotations, after.metadata.annotations)) wrong(4, "annotations changed");

@@ -21,7 +21,12 @@ export interface ReplicaParts {
   readonly environment: Readonly<Record<string, string>>;
   readonly kube: (replica: Replica) => Transport;
   readonly cloud: Transport;
-  readonly onHandOver: (replica: Replica, request: TransportRequest) => (ending: Ending) => void;
+  /** A request leaves for the API server, or for the cloud. */
+  readonly onHandOver: (
+    replica: Replica,
+    request: TransportRequest,
+    to: "kube" | "cloud",
+  ) => (ending: Ending) => void;
   readonly onEnd: (replica: Replica, error: unknown) => void;
   readonly write: (line: string) => void;
 }
@@ -60,12 +65,12 @@ export class Replica {
     this.kube = wire(
       parts.kube(this),
       () => this.pace.kube,
-      (request) => parts.onHandOver(this, request),
+      (request) => parts.onHandOver(this, request, "kube"),
     );
     this.cloud = wire(
       parts.cloud,
       () => this.pace.cloud,
-      () => () => undefined,
+      (request) => parts.onHandOver(this, request, "cloud"),
     );
   }
 

@@ -22,6 +22,8 @@ export interface Outcome {
   readonly hash: string;
   readonly writes: number;
   readonly nodeWrites: number;
+  readonly serviceWrites: number;
+  readonly cloudChanges: number;
   readonly callsInQuietHour: number;
   /** The last writes to Nodes and what was done to the world, oldest first. */
   readonly last: readonly string[];
@@ -35,8 +37,10 @@ export const runStorm = async (options: RunOptions): Promise<Outcome> => {
     replicas: options.replicas ?? 1 + (seed % 2),
     ...(options.flags !== undefined && { flags: options.flags }),
   });
-  const { clock, invariants, script, kubelets } = world;
+  const { clock, invariants, cloudInvariants, script, kubelets } = world;
   let callsInQuietHour = 0;
+  const written = (): number =>
+    invariants.nodeWrites + cloudInvariants.serviceWrites + cloudInvariants.changes;
 
   const pass = async (duration: Milliseconds): Promise<boolean> => {
     const end = clock.monotonic() + duration;
@@ -56,19 +60,20 @@ export const runStorm = async (options: RunOptions): Promise<Outcome> => {
     return problems.length === 0;
   };
   const staysQuiet = async (duration: Milliseconds, when: string): Promise<boolean> => {
-    const writes = invariants.nodeWrites;
+    const writes = written();
     const ended = await pass(duration);
-    if (invariants.nodeWrites > writes) {
-      invariants.broken(12, `${invariants.nodeWrites - writes} writes to Nodes ${when}`);
-    }
+    if (written() > writes) invariants.broken(12, `${written() - writes} writes or cloud changes ${when}`);
     return ended && invariants.violations.length === 0;
   };
   const rests = async (): Promise<boolean> => {
     const before = world.cloud.seen.length;
     if (!(await staysQuiet(minutes(60), "in a quiet hour"))) return false;
     callsInQuietHour = world.cloud.seen.length - before;
+    const { machines, balancers, routes } = world.cloud;
+    const pagesOf = (all: readonly unknown[]) => Math.max(1, Math.ceil(all.length / 5));
+    const drift = 3 * pagesOf(balancers.list()) + (world.checksRoutesOften ? 8 : 1) * pagesOf(routes.list());
     // Refreshes are held below 60 an hour and looks at switched-off machines to one a minute, whatever the number.
-    const allowed = 60 + 60 * Math.ceil(world.cloud.machines.list().length / 4);
+    const allowed = 60 + drift + 60 * Math.ceil(machines.list().length / 4);
     if (callsInQuietHour > allowed) {
       invariants.broken(11, `${callsInQuietHour} cloud calls in a quiet hour, ${allowed} are allowed`);
     }
@@ -81,8 +86,9 @@ export const runStorm = async (options: RunOptions): Promise<Outcome> => {
   };
 
   options.before?.(world);
+  for (const name of ["web", "mail", "api"]) world.people.create(name, {});
   if (await pass(minutes(2))) {
-    const calm = brew(world, { seed, lasts: options.lasts ?? minutes(30), mishaps: options.mishaps ?? 60 });
+    const calm = brew(world, { seed, lasts: options.lasts ?? minutes(30), mishaps: options.mishaps ?? 90 });
     if (await pass(options.lasts ?? minutes(30))) {
       calm();
       // What began in the storm may still end: a machine that comes back, a successor that starts.
@@ -98,6 +104,8 @@ export const runStorm = async (options: RunOptions): Promise<Outcome> => {
     hash: script.hash,
     writes: script.writes,
     nodeWrites: invariants.nodeWrites,
+    serviceWrites: cloudInvariants.serviceWrites,
+    cloudChanges: cloudInvariants.changes,
     callsInQuietHour,
     last: script.last(400),
   };

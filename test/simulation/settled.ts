@@ -4,6 +4,7 @@
 import { hasTaint, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import { cloudCondition, labelPairs, shutdownTaint } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
+import { unsettledRoutes, unsettledServices } from "./settled-cloud.ts";
 import type { World } from "./world.ts";
 
 const isOurs = ({ spec }: Node): boolean => /^(fake:\/\/\d+)?$/.test(spec.providerID ?? "");
@@ -53,5 +54,5 @@ export const unsettled = (world: World): readonly string[] => {
     const addresses = (node.status.addresses ?? []).map(({ address }) => address);
     if (!addresses.includes(machine.private_ip)) problems.push(`${name} has wrong addresses`);
   }
-  return problems;
+  return [...problems, ...unsettledServices(world), ...unsettledRoutes(world)];
 };

@@ -1,5 +1,5 @@
-// A storm from one seed: what goes wrong, when, with whom. It only decides; cloud-weather, kube-weather, process-weather
-// and machine-weather carry it out.
+// A storm from one seed: what goes wrong, when, with whom. It only decides; cloud-weather, kube-weather, process-weather,
+// machine-weather and service-weather carry it out.
 
 import { type Milliseconds, milliseconds } from "../../src/core/brand.ts";
 import { type Random, seededRandom } from "../../src/seams/random.ts";
@@ -7,6 +7,7 @@ import { cloudWeather } from "./cloud-weather.ts";
 import { kubeWeather } from "./kube-weather.ts";
 import { machineWeather } from "./machine-weather.ts";
 import { processWeather } from "./process-weather.ts";
+import { serviceWeather } from "./service-weather.ts";
 import type { World } from "./world.ts";
 
 export class Dice {
@@ -64,7 +65,7 @@ export interface StormOptions {
 /** Plans the storm on the world's clock; returns what ends it. */
 export const brew = (world: World, { seed, lasts, mishaps }: StormOptions): (() => void) => {
   const dice = new Dice(seededRandom(seed ^ 0x57042));
-  const weathers = [cloudWeather, kubeWeather, processWeather, machineWeather].map((make) =>
+  const weathers = [cloudWeather, kubeWeather, processWeather, machineWeather, serviceWeather].map((make) =>
     make(world, dice),
   );
   const all = weathers.flatMap((weather) => weather.mishaps);

@@ -5,7 +5,7 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import { readFlags } from "../../src/app/read-flags.ts";
-import { seconds } from "../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import { asTransport } from "../../src/sandbox/as-transport.ts";
@@ -16,8 +16,11 @@ import { resourceNamed } from "../../src/sandbox/resource-table.ts";
 import { type Random, seededRandom } from "../../src/seams/random.ts";
 import type { Transport, TransportRequest } from "../../src/seams/transport.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
+import { CloudInvariants } from "./cloud-invariants.ts";
 import { Invariants } from "./invariants.ts";
 import { Lies } from "./lies.ts";
+import { People } from "./people.ts";
+import { clusterCIDR, PodRanges } from "./pod-ranges.ts";
 import { Replica } from "./replica.ts";
 import { Script } from "./script.ts";
 
@@ -40,8 +43,11 @@ export class World {
   readonly kubelets: Kubelets;
   readonly script: Script;
   readonly invariants: Invariants;
+  readonly cloudInvariants: CloudInvariants;
+  readonly people: People;
   /** Those whose processes live, the killed ones taken out. */
   readonly replicas: Replica[] = [];
+  readonly checksRoutesOften: boolean;
   /** Nodes whose kubelets say nothing although their machines run. */
   readonly silent = new Set<string>();
   readonly #options: WorldOptions;
@@ -52,11 +58,17 @@ export class World {
     const { clock } = this;
     this.#options = options;
     this.random = seededRandom(seed);
+    this.checksRoutesOften = seed % 4 < 2;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
-    this.cloud = new FakeCloud({ clock });
+    this.cloud = new FakeCloud({ clock, actionTime: milliseconds([0, 300, 5_000][seed % 3] ?? 0) });
     this.lies = new Lies(clock);
     this.script = new Script(clock, this.server);
     this.invariants = new Invariants(this, readFlags(["--master=http://sandbox"]).lifecycle);
+    this.people = new People(this.server, this.script);
+    this.cloudInvariants = new CloudInvariants(this, (invariant, text) =>
+      this.invariants.broken(invariant, text),
+    );
+    new PodRanges(this.server, clock, seededRandom(seed ^ 0xc1d5));
     this.#lieInAnswers();
     this.kubelets = new Kubelets({
       server: this.server,
@@ -100,6 +112,8 @@ export class World {
       settings: readFlags([
         "--master=http://sandbox",
         "--config-set=page-size=5,lookup-limit=4",
+        `--cluster-cidr=${clusterCIDR}`,
+        ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
         ...(this.#options.flags ?? []),
       ]),
       environment: {},
@@ -108,7 +122,7 @@ export class World {
         return (request, signal) => script.as(me.name, () => send(request, signal));
       },
       cloud: this.#cloudTransport(),
-      onHandOver: (me, request) => invariants.handedOver(me, request),
+      onHandOver: (me, request, to) => invariants.handedOver(me, request, to),
       onEnd: (me, error) => invariants.ended(me, error),
       write: (line) => script.say(line.trimEnd()),
     });
@@ -200,6 +214,7 @@ export class World {
       const { searchParams } = new URL(request.url);
       this.#asked = searchParams.has("ids") || searchParams.has("names") ? "lookup" : "listing";
       const answer = send(request, signal);
+      this.cloudInvariants.carriedOut(request);
       const response = await answer;
       if (response.status !== 429) return response;
       const headers = new Headers(response.headers);

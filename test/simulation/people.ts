@@ -1,0 +1,84 @@
+// What people and tools do with Services through the API server: they make, edit, retype and delete them, and now and then
+// take a finalizer off by hand. Who did the last is remembered, because nobody can be held to what he never saw.
+
+import type { Service } from "../../src/kube/objects.ts";
+import type { ApiServer } from "../../src/sandbox/api-server.ts";
+import type { JsonObject } from "../../src/sandbox/json.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import type { Script } from "./script.ts";
+
+const services = resourceNamed("services");
+
+export class People {
+  /** By uid: Services whose finalizer somebody took off. What they had in the cloud may stay behind as an orphan. */
+  readonly stripped = new Set<string>();
+  readonly #server: ApiServer;
+  readonly #script: Script;
+
+  constructor(server: ApiServer, script: Script) {
+    this.#server = server;
+    this.#script = script;
+  }
+
+  services(): readonly Service[] {
+    const all = this.#server.store.list("services") as unknown as readonly Service[];
+    return all.filter(({ metadata }) => metadata.name !== "kubernetes");
+  }
+
+  find(name: string): Service | undefined {
+    return this.#server.store.get("services", "default", name) as unknown as Service | undefined;
+  }
+
+  create(name: string, spec: JsonObject): void {
+    if (this.find(name) !== undefined) return;
+    this.#script.say(`the Service ${name} is made: ${JSON.stringify(spec)}`);
+    const ports = [{ port: 80, protocol: "TCP" }];
+    this.#server.objects.create(services, "default", {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace: "default" },
+      spec: { type: "LoadBalancer", ports, selector: { app: name }, ...spec },
+    });
+  }
+
+  edit(name: string, what: string, change: (service: Service) => unknown, subresource = ""): void {
+    if (this.find(name) === undefined) return;
+    this.#script.say(`${what} on the Service ${name}`);
+    this.#server.objects.patch(
+      services,
+      "default",
+      name,
+      subresource,
+      (now) => change(now as unknown as Service) as JsonObject,
+    );
+  }
+
+  editSpec(name: string, spec: JsonObject): void {
+    this.edit(name, JSON.stringify(spec), (service) => ({ ...service, spec: { ...service.spec, ...spec } }));
+  }
+
+  annotate(name: string, key: string, value: string | undefined): void {
+    this.edit(name, `${key}=${value ?? ""}`, ({ metadata, ...rest }) => {
+      const { [key]: _, ...others } = metadata.annotations ?? {};
+      const annotations = value === undefined ? others : { ...others, [key]: value };
+      return { ...rest, metadata: { ...metadata, annotations } };
+    });
+  }
+
+  /** All finalizers, as a hurried operator does it. */
+  strip(name: string): void {
+    const service = this.find(name);
+    if (service === undefined) return;
+    this.stripped.add(service.metadata.uid);
+    this.edit(name, "no finalizers", ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, finalizers: [] },
+    }));
+  }
+
+  delete(name: string): void {
+    if (this.find(name) === undefined) return;
+    this.#script.say(`the Service ${name} is deleted`);
+    this.#server.objects.delete(services, "default", name);
+  }
+}

@@ -1,0 +1,45 @@
+// The part of kube-controller-manager that gives every Node its range of pod addresses. The lowest free one is given, so
+// that the range of a Node that went is soon another's: the hardest case for routes.
+
+import { milliseconds } from "../../src/core/brand.ts";
+import type { ApiServer } from "../../src/sandbox/api-server.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import type { Clock } from "../../src/seams/clock.ts";
+import type { Random } from "../../src/seams/random.ts";
+
+export const clusterCIDR = "10.244.0.0/16";
+
+const nodes = resourceNamed("nodes");
+
+export class PodRanges {
+  readonly #server: ApiServer;
+  /** By number: the uid of the Node that has it. */
+  readonly #taken = new Map<number, string>();
+
+  constructor(server: ApiServer, clock: Clock, random: Random) {
+    this.#server = server;
+    server.onWrite(({ storage, type, object }) => {
+      if (storage !== "nodes") return;
+      const { name, uid } = object.metadata;
+      if (type === "DELETED") this.#free(uid);
+      if (type !== "ADDED") return;
+      clock.after(milliseconds(Math.round(50 + random.fraction() * 2000)), () => this.#give(name, uid));
+    });
+  }
+
+  #give(name: string, uid: string): void {
+    if (this.#server.store.get("nodes", "", name)?.metadata.uid !== uid) return;
+    let number = 0;
+    while (this.#taken.has(number)) number += 1;
+    this.#taken.set(number, uid);
+    const podCIDR = `10.244.${number}.0/24`;
+    this.#server.objects.patch(nodes, "", name, "", (node) => ({
+      ...node,
+      spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] },
+    }));
+  }
+
+  #free(uid: string): void {
+    for (const [number, holder] of this.#taken) if (holder === uid) this.#taken.delete(number);
+  }
+}

@@ -1,0 +1,273 @@
+import { describe, expect, test } from "bun:test";
+import { seconds } from "../../src/core/brand.ts";
+import { LeaderElection } from "../../src/kube/lease.ts";
+import type { Lease, LeaseSpec } from "../../src/kube/objects.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { TransportRequest } from "../../src/seams/transport.ts";
+import { json, scripted, silence } from "../kube/support/scripted.ts";
+
+// Rows of upstream's test catalogue, 9.14: leader election of client-go. Ours is "baz", the other "bing", the Lease 10 s.
+
+const verbs: Readonly<Record<string, string>> = { GET: "get", POST: "create", PUT: "update" };
+
+/** A server with one Lease, or none; `spec: null` is a Lease without content. */
+const server = (stored: LeaseSpec | null | undefined) => {
+  let version = 1;
+  const calls: string[] = [];
+  const keep = (spec: LeaseSpec | undefined): Lease => ({
+    metadata: { name: "foo", namespace: "ns", uid: "u", resourceVersion: String(version++) },
+    ...(spec !== undefined && { spec }),
+  });
+  let lease = stored === undefined ? undefined : keep(stored ?? undefined);
+  const state = { isSilent: false, beforeUpdate: undefined as (() => void) | undefined };
+  const write = (spec: LeaseSpec | undefined): Lease => {
+    lease = keep(spec);
+    return lease;
+  };
+  const parts = scripted((request: TransportRequest, signal) => {
+    calls.push(verbs[request.method] ?? request.method);
+    if (request.method === "GET") return lease === undefined ? json({}, 404) : json(lease);
+    const body = JSON.parse(String(request.body)) as Lease;
+    if (request.method === "POST") return json(write(body.spec), 201);
+    state.beforeUpdate?.();
+    state.beforeUpdate = undefined;
+    if (body.metadata.resourceVersion !== lease?.metadata.resourceVersion)
+      return json({ reason: "Conflict" }, 409);
+    const written = json(write(body.spec));
+    return state.isSilent ? silence(signal) : written;
+  });
+  const candidate = (identity = "baz") => {
+    const said: string[] = [];
+    const leader = new LeaderElection({
+      api: parts.api.as({ lane: "reserved" }),
+      clock: parts.clock,
+      random: seededRandom(1),
+      namespace: "ns",
+      name: "foo",
+      identity,
+      leaseDuration: seconds(10),
+      renewDeadline: seconds(5),
+      retryPeriod: seconds(1),
+      onAcquired: () => said.push("became leader"),
+      onLost: () => said.push("stopped leading"),
+    });
+    const stop = new AbortController();
+    return { leader, said, stop, ended: leader.run(stop.signal) };
+  };
+  return { ...parts, calls, state, candidate, write, spec: () => lease?.spec };
+};
+
+const bing = (duration: number): LeaseSpec => ({ holderIdentity: "bing", leaseDurationSeconds: duration });
+
+describe("TestTryAcquireOrRenew", () => {
+  interface Row {
+    readonly title: string;
+    readonly stored: LeaseSpec | null | undefined;
+    readonly holder: string;
+    readonly transitions: number | undefined;
+    readonly calls: readonly string[];
+  }
+  const atOnce: readonly Row[] = [
+    { title: "1: no Lease", stored: undefined, holder: "baz", transitions: 0, calls: ["get", "create"] },
+    {
+      title: "2: a Lease without spec",
+      stored: null,
+      holder: "baz",
+      transitions: 1,
+      calls: ["get", "update"],
+    },
+    { title: "4: an empty record", stored: {}, holder: "baz", transitions: 1, calls: ["get", "update"] },
+    {
+      title: "6: nobody holds it",
+      stored: { holderIdentity: "", leaseDurationSeconds: 10 },
+      holder: "baz",
+      transitions: 1,
+      calls: ["get", "update"],
+    },
+    {
+      title: "7: another holds it",
+      stored: { ...bing(10), leaseTransitions: 0 },
+      holder: "bing",
+      transitions: 0,
+      calls: ["get"],
+    },
+    {
+      title: "8: we hold it, from before a restart under the same identity",
+      stored: { holderIdentity: "baz", leaseDurationSeconds: 10, leaseTransitions: 0 },
+      holder: "baz",
+      transitions: 0,
+      calls: ["get", "update"],
+    },
+  ];
+  for (const { title, stored, holder, transitions, calls } of atOnce) {
+    test(`TestTryAcquireOrRenew ${title} [F67]`, async () => {
+      const s = server(stored);
+      const one = s.candidate();
+      await s.clock.advance(seconds(0));
+      expect([s.spec()?.holderIdentity, s.spec()?.leaseTransitions, s.calls]).toEqual([
+        holder,
+        transitions,
+        [...calls],
+      ]);
+      expect(one.leader.isHeld()).toBe(holder === "baz");
+      one.stop.abort();
+      await one.ended;
+    });
+  }
+
+  test("TestTryAcquireOrRenew 3, 5: another's Lease is taken once it stood still for its duration by our clock [F67]", async () => {
+    const s = server(bing(3));
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    expect([one.leader.isHeld(), s.calls]).toEqual([false, ["get"]]);
+    await s.clock.until(() => one.leader.isHeld(), seconds(6), "the Lease to be taken");
+    expect(s.clock.monotonic()).toBeGreaterThanOrEqual(3000);
+    expect([s.spec()?.holderIdentity, s.spec()?.leaseTransitions, s.calls.slice(-2)]).toEqual([
+      "baz",
+      1,
+      ["get", "update"],
+    ]);
+    one.stop.abort();
+    await one.ended;
+  });
+});
+
+test("TestTryAcquireOrRenew sequence: renewals are single updates; after a conflict it looks, and is fast again [F67]", async () => {
+  const s = server(undefined);
+  const one = s.candidate();
+  await s.clock.advance(seconds(2));
+  expect(s.calls).toEqual(["get", "create", "update", "update"]);
+  // Somebody touches the Lease and leaves us the holder.
+  s.state.beforeUpdate = () => void s.write({ ...s.spec() });
+  await s.clock.advance(seconds(2));
+  expect(s.calls.slice(4)).toEqual(["update", "get", "update", "update"]);
+  one.stop.abort();
+  await one.ended;
+});
+
+describe("TestReleaseLease", () => {
+  test("TestReleaseLease: the holder is emptied; ours needs no read before it, as we know what we wrote [F67]", async () => {
+    const s = server(undefined);
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    one.stop.abort();
+    await one.ended;
+    expect([s.spec()?.holderIdentity, s.spec()?.leaseDurationSeconds, s.calls]).toEqual([
+      "",
+      1,
+      ["get", "create", "update"],
+    ]);
+  });
+
+  test("TestReleaseMethodCallsGet: after a conflict it is read and released all the same [F67]", async () => {
+    const s = server(undefined);
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    s.state.beforeUpdate = () => void s.write({ ...s.spec() });
+    one.stop.abort();
+    await one.ended;
+    expect([s.spec()?.holderIdentity, s.calls]).toEqual(["", ["get", "create", "update", "get", "update"]]);
+  });
+
+  test("TestReleaseMethodCallsGet: a conflict because another holds it leaves it alone [F67]", async () => {
+    const s = server(undefined);
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    s.state.beforeUpdate = () => void s.write(bing(10));
+    one.stop.abort();
+    await one.ended;
+    expect(s.spec()?.holderIdentity).toBe("bing");
+  });
+
+  test("TestReleaseOnCancellation: a renewal that was cut off in the middle hinders no release [F67]", async () => {
+    const s = server(undefined);
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    s.state.isSilent = true;
+    await s.clock.advance(seconds(1));
+    expect(s.calls).toEqual(["get", "create", "update"]);
+    s.state.isSilent = false;
+    one.stop.abort();
+    await one.ended;
+    expect([s.spec()?.holderIdentity, s.calls.slice(3)]).toEqual(["", ["update", "get", "update"]]);
+  });
+});
+
+test("TestLeaderElectionConfigValidation: an empty identity is refused", () => {
+  const { api, clock } = scripted(() => json({}));
+  const make = () =>
+    new LeaderElection({
+      api,
+      clock,
+      random: seededRandom(1),
+      namespace: "ns",
+      name: "foo",
+      identity: "",
+      onAcquired: () => undefined,
+      onLost: () => undefined,
+    });
+  expect(make).toThrow("identity");
+});
+
+test("TestLeaseConversion: what we do not know of a Lease survives every write [F67]", async () => {
+  const s = server({ ...bing(1), strategy: "OldestEmulationVersion" } as LeaseSpec);
+  const one = s.candidate();
+  await s.clock.until(() => one.leader.isHeld(), seconds(4), "the Lease to be taken");
+  expect(s.spec()).toMatchObject({ strategy: "OldestEmulationVersion", holderIdentity: "baz" });
+  one.stop.abort();
+  await one.ended;
+  expect(s.spec()).toMatchObject({ strategy: "OldestEmulationVersion", holderIdentity: "" });
+});
+
+describe("TestLeaderElectionHealthChecker", () => {
+  const tolerance = seconds(20);
+  const led = async (silentFor: number) => {
+    const s = server(undefined);
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    const jump = silentFor * 1000;
+    // A process that was stopped for so long: its loop has not noticed yet.
+    const monotonic = s.clock.monotonic.bind(s.clock);
+    s.clock.monotonic = () => monotonic() + jump;
+    const said = one.leader.health(tolerance);
+    s.clock.monotonic = monotonic;
+    one.stop.abort();
+    await one.ended;
+    return said;
+  };
+
+  test("TestLeaderElectionHealthChecker 1: nobody takes part: well [F67]", () => {
+    const { api, clock } = scripted(() => json({}));
+    const idle = new LeaderElection({
+      api,
+      clock,
+      random: seededRandom(1),
+      namespace: "ns",
+      name: "foo",
+      identity: "baz",
+      onAcquired: () => undefined,
+      onLost: () => undefined,
+    });
+    expect(idle.health(tolerance)).toBeUndefined();
+  });
+  test("TestLeaderElectionHealthChecker 2: our own Lease has been over for an hour: not well [F67]", async () => {
+    expect(await led(3600)).toBe("failed election to renew leadership on lease foo");
+  });
+  test("TestLeaderElectionHealthChecker 3: another's Lease is over: well [F67]", async () => {
+    const s = server(bing(10));
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    const monotonic = s.clock.monotonic.bind(s.clock);
+    s.clock.monotonic = () => monotonic() + 3_600_000;
+    expect(one.leader.health(tolerance)).toBeUndefined();
+    s.clock.monotonic = monotonic;
+    one.stop.abort();
+    await one.ended;
+  });
+  test("TestLeaderElectionHealthChecker 4: our Lease is not over: well [F67]", async () => {
+    expect(await led(9)).toBeUndefined();
+  });
+  test("TestLeaderElectionHealthChecker 5: over by 1 s, within the tolerance: well [F67]", async () => {
+    expect(await led(11)).toBeUndefined();
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "bun:test";
+import { flagFields } from "../../src/app/flags.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
+
+// Rows of upstream's test catalogue, 9.8 and 9.9: defaults of the flags, and that each given one lands.
+
+const minute = 60_000;
+
+test("TestDefaultFlags: defaults are upstream's", () => {
+  const { flags } = readFlags([]);
+  expect(flags).toMatchObject({
+    "controller-start-interval": 0,
+    "leader-elect": true,
+    "leader-elect-resource-lock": "leases",
+    "leader-elect-lease-duration": 15_000,
+    "leader-elect-renew-deadline": 10_000,
+    "leader-elect-retry-period": 2000,
+    "leader-elect-resource-name": "cloud-controller-manager",
+    "leader-elect-resource-namespace": "kube-system",
+    controllers: ["*"],
+    profiling: true,
+    "contention-profiling": false,
+    "enable-leader-migration": false,
+    "node-monitor-period": 5000,
+    "cluster-name": "kubernetes",
+    "allocate-node-cidrs": false,
+    "configure-cloud-routes": true,
+    "webhook-secure-port": 10260,
+    "webhook-bind-address": "0.0.0.0",
+    "secure-port": 10258,
+    "bind-address": "0.0.0.0",
+    "http2-max-streams-per-connection": 0,
+    "authentication-token-webhook-cache-ttl": 10_000,
+    "requestheader-username-headers": ["x-remote-user"],
+    "requestheader-group-headers": ["x-remote-group"],
+    "requestheader-extra-headers-prefix": ["x-remote-extra-"],
+    "authorization-webhook-cache-authorized-ttl": 10_000,
+    "authorization-webhook-cache-unauthorized-ttl": 10_000,
+    "authorization-always-allow-paths": ["/healthz", "/readyz", "/livez"],
+  });
+  for (const name of [
+    "cluster-cidr",
+    "cloud-provider",
+    "cloud-config",
+    "webhooks",
+    "leader-migration-config",
+  ] as const)
+    expect([name, flags[name]]).toEqual([name, undefined]);
+});
+
+describe("TestDefaultFlags: where ours differ, --compatibility=upstream or the flag brings upstream's back", () => {
+  const profile = readFlags(["--compatibility=upstream"]).flags;
+  test("TestDefaultFlags: route period 10 s and node status frequency 5 min under the profile, as upstream", () => {
+    expect([
+      profile["route-reconciliation-period"],
+      profile["node-status-update-frequency"],
+    ] as unknown).toEqual([10_000, 5 * minute]);
+  });
+  test("TestDefaultFlags: both are unset, and follow what changes, as we do", () => {
+    const { flags } = readFlags([]);
+    expect([flags["route-reconciliation-period"], flags["node-status-update-frequency"]]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+  test("TestDefaultFlags: 20 requests a second, 30 at once, and one worker, when they are given, as upstream", () => {
+    const { flags, problems } = readFlags([
+      "--kube-api-qps=20",
+      "--kube-api-burst=30",
+      "--concurrent-node-syncs=1",
+      "--concurrent-service-syncs=1",
+    ]);
+    expect(problems).toEqual([]);
+    expect(flags).toMatchObject({
+      "kube-api-qps": 20,
+      "kube-api-burst": 30,
+      "concurrent-node-syncs": 1,
+      "concurrent-service-syncs": 1,
+    });
+  });
+  test("TestDefaultFlags: no fixed rate, and many at once, as we do", () => {
+    const { flags } = readFlags([]);
+    expect([
+      flags["kube-api-qps"],
+      flags["concurrent-node-syncs"],
+      flags["concurrent-service-syncs"],
+    ]).toEqual([undefined, 64, 32]);
+  });
+});
+
+describe("TestAddFlags", () => {
+  const given: Readonly<Record<string, readonly [written: string, value: unknown]>> = {
+    "authorization-always-allow-paths": ["", []],
+    "bind-address": ["192.168.4.21", "192.168.4.21"],
+    "cert-dir": ["/a/b/c", "/a/b/c"],
+    "cloud-config": ["/cloud-config", "/cloud-config"],
+    "cluster-cidr": ["1.2.3.0/24", "1.2.3.0/24"],
+    "cluster-name": ["k8s", "k8s"],
+    "configure-cloud-routes": ["false", false],
+    "contention-profiling": ["true", true],
+    "controller-start-interval": ["2m", 2 * minute],
+    "http2-max-streams-per-connection": ["47", 47],
+    "kube-api-burst": ["100", 100],
+    "kube-api-content-type": ["application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf"],
+    "kube-api-qps": ["50.0", 50],
+    kubeconfig: ["/kubeconfig", "/kubeconfig"],
+    "leader-elect": ["false", false],
+    "leader-elect-lease-duration": ["30s", 30_000],
+    "leader-elect-renew-deadline": ["15s", 15_000],
+    "leader-elect-resource-lock": ["leases", "leases"],
+    "leader-elect-retry-period": ["5s", 5000],
+    master: ["192.168.4.20", "192.168.4.20"],
+    "min-resync-period": ["100m", 100 * minute],
+    "node-status-update-frequency": ["10m", 10 * minute],
+    profiling: ["false", false],
+    "route-reconciliation-period": ["30s", 30_000],
+    "secure-port": ["10001", 10_001],
+    "use-service-account-credentials": ["false", false],
+    "webhook-bind-address": ["0.0.0.0", "0.0.0.0"],
+    "webhook-secure-port": ["10300", 10_300],
+    "webhook-cert-dir": ["/test/webhook-cert", "/test/webhook-cert"],
+    "webhook-disable-http2-serving": ["true", true],
+    "webhook-tls-min-version": ["VersionTLS13", "VersionTLS13"],
+    webhooks: ["foo,bar,-baz", ["foo", "bar", "-baz"]],
+    "concurrent-node-syncs": ["5", 5],
+    "concurrent-service-syncs": ["1", 1],
+  };
+  const { flags, problems } = readFlags(
+    Object.entries(given).map(([name, [written]]) => `--${name}=${written}`),
+  );
+
+  for (const [name, [written, value]] of Object.entries(given)) {
+    test(`TestAddFlags: --${name}=${written} lands`, () => {
+      expect(flagFields).toHaveProperty([name]);
+      expect(flags[name as keyof typeof flags] as unknown).toEqual(value);
+    });
+  }
+  test("TestAddFlags: nothing of it is wrong", () => {
+    expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+  });
+  test("TestAddFlags: --controllers=foo,bar is refused when it is read, as we do", () => {
+    // Upstream parses it and refuses it later, when options are validated; both end the process.
+    const texts = readFlags(["--controllers=foo,bar"]).problems.map(({ text }) => text);
+    expect(texts.filter((text) => text.includes("which is not known"))).toHaveLength(2);
+  });
+});
+
+test("TestCloudControllerManagerConfigurationDefaults: no default is lost when all is written out and read again", () => {
+  // Upstream writes its configuration into a ConfigMap; with us the flags are what is written and read.
+  const first = readFlags([]).flags;
+  const durations = new Set(
+    Object.entries(flagFields)
+      .filter(([, { expects }]) => expects.includes("duration"))
+      .map(([name]) => name),
+  );
+  const written = Object.entries(first).flatMap(([name, value]) => {
+    if (value === undefined || ["help", "version", "v"].includes(name)) return [];
+    if (value instanceof Map) return [];
+    const text = Array.isArray(value) ? value.join(",") : durations.has(name) ? `${value}ms` : String(value);
+    return [`--${name}=${text}`];
+  });
+  expect(written.length).toBeGreaterThan(40);
+  expect(readFlags(written).flags).toEqual(first);
+});

@@ -100,6 +100,11 @@ export interface LoadBalancers<
    * of the balancer until the annotation is mended: its targets are frozen too, and so is the whole group it is in.
    */
   settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
+  /**
+   * Pure. From where it may be reached, as it is in the cloud: while a Service names a wrong range, these stay. Without this
+   * member a process that has never seen the right ones keeps those of them that can be read.
+   */
+  rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | undefined;
   /** Pure. The most targets that one balancer with these settings takes; of more nodes a stable part is chosen. */
   targetLimit?(settings: Values<A>): number | undefined;
   /**

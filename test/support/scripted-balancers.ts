@@ -3,6 +3,7 @@
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import {
+  type Cidr,
   CloudError,
   type DesiredLoadBalancer,
   defineProvider,
@@ -24,6 +25,8 @@ export interface Thing {
   readonly group?: string;
   readonly owners: readonly string[];
   readonly targets: number;
+  /** Of the first owner; only where the script keeps them. */
+  readonly ranges?: readonly Cidr[];
 }
 
 const annotations = {
@@ -60,6 +63,8 @@ export class ScriptedBalancers {
   refusal: CloudError | undefined;
   /** Names of Services whose group cannot be told. */
   readonly unplaceable = new Set<string>();
+  /** From where they may be reached is part of them: to be read back or not. */
+  ranges: "none" | "kept" | "readable" = "none";
   /** Said of every plan while it is there. */
   conflict: string | undefined;
   /** What is ordered never comes about. */
@@ -115,6 +120,7 @@ export class ScriptedBalancers {
           },
           adopts: ({ settings }: Desired, { thing }: Observed) => settings.adopt === thing.id,
           settingsOf: () => ({}),
+          rangesOf: ({ thing }: Observed) => (this.ranges === "readable" ? thing.ranges : undefined),
           list: async function* (this: ScriptedBalancers) {
             yield [...this.things.values()].map(toObserved);
           }.bind(this),
@@ -128,7 +134,7 @@ export class ScriptedBalancers {
               const text = this.conflict;
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
-            return planOf(members, observed, survey);
+            return planOf(members, observed, survey, this.ranges !== "none");
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: (_: Desired, observed: Observed | undefined) =>
@@ -199,6 +205,7 @@ const planOf = (
   members: readonly Desired[],
   observed: Observed | undefined,
   survey: ReadonlySet<string>,
+  keepsRanges: boolean,
 ): Plan<ScriptedStep> => {
   const staying = members.filter(({ ending }) => ending === undefined);
   const unknown = staying.filter(({ owner }) => !survey.has(owner.uid));
@@ -215,11 +222,12 @@ const planOf = (
   }
   const group = groupOf(first);
   const targets = first.targets.length;
+  const ranges = keepsRanges ? { ranges: first.sourceRanges } : {};
   if (observed === undefined) {
-    const thing = { id: `thing-of-${group}`, group, owners, targets };
+    const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges };
     return { steps: [{ do: "make", on: group, thing, touches }] };
   }
-  const thing = { ...observed.thing, group, owners, targets };
+  const thing = { ...observed.thing, group, owners, targets, ...ranges };
   if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, touches }] };
   const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);
   return { steps: isSame ? [] : [{ do: "change", on: group, thing, touches }] };

@@ -1,7 +1,7 @@
 // One Service as a wish for a provider: complete, so that nothing has to be asked any more. It reads and spells out;
 // which nodes are targets and what the annotations mean was decided before.
 
-import { type IpAddress, type ServiceUID, serviceUID } from "../../core/brand.ts";
+import { type Cidr, type IpAddress, type ServiceUID, serviceUID } from "../../core/brand.ts";
 import { parseIp } from "../../core/ip.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields, Values } from "../../core/settings.ts";
@@ -19,6 +19,8 @@ export interface ServiceDescription<A extends Fields> {
   readonly observed?: Partial<Values<A>>;
   readonly facts: Facts;
   readonly targets: readonly BalancerTarget[];
+  /** In place of what the Service says, while that is wrong. */
+  readonly sourceRanges?: readonly Cidr[];
   readonly ending?: "delete" | "release";
 }
 
@@ -56,6 +58,7 @@ export const describeService = <A extends Fields>({
   observed,
   facts,
   targets,
+  sourceRanges,
   ending,
 }: ServiceDescription<A>): DesiredLoadBalancer<A> => {
   const { metadata, spec } = service;
@@ -68,7 +71,7 @@ export const describeService = <A extends Fields>({
     defaultName: defaultLoadBalancerName(uid),
     ports: (spec.ports ?? []).map(toPort),
     targets,
-    sourceRanges: sourceRangesOf(service).ranges,
+    sourceRanges: sourceRanges ?? sourceRangesOf(service).ranges,
     families: familiesOf(service),
     ...(requestedAddress !== undefined && { requestedAddress }),
     externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",

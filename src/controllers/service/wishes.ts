@@ -1,7 +1,7 @@
 // From the Services of a group to what they wish for, complete: annotations read, nodes chosen, facts remembered. The
 // targets are made once per change of the nodes and shared by all wishes.
 
-import { type ServiceUID, serviceUID } from "../../core/brand.ts";
+import { type Cidr, type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
@@ -13,6 +13,7 @@ import { holdImmutable } from "./immutable-settings.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isBeingDeleted, isForeignClass, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
 import { hasOurConditions } from "./problems-to-conditions.ts";
+import { sourceRangesOf } from "./source-ranges.ts";
 import { createTargets, type PickedTargets, type TargetPorts } from "./targets.ts";
 
 export type Wish = DesiredLoadBalancer<Fields>;
@@ -38,6 +39,22 @@ export const createWishes = (ports: WishPorts) => {
   const targets = createTargets(ports);
   /** By uid: the last right values, for those that the cloud does not show. */
   const lastSettings = new Map<ServiceUID, Partial<Values<Fields>>>();
+  /** By uid: the last right ranges. */
+  const lastRanges = new Map<ServiceUID, readonly Cidr[]>();
+
+  /** Nobody is let in or kept out by a typo: as long as one is wrong, the ranges stay as they are. */
+  const rangesFor = (service: Service, observed: ObservedLoadBalancer | undefined): readonly Cidr[] => {
+    const uid = serviceUID(service.metadata.uid);
+    const { ranges, problems } = sourceRangesOf(service);
+    if (problems.length > 0) {
+      const isThere = observed?.owners.includes(uid) === true;
+      return (
+        (isThere ? ports.balancers.rangesOf?.(observed, uid) : undefined) ?? lastRanges.get(uid) ?? ranges
+      );
+    }
+    lastRanges.set(uid, ranges);
+    return ranges;
+  };
 
   return {
     refreshTargets: targets.refresh,
@@ -70,6 +87,7 @@ export const createWishes = (ports: WishPorts) => {
         frozen: read.frozen,
         facts: readFacts(service, ports.facts),
         targets: picked.targets,
+        sourceRanges: rangesFor(service, observed),
         ...(known !== undefined && { observed: known }),
         ...(ends && { ending: "delete" as const }),
       });
@@ -86,6 +104,7 @@ export const createWishes = (ports: WishPorts) => {
     forget: (service: Service): void => {
       targets.forget(service);
       lastSettings.delete(serviceUID(service.metadata.uid));
+      lastRanges.delete(serviceUID(service.metadata.uid));
     },
     get labelsMatter(): boolean {
       return targets.labelsMatter;

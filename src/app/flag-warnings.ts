@@ -4,12 +4,23 @@ import type { Problem } from "../core/problem.ts";
 import type { Field, Fields } from "../core/settings.ts";
 import { notesOf } from "./flags/flag-notes.ts";
 
+/** What is so anyway need not be said: `--use-service-account-credentials=false`. */
+const asksNothing = (field: Field<unknown> | undefined, value: string): boolean => {
+  const parsed = field?.parse(value);
+  return (
+    field?.fallback !== undefined &&
+    parsed !== undefined &&
+    "value" in parsed &&
+    parsed.value === field.fallback
+  );
+};
+
 /** `given` are the flags that somebody wrote, not those that are preset. */
 export const flagWarnings = (fields: Fields, given: Readonly<Record<string, string>>): readonly Problem[] =>
-  Object.keys(given).flatMap((name): readonly Problem[] => {
+  Object.entries(given).flatMap(([name, value]): readonly Problem[] => {
     const field: Field<unknown> | undefined = fields[name];
     const { noEffect, deprecated } = field === undefined ? {} : notesOf(field);
-    if (noEffect === undefined) return [];
+    if (noEffect === undefined || (deprecated !== true && asksNothing(field, value))) return [];
     const old = deprecated === true ? " and is deprecated" : "";
     const text = `--${name} has no effect${old}: ${noEffect}`;
     return [{ severity: "warning", reason: "FlagWithoutEffect", key: `--${name}`, text }];

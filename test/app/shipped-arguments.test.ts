@@ -1,0 +1,156 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { type Configuration, readAll } from "../../src/app/configuration.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { integer } from "../../src/core/fields.ts";
+import { pairs, repeated } from "../../src/core/list-fields.ts";
+import { memoryFiles } from "../support/memory-files.ts";
+
+// The argument lists of the manifests that the Go managers ship, word by word, on the fake cloud with the flags and presets
+// that the manager of that cloud adds: all are accepted, and what is ignored is said.
+
+const cloud = (parts: Partial<AnyProvider>): AnyProvider =>
+  ({ ...fake, ...parts, config: { ...fake.config, ...parts.config } }) as AnyProvider;
+
+const hcloud = cloud({ name: "hcloud", readConfigFile: undefined as never });
+const digitalocean = cloud({
+  name: "digitalocean",
+  presets: { "cloud-provider": "digitalocean", "authentication-skip-lookup": "true" },
+});
+const aws = cloud({
+  name: "aws",
+  config: {
+    tags: pairs("Tags on machines.", { flag: "tags" }),
+    resources: repeated("What is tagged.", "a kind of resource", { flag: "resources" }),
+    "tagging-workers": integer("Workers.", {}, { flag: "tagging-controller-concurrent-node-syncs" }),
+  },
+});
+const openstack = cloud({
+  name: "openstack",
+  config: { "user-agent": repeated("Words of the user agent.", "a word", { flag: "user-agent" }) },
+});
+const vsphere = cloud({
+  name: "vsphere",
+  config: { labels: pairs("Labels for Nodes.", { flag: "node-labels" }) },
+  ignoredFlags: { logtostderr: "all lines go to stderr" },
+});
+
+const files = memoryFiles({ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" });
+const read = (provider: AnyProvider, args: readonly string[]): Promise<Configuration> =>
+  readAll({ provider, args, files: files.files, environment: {} });
+
+const hcloudArguments = [
+  "--allow-untagged-cloud",
+  "--cloud-provider=hcloud",
+  "--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=true",
+  "--route-reconciliation-period=30s",
+  "--webhook-secure-port=0",
+];
+const awsArguments = ["--v=2", "--cloud-provider=aws"];
+const openstackArguments = [
+  "--v=1",
+  "--cluster-name=kubernetes",
+  "--cloud-config=/etc/config/cloud.conf",
+  "--cloud-provider=openstack",
+];
+const oneIdentity = "--use-service-account-credentials";
+
+test.each<readonly [string, AnyProvider, readonly string[], readonly string[]]>([
+  [
+    "hcloud deploy/ccm.yaml",
+    hcloud,
+    [...hcloudArguments, "--leader-elect=false"],
+    ["--allow-untagged-cloud"],
+  ],
+  [
+    "hcloud deploy/ccm-networks.yaml",
+    hcloud,
+    [
+      ...hcloudArguments,
+      "--allocate-node-cidrs=true",
+      "--cluster-cidr=10.244.0.0/16",
+      "--leader-elect=false",
+    ],
+    ["--allow-untagged-cloud", "--allocate-node-cidrs"],
+  ],
+  ["hcloud chart, as a DaemonSet", hcloud, hcloudArguments, ["--allow-untagged-cloud"]],
+  ["digitalocean releases/dev.yml", digitalocean, ["--leader-elect=false"], []],
+  ["digitalocean docs/example-manifests", digitalocean, ["--leader-elect=true"], []],
+  [
+    "digitalocean releases/v0.1.14.yml",
+    digitalocean,
+    ["--cloud-provider=digitalocean", "--leader-elect=false", "--allow-untagged-cloud=true"],
+    ["--allow-untagged-cloud"],
+  ],
+  ["aws chart", aws, awsArguments, []],
+  [
+    "aws examples/existing-cluster/base",
+    aws,
+    [...awsArguments, `${oneIdentity}=true`, "--configure-cloud-routes=false"],
+    [oneIdentity],
+  ],
+  [
+    "aws examples/existing-cluster/overlays/superset-role",
+    aws,
+    [...awsArguments, `${oneIdentity}=false`, "--configure-cloud-routes=false"],
+    [],
+  ],
+  [
+    "openstack manifests, DaemonSet",
+    openstack,
+    [...openstackArguments, `${oneIdentity}=false`, "--bind-address=127.0.0.1"],
+    [],
+  ],
+  [
+    "openstack manifests, Pod",
+    openstack,
+    [...openstackArguments, `${oneIdentity}=true`, "--bind-address=127.0.0.1"],
+    [oneIdentity],
+  ],
+  [
+    "openstack chart",
+    openstack,
+    [
+      ...openstackArguments,
+      `${oneIdentity}=false`,
+      "--controllers=cloud-node,cloud-node-lifecycle,route,service",
+      "--bind-address=0.0.0.0",
+    ],
+    [],
+  ],
+  [
+    "vsphere releases/v1.35 and manifests",
+    vsphere,
+    ["--cloud-provider=vsphere", "--v=2", "--cloud-config=/etc/cloud/vsphere.conf"],
+    [],
+  ],
+])("%s: its arguments are accepted as they are [S3]", async (_, provider, args, ignored) => {
+  const { problems } = await read(provider, args);
+  expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+  const said = problems.filter(({ reason }) => reason === "FlagWithoutEffect").map(({ key }) => key);
+  expect(said).toEqual([...ignored]);
+  expect(problems).toHaveLength(ignored.length);
+});
+
+test("flags that a cloud's manager adds are settings of the cloud", async () => {
+  const tagging = await read(aws, ["--tags=a=b", "--tags=c=d", "--resources=instance", "--resources=volume"]);
+  expect(tagging.problems).toEqual([]);
+  expect([...tagging.settings.cloud.given]).toEqual([
+    ["tags", "a=b,c=d"],
+    ["resources", "instance\nvolume"],
+  ]);
+  const { problems } = await read(aws, ["--tagging-controller-concurrent-node-syncs=x"]);
+  expect(problems.map(({ text }) => text)).toEqual(['tagging-workers must be a whole number, got "x"']);
+});
+
+test("flags that a cloud's manager adds and we do not need are accepted, and said once", async () => {
+  const { problems } = await read(vsphere, ["--logtostderr", "--node-labels=a=b"]);
+  expect(problems.map(({ text }) => text)).toEqual(["--logtostderr has no effect: all lines go to stderr"]);
+});
+
+test("what a cloud presets counts less than what is given, and is not complained about", async () => {
+  const preset = await read(digitalocean, []);
+  expect(preset.settings.flags["authentication-skip-lookup"]).toBe(true);
+  const given = await read(digitalocean, ["--authentication-skip-lookup=false"]);
+  expect(given.settings.flags["authentication-skip-lookup"]).toBe(false);
+});

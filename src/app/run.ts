@@ -12,6 +12,7 @@ import { runConfigured } from "./configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
 import { ConfigurationError, createManager, identityOf, type Manager, type ManagerSeams } from "./manager.ts";
+import { rawVersion } from "./raw-version.ts";
 import { ReloadRequests } from "./reload-requests.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { withServiceCredentials } from "./service-credentials.ts";
@@ -56,7 +57,7 @@ export const runManager = async (
     return 0;
   }
   if (flags.version !== "no" || positional[0] === "version") {
-    out(`${program} ${version}\n`);
+    out(flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`);
     return 0;
   }
   const errors = problems.filter(({ severity }) => severity === "error");

@@ -1,0 +1,12 @@
+// A table as people paste it into a report. Pure.
+
+export type Columns<T> = readonly (readonly [title: string, cell: (row: T) => string])[];
+
+export const table = <T>(columns: Columns<T>, rows: readonly T[]): string =>
+  [
+    `| ${columns.map(([title]) => title).join(" | ")} |`,
+    `|${columns.map(() => "---").join("|")}|`,
+    ...rows.map((row) => `| ${columns.map(([, cell]) => cell(row)).join(" | ")} |`),
+  ].join("\n");
+
+export const decimal = (number: number | undefined, digits: number): string => number?.toFixed(digits) ?? "–";

@@ -1,0 +1,75 @@
+// What every measurement needs: an API server, a simulated cloud on loopback, a copy of the executable in a folder of its
+// own, and everything gone afterwards.
+
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
+import { milliseconds } from "../../src/core/brand.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
+import { connect } from "../../test/kube/cluster/connect.ts";
+import { startBenchServer } from "./api-server.ts";
+
+export interface BenchOptions {
+  readonly count: number;
+  readonly cloudLatencyMs: number;
+  readonly actionMs: number;
+  readonly flags: readonly string[];
+  /** Another manager to measure in our place; ours unless told. */
+  readonly executable: string | undefined;
+}
+
+const executableName = "fake-cloud-controller-manager";
+
+export const openBench = async ({
+  cloudLatencyMs,
+  actionMs,
+  flags,
+  executable,
+}: Omit<BenchOptions, "count">) => {
+  const server = await startBenchServer();
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
+  keepFolder(folder);
+  const cloud = new FakeCloud({
+    clock: systemClock,
+    latency: milliseconds(cloudLatencyMs),
+    actionTime: milliseconds(actionMs),
+  });
+  const served = serveFakeCloud(cloud, 0);
+  const copy = join(folder, executableName);
+  copyFileSync(executable ?? resolve(import.meta.dir, "../../dist", executableName), copy);
+  const running: KeptProcess[] = [];
+  const stop = new AbortController();
+  return {
+    serverName: server.name,
+    kubeconfig: server.kubeconfigPath,
+    executable: copy,
+    cloud,
+    api: await connect(server.kubeconfigPath),
+    /** Aborted at the end: for what follows along. */
+    signal: stop.signal,
+    start: (...more: readonly string[]): KeptProcess => {
+      const given = [`--kubeconfig=${server.kubeconfigPath}`, `--config-set=endpoint=${served.url}`];
+      const process = startProcess([copy, ...given, ...flags, ...more], { cwd: folder });
+      running.push(process);
+      return process;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      stop.abort();
+      for (const process of running) await process.stop();
+      await served[Symbol.asyncDispose]();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+export type Bench = Awaited<ReturnType<typeof openBench>>;
+
+/** Throws with what it said last when a manager that should run has ended. */
+export const mustRun = (manager: KeptProcess): void => {
+  if (manager.exitCode() === null) return;
+  throw new Error(`The manager ended with ${manager.exitCode()}.\n${manager.output().slice(-3000)}`);
+};

@@ -22,6 +22,7 @@ export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => 
     isSynced,
     cloudWrites: createCloudWrites({ journal, clock, mode: flags.mode }),
     routes,
+    pending: connected.cloud.pending,
     report: ({ reason, text }) => log.warn(text, { reason }),
     settings: settings.routes,
     clusterCIDRs: ranges.cidrs,

@@ -18,7 +18,8 @@ export type ChangeOutcome =
   | { readonly kind: "done" }
   /** Observe mode: written down, and taken for done. */
   | { readonly kind: "observed" }
-  | { readonly kind: "pending"; readonly checkAfter: Milliseconds }
+  /** The cloud is still at it; with a ticket it is asked about by that. */
+  | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly ticket?: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
   /** We may not write now: nobody's failure. */
   | { readonly kind: "fenced" }
@@ -82,7 +83,9 @@ export const attempt = async (
   try {
     const outcome = await writes.send(changes.map(describeChange), send);
     if (outcome === "observed") return { kind: "observed" };
-    return outcome.done ? { kind: "done" } : { kind: "pending", checkAfter: outcome.checkAfter };
+    if (outcome.done) return { kind: "done" };
+    const { checkAfter, ticket } = outcome;
+    return { kind: "pending", checkAfter, ...(ticket !== undefined && { ticket }) };
   } catch (error) {
     if (call.signal.aborted) throw error;
     if (isFenced(error)) return { kind: "fenced" };

@@ -26,6 +26,7 @@ import type { RouteControllerOptions } from "./route-ports.ts";
 import { type RouteListing, RouteTable } from "./route-table.ts";
 import { RouteTeller } from "./route-teller.ts";
 import { nextFullCheck } from "./settings.ts";
+import { createUnderWay } from "./under-way.ts";
 
 export interface RouteController {
   /** Holds one key for all routes, one per Node whose condition is to be written, one per Node whose machine is looked for. */
@@ -61,6 +62,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     const earliest = isCheap ? soon : Math.max(soon, pauseFrom + settings.pause);
     queue.add(allRoutes, { delay: milliseconds(earliest - clock.monotonic()) });
   };
+  const underWay = createUnderWay(options, rests, lookSoon);
   const onMissing = (node: Node) => options.tell(node, describeMissingMachine(node.metadata.name));
   const machines = new MachineSearch({ inventory, clock, random, settings, onFound: lookSoon, onMissing });
 
@@ -76,6 +78,9 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     const began = clock.monotonic();
     const isFullCheck = began >= fullCheckAt;
     lastPass = began;
+    const { failed, isAny } = underWay.news();
+    if (isAny) table.outdate();
+    for (const result of failed) noteFailure(result);
     const { wanted, listing, plan } = await planAll(table, began, isFullCheck);
     // At the start the machines are not known yet; what comes of knowing them does not wait.
     if (hasStarted || wanted.waiting.length === 0) pauseFrom = began;
@@ -170,16 +175,22 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
       const about = aboutOf(change);
       isAsked.add(key);
       if (outcome.kind === "done") rests.clear(key);
-      if (outcome.kind === "pending") rests.wait(key, about, outcome.checkAfter);
+      if (outcome.kind === "pending") underWay.wait(change, outcome);
       if (outcome.kind === "fenced") rests.wait(key, about, fencedRest);
       if (outcome.kind === "observed") rests.wait(key, about, observedRest);
-      if (outcome.kind !== "failed") continue;
-      const failures = rests.failuresOf(key, about) + 1;
-      const rest = restAfter(outcome.error, failures, clock, random);
-      rests.failed(key, about, together(clock.monotonic(), rest));
-      if (!isPassing(outcome.error, failures)) teller.failure({ change, outcome });
+      if (outcome.kind === "failed") noteFailure({ change, outcome });
     }
     rests.keepOnly(isAsked);
+  };
+
+  const noteFailure = ({ change, outcome }: ChangeResult): void => {
+    if (outcome.kind !== "failed") return;
+    const key = keyOf(change);
+    const about = aboutOf(change);
+    const failures = rests.failuresOf(key, about) + 1;
+    const rest = restAfter(outcome.error, failures, clock, random);
+    rests.failed(key, about, together(clock.monotonic(), rest));
+    if (!isPassing(outcome.error, failures)) teller.failure({ change, outcome });
   };
 
   const writeConditions = (plan: RoutePlan, results: readonly ChangeResult[]): void => {
@@ -239,6 +250,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     const stopNews = inventory.subscribe(() => {
       for (const name of machines.waiting) queue.add(machineOf(name));
     });
+    underWay.begin(signal);
     queue.add(allRoutes);
     try {
       const count = settings.conditionsAtOnce + 1;
@@ -246,6 +258,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     } finally {
       stopNodes();
       stopNews();
+      underWay.end();
     }
   };
 

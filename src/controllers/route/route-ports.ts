@@ -4,6 +4,7 @@ import type { Inventory } from "../../cloud/inventory.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Pending } from "../../provider/plan.ts";
 import type { Routes } from "../../provider/routes.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
@@ -32,6 +33,8 @@ export interface RoutePorts {
   readonly cloudWrites: CloudWrites;
   readonly inventory: Inventory;
   readonly routes: Routes;
+  /** How work that takes long is asked about; absent where this cloud gives no tickets. */
+  readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly tell: (node: Node, event: NodeEvent) => void;

@@ -6,6 +6,7 @@ import type { Service } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Step, StepOutcome } from "../../provider/plan.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
+import type { createTickets } from "../tickets.ts";
 import { beginOf, changeOf } from "./announcements.ts";
 import { factsPatch } from "./facts.ts";
 import type { Fingerprint } from "./fingerprint.ts";
@@ -13,7 +14,6 @@ import type { ServicePorts } from "./ports.ts";
 import { finalizer } from "./predicates.ts";
 import type { Progress } from "./progress.ts";
 import type { Talk } from "./talk.ts";
-import type { createTickets } from "./tickets.ts";
 import type { Member } from "./wishes.ts";
 
 export interface Work {

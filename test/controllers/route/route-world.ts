@@ -11,6 +11,7 @@ import { seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Problem } from "../../../src/core/problem.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
+import type { Pending } from "../../../src/provider/plan.ts";
 import type { Routes } from "../../../src/provider/routes.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
 import { seededRandom } from "../../../src/seams/random.ts";
@@ -28,6 +29,7 @@ export interface RouteSetup {
   readonly lag?: number;
   /** In place of the scripted table. */
   readonly routes?: (clock: VirtualClock) => Routes;
+  readonly pending?: Pending;
 }
 
 export interface NodeToAdd {
@@ -72,6 +74,7 @@ export class RouteWorld {
       cloudWrites: createCloudWrites({ journal: this.nodes.journal, clock, mode }),
       inventory: this.inventory,
       routes: setup.routes?.(clock) ?? this.cloud.routes,
+      pending: setup.pending,
       clock,
       random,
       tell: ({ metadata }, { reason, message }) => this.told.push({ node: metadata.name, reason, message }),

@@ -42,7 +42,7 @@ export class ScriptedRoutes {
   readonly calls: { readonly at: number; readonly what: string }[] = [];
   /** Thrown for this destination, in either direction; under "list" by every listing. */
   readonly failures = new Map<string, Error>();
-  /** Answers of the creations to come. */
+  /** Answers of the creations, or of the changes of the document, to come. */
   readonly outcomes: StepOutcome[] = [];
   /** Called once, before the next change is looked at. */
   beforeChange: (() => void) | undefined;
@@ -179,6 +179,8 @@ export class ScriptedRoutes {
           this.beforeChange?.();
           this.beforeChange = undefined;
           if (before.revision !== String(this.revision)) throw refusal("conflict", "another revision");
+          const outcome = this.outcomes.shift();
+          if (outcome !== undefined) return outcome;
           for (const route of remove) this.#drop(route);
           for (const route of create) this.#add(route);
           this.revision += 1;

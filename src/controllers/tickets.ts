@@ -1,11 +1,19 @@
-// Work of the cloud that is asked about by the id it was given: the tickets of all groups are gathered and checked
+// Work of the cloud that is asked about by the id it was given: all tickets are gathered and checked
 // together, and nobody waits in a worker. Tickets live in memory only; one that is lost is made up for by observing.
 
-import { restAfter } from "../../cloud/disposition.ts";
-import { type Milliseconds, milliseconds } from "../../core/brand.ts";
-import { CloudError } from "../../provider/errors.ts";
-import type { StepOutcome } from "../../provider/plan.ts";
-import type { ServicePorts } from "./ports.ts";
+import { restAfter } from "../cloud/disposition.ts";
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { CloudError } from "../provider/errors.ts";
+import type { Pending, StepOutcome } from "../provider/plan.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+
+export interface TicketPorts {
+  /** Absent where this cloud gives no tickets. */
+  readonly pending: Pending | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+}
 
 /** What has become of it: nothing to say yet, lost, done, or the error it failed with. */
 export type TicketNews = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
@@ -20,9 +28,9 @@ interface Held {
 const gathering: Milliseconds = milliseconds(100);
 
 export const createTickets = (
-  { pending, clock, random }: Pick<ServicePorts, "pending" | "clock" | "random">,
-  /** There is news of this group's ticket. */
-  wake: (group: string) => void,
+  { pending, clock, random }: TicketPorts,
+  /** There is news of the ticket under this key. */
+  wake: (key: string) => void,
 ) => {
   const held = new Map<string, Held>();
   let signal: AbortSignal | undefined;
@@ -41,13 +49,13 @@ export const createTickets = (
     cancel = clock.after(milliseconds(rest + gathering), () => void check());
   };
 
-  const tell = (group: string, one: Held, outcome: StepOutcome | CloudError | undefined): void => {
+  const tell = (key: string, one: Held, outcome: StepOutcome | CloudError | undefined): void => {
     if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
       one.due = clock.monotonic() + outcome.checkAfter;
       return;
     }
     one.news = outcome ?? "lost";
-    wake(group);
+    wake(key);
   };
 
   const check = async (): Promise<void> => {
@@ -58,9 +66,10 @@ export const createTickets = (
     try {
       for (let at = 0; at < due.length; at += pending.limit) {
         const some = due.slice(at, at + pending.limit);
-        const tickets = some.map(([, { ticket }]) => ticket);
+        // One piece of work may be what several wait for.
+        const tickets = [...new Set(some.map(([, { ticket }]) => ticket))];
         const outcomes = await pending.check(tickets, { signal: stop, urgency: "user-change" });
-        for (const [group, one] of some) tell(group, one, outcomes.get(one.ticket));
+        for (const [key, one] of some) tell(key, one, outcomes.get(one.ticket));
       }
       failures = 0;
     } catch (error) {
@@ -76,17 +85,21 @@ export const createTickets = (
 
   return {
     /** False where this cloud has no such thing: then only observing tells. */
-    hold: (group: string, ticket: string, checkAfter: Milliseconds): boolean => {
+    hold: (key: string, ticket: string, checkAfter: Milliseconds): boolean => {
       if (pending === undefined) return false;
-      held.set(group, { ticket, due: clock.monotonic() + checkAfter, news: "pending" });
+      held.set(key, { ticket, due: clock.monotonic() + checkAfter, news: "pending" });
       plan();
       return true;
     },
     /** News is taken away with it. */
-    take: (group: string): TicketNews | undefined => {
-      const news = held.get(group)?.news;
-      if (news !== undefined && news !== "pending") held.delete(group);
+    take: (key: string): TicketNews | undefined => {
+      const news = held.get(key)?.news;
+      if (news !== undefined && news !== "pending") held.delete(key);
       return news;
+    },
+    /** Those that are waited for or have news. */
+    get keys(): Iterable<string> {
+      return held.keys();
     },
     begin: (until: AbortSignal): void => {
       signal = until;

@@ -1,0 +1,147 @@
+import { expect, test } from "bun:test";
+import { seconds } from "../../../src/core/brand.ts";
+import type { CloudError } from "../../../src/provider/errors.ts";
+import type { Pending, StepOutcome } from "../../../src/provider/plan.ts";
+import { RouteWorld } from "./route-world.ts";
+import { refusal } from "./scripted-routes.ts";
+
+// Routes that take the cloud long and are asked about by ticket: nobody waits in a worker, nobody lists the table for it.
+
+const waitingFor = "the network";
+const stillAtIt = (ticket: string): StepOutcome => ({
+  done: false,
+  ticket,
+  checkAfter: seconds(10),
+  waitingFor,
+});
+
+class Desk implements Pending {
+  readonly limit = 10;
+  readonly checks: (readonly string[])[] = [];
+  readonly outcomes = new Map<string, StepOutcome | CloudError | "lost">();
+
+  async check(tickets: readonly string[]) {
+    this.checks.push(tickets);
+    return new Map(
+      tickets.flatMap((ticket): [string, StepOutcome | CloudError][] => {
+        const outcome = this.outcomes.get(ticket) ?? stillAtIt(ticket);
+        return outcome === "lost" ? [] : [[ticket, outcome]];
+      }),
+    );
+  }
+}
+
+const setUp = (count = 1) => {
+  const pending = new Desk();
+  const w = new RouteWorld({ pending });
+  for (let index = 1; index <= count; index += 1) {
+    w.add(`n${index}`, `10.244.${index}.0/24`);
+    w.cloud.outcomes.push(stillAtIt(`t${index}`));
+  }
+  return { w, pending };
+};
+
+test("routes that take ten minutes are asked about together by ticket, and the table is not listed meanwhile [F58 F59]", async () => {
+  const { w, pending } = setUp(5);
+  await w.settle();
+  const { listings } = w.cloud;
+  await w.pass(600);
+  expect([w.cloud.changes.length, w.cloud.listings, w.nodes.sent.length]).toEqual([5, listings, 0]);
+  expect(pending.checks.length).toBeGreaterThan(50);
+  expect(pending.checks.length).toBeLessThan(70);
+  expect(new Set(pending.checks.map((tickets) => tickets.toSorted().join()))).toEqual(
+    new Set(["t1,t2,t3,t4,t5"]),
+  );
+  for (let index = 1; index <= 5; index += 1) {
+    w.cloud.put(`10.244.${index}.0/24`, { targetKey: `n${index}` });
+    pending.outcomes.set(`t${index}`, { done: true });
+  }
+  await w.pass(20);
+  expect([w.cloud.changes.length, w.cloud.listings]).toEqual([5, listings + 1]);
+  expect([1, 2, 3, 4, 5].map((index) => w.network(`n${index}`))).toEqual(Array(5).fill("False RouteCreated"));
+  const { length } = pending.checks;
+  await w.pass(3600);
+  expect(pending.checks).toHaveLength(length);
+  await w.stop();
+});
+
+test("while one takes long the others are made", async () => {
+  const { w } = setUp();
+  await w.settle();
+  w.add("quick", "10.244.9.0/24");
+  await w.pass(20);
+  expect(w.network("quick")).toBe("False RouteCreated");
+  expect(w.network("n1")).toBeUndefined();
+  expect(w.cloud.changes).toEqual(["create 10.244.1.0/24", "create 10.244.9.0/24"]);
+  await w.stop();
+});
+
+test("work that failed is told on its node in the cloud's words, and is tried again later", async () => {
+  const { w, pending } = setUp();
+  await w.settle();
+  pending.outcomes.set("t1", refusal("quota", "no room in the table"));
+  await w.pass(30);
+  expect(w.network("n1")).toBe("True NoRouteCreated");
+  expect(w.told.map(({ message }) => message).join()).toContain("no room in the table");
+  expect(w.cloud.changes).toHaveLength(1);
+  await w.pass(300);
+  expect(w.cloud.changes).toHaveLength(2);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});
+
+test("work that is lost is observed, and made again where nothing has come of it", async () => {
+  const { w, pending } = setUp();
+  await w.settle();
+  pending.outcomes.set("t1", "lost");
+  await w.pass(30);
+  expect(w.cloud.changes).toHaveLength(2);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});
+
+test("a route whose node went meanwhile is removed when the cloud has made it", async () => {
+  const { w, pending } = setUp();
+  await w.settle();
+  w.nodes.remove("n1");
+  await w.pass(60);
+  w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+  pending.outcomes.set("t1", { done: true });
+  await w.pass(30);
+  expect(w.cloud.table).toEqual([]);
+  await w.stop();
+});
+
+test("a change of a whole document has one ticket, which is asked about once", async () => {
+  const pending = new Desk();
+  const w = new RouteWorld({ pending, script: { style: "document" } });
+  w.cloud.outcomes.push(stillAtIt("t1"));
+  for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
+  await w.settle();
+  expect(w.cloud.changes).toEqual(["change +3 -0"]);
+  expect(pending.checks[0]).toEqual(["t1"]);
+  for (const index of [1, 2, 3]) w.cloud.put(`10.244.${index}.0/24`, { targetKey: `n${index}` });
+  pending.outcomes.set("t1", { done: true });
+  await w.pass(30);
+  expect(w.cloud.changes).toHaveLength(1);
+  expect(w.network("n3")).toBe("False RouteCreated");
+  await w.stop();
+});
+
+test("tickets do not outlive a term: the next one observes", async () => {
+  const { w, pending } = setUp();
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(1);
+  const term = new AbortController();
+  const ended = w.controller.run(term.signal);
+  await w.pass(20);
+  expect(w.cloud.changes).toHaveLength(1);
+  term.abort(new Error("another one leads"));
+  await ended;
+  const { length } = pending.checks;
+  await w.settle();
+  expect(pending.checks).toHaveLength(length);
+  expect(w.cloud.changes).toHaveLength(2);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});

@@ -92,7 +92,7 @@ export class Invariants {
     if (isElection && / (became leader|stopped leading)"/.test(String(request.body))) return () => undefined;
     const problem = lease.whyNot();
     if (problem !== undefined) this.broken(9, `${replica.name} handed over ${method} ${path}: ${problem}`);
-    if (this.#world.leader !== replica) {
+    if (!this.#world.holdsLease(replica)) {
       this.broken(
         9,
         `${replica.name} handed over ${method} ${path} while ${this.#world.leader?.name} held the lease`,

@@ -85,9 +85,13 @@ export class World {
 
   /** The leader by the word of the API server, if its process lives. */
   get leader(): Replica | undefined {
+    return this.replicas.find((replica) => this.holdsLease(replica));
+  }
+
+  /** Also while it finishes what it does. */
+  holdsLease({ name }: Replica): boolean {
     const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
-    const holder = String(lease?.spec?.["holderIdentity"] ?? "");
-    return this.replicas.find(({ name }) => holder.startsWith(`${name}_`));
+    return String(lease?.spec?.["holderIdentity"] ?? "").startsWith(`${name}_`);
   }
 
   nodes(): readonly Node[] {

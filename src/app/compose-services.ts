@@ -3,6 +3,7 @@
 import { SharedListing } from "../cloud/shared-listing.ts";
 import type { LatestObjects } from "../controllers/latest-objects.ts";
 import { identityOf } from "../controllers/node-facts.ts";
+import { createInputReader } from "../controllers/read-input.ts";
 import { createServiceController } from "../controllers/service/controller.ts";
 import { createServiceWrites } from "../controllers/service/service-writes.ts";
 import { serviceDefaults } from "../controllers/service/settings.ts";
@@ -13,6 +14,7 @@ import { endpointSlices } from "../kube/resources.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import { runTogether } from "../runtime/scope.ts";
 import { sleep } from "../seams/clock.ts";
+import type { Files } from "../seams/files.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { type Surroundings, teller } from "./surroundings.ts";
 
@@ -28,12 +30,13 @@ const serviceReference = ({
 
 /** Undefined where the cloud has no load balancers. */
 export const composeServices = (
-  around: Surroundings,
+  around: Surroundings & { readonly files: Files },
   provider: AnyProvider,
   services: LatestObjects<Service>,
   signal: AbortSignal,
 ) => {
-  const { api, clock, random, log, journal, nodes, inventory, settings, connected, isObserving } = around;
+  const { api, clock, random, files, log, journal, nodes, inventory, settings, connected, isObserving } =
+    around;
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
   const { flags } = settings;
@@ -67,7 +70,7 @@ export const composeServices = (
     annotations: provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} },
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,
-    inputs: { secret: () => undefined, configMap: () => undefined, file: () => undefined },
+    readInput: createInputReader({ api, files }),
     tell,
     journal: (step, group, outcome, detail) =>
       journal.record({

@@ -172,7 +172,12 @@ export const createManager = async (
       : around;
   const { node, lifecycle } = composeNodes(aroundOf, instances);
   const services = watched(serviceResource, { api: kube.api, clock, random }, serverTroubles);
-  const service = composeServices(aroundOf("service"), provider, services.objects, life.signal);
+  const service = composeServices(
+    { ...aroundOf("service"), files: seams.files },
+    provider,
+    services.objects,
+    life.signal,
+  );
   const route = composeRoutes(aroundOf("node-route"), () => nodes.reflector.store.synced);
   const queues = {
     Nodes: node.queue,

@@ -7,6 +7,12 @@ export type InputDeclaration =
   | { readonly kind: "Secret" | "ConfigMap"; readonly namespace: string; readonly name: string }
   | { readonly kind: "File"; readonly path: string };
 
+/** What one Service names, in its own namespace: nobody reads another one's Secrets through us. */
+export interface OwnInput {
+  readonly kind: "Secret" | "ConfigMap";
+  readonly name: string;
+}
+
 /** Undefined is what does not exist, or was not declared. */
 export interface Inputs {
   secret(namespace: string, name: string): Readonly<Record<string, Secret>> | undefined;

@@ -2,10 +2,9 @@
 // Service on most clouds, several where they share a balancer. The framework owns finalizers, events, retries and status.
 
 import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
-import type { Problem } from "../core/problem.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
-import type { InputDeclaration, Inputs } from "./inputs.ts";
+import type { InputDeclaration, Inputs, OwnInput } from "./inputs.ts";
 import type { Machine } from "./instances.ts";
 import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 
@@ -89,7 +88,10 @@ export interface LoadBalancers<
   S extends Step,
   V = undefined,
 > {
+  /** What every plan needs: a pool, a certificate for all. A change of it has all groups planned again. */
   readonly inputs?: readonly InputDeclaration[];
+  /** Pure. What the plan of this Service needs besides: a certificate that an annotation names. */
+  inputsOf?(desired: DesiredLoadBalancer<A>): readonly OwnInput[];
   /** What all plans need to know of the cloud (networks, certificates by name, features); shared and aged like a listing. */
   survey?(wishes: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /** Pure. Does this member ask for this unmarked balancer? Two answers of "yes" are a problem, not a choice. */
@@ -133,6 +135,4 @@ export interface LoadBalancers<
    * it, they come as `draining` first. Absent, they are left out at once: the cloud drains by itself, or cannot.
    */
   readonly drains?: true;
-  /** Pure. Problems of a wish that a settings table cannot express (port clashes, families), for admission and events. */
-  check?(members: readonly DesiredLoadBalancer<A>[]): readonly Problem[];
 }

@@ -4,9 +4,9 @@ import type { Problem } from "../core/problem.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
-import type { Instances, Machine } from "./instances.ts";
+import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
-import type { FactPlace, Pending, Plan, Step, StepOutcome } from "./plan.ts";
+import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { Routes } from "./routes.ts";
 
 /** Grows by one when a change breaks providers; announced one release ahead. */
@@ -28,8 +28,6 @@ export interface Account<T> {
   fetch(plain: CloudTransport, call: Call): Promise<Fetched<T>>;
   /** Puts the credential on a request, directly before it is sent. `now` is for signatures that hold a time. */
   sign(request: CloudRequest, credential: T, now: number): CloudRequest | Promise<CloudRequest>;
-  /** Ends a session that would otherwise count against a limit. */
-  release?(credential: T, plain: CloudTransport, call: Call): Promise<void>;
 }
 
 export interface OpenAccount<T> {
@@ -54,16 +52,6 @@ export interface ConfigFile {
   readonly problems: readonly (Problem & { readonly line: number })[];
 }
 
-/** A controller the provider brings itself (tagging, firewalls, volume labels): the same observe → plan → apply. */
-export interface ExtraController<O, S extends Step> {
-  readonly name: string;
-  readonly inputs: readonly InputDeclaration[];
-  observe(call: Call): Promise<O>;
-  /** Pure. `nodes` are the machines of all managed Nodes. */
-  plan(wanted: { readonly nodes: readonly Machine[]; readonly inputs: Inputs }, observed: O): Plan<S>;
-  apply(step: S, call: Call): Promise<StepOutcome>;
-}
-
 /** Capabilities are there or not. */
 export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S extends Step, V = undefined> {
   /** Where work takes time and its failures are told only by ticket. */
@@ -71,8 +59,6 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly instances?: Instances;
   readonly loadBalancers?: LoadBalancers<A, O, S, V>;
   readonly routes?: Routes;
-  // biome-ignore lint/suspicious/noExplicitAny: each extra controller has its own types, known only to itself.
-  readonly extra?: readonly ExtraController<any, any>[];
   /** One cheap read that proves credentials and endpoint; what it finds is shown by health checks and `doctor`. */
   probe?(call: Call): Promise<readonly Problem[]>;
 }

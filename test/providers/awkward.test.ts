@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { converge } from "../conformance/balancer-driver.ts";
 import { instancesConformance } from "../conformance/instances-conformance.ts";
-import { collect, Lab } from "../conformance/lab.ts";
+import { collect, Lab, noInputs } from "../conformance/lab.ts";
 import { loadBalancersConformance } from "../conformance/load-balancers-conformance.ts";
 import { makeWish } from "../conformance/make-wish.ts";
 import { routesConformance } from "../conformance/routes-conformance.ts";
@@ -63,7 +63,8 @@ describe("awkward", () => {
 
   test("names the Service that has the port already", () => {
     const { loadBalancers } = new Lab(harness).cloud;
-    const problems = loadBalancers?.check?.([inPool("one", 80), inPool("two", 80)]);
+    const given = { survey: undefined, inputs: noInputs, orphans: [] };
+    const { problems } = loadBalancers?.plan([inPool("one", 80), inPool("two", 80)], undefined, given) ?? {};
     expect(problems?.map(({ text }) => text)).toEqual([
       "TCP 80 of default/two is taken by Service 5e1f-one of this pool; use another port or pool.",
     ]);

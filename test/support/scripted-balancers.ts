@@ -7,6 +7,7 @@ import {
   CloudError,
   type DesiredLoadBalancer,
   defineProvider,
+  type Inputs,
   type ObservedLoadBalancer,
   oneOf,
   type Plan,
@@ -25,6 +26,8 @@ export interface Thing {
   readonly group?: string;
   readonly owners: readonly string[];
   readonly targets: number;
+  /** What the Secret holds that the first owner names. */
+  readonly certificate?: string;
   /** Of the first owner; only where the script keeps them. */
   readonly ranges?: readonly Cidr[];
 }
@@ -32,6 +35,7 @@ export interface Thing {
 const annotations = {
   group: text("Services of one group share a balancer."),
   adopt: text("The id of the balancer to be taken over."),
+  certificate: text("The Secret with the certificate, in the Service's namespace."),
   size: oneOf("How large it is.", ["small", "large"], { fallback: "small" }),
 };
 
@@ -114,6 +118,10 @@ export class ScriptedBalancers {
             if (this.unplaceable.has(wish.owner.name)) throw new TypeError("no group");
             return groupOf(wish);
           },
+          inputsOf: ({ settings }: Desired) =>
+            settings.certificate === undefined
+              ? []
+              : [{ kind: "Secret" as const, name: settings.certificate }],
           survey: async (wishes: readonly Desired[]) => {
             this.surveys.push(wishes.map(({ owner }) => owner.name));
             return new Set<string>(wishes.map(({ owner }) => owner.uid));
@@ -127,14 +135,14 @@ export class ScriptedBalancers {
           plan: (
             members: readonly Desired[],
             observed: Observed | undefined,
-            { survey }: { survey: Set<string> },
+            { survey, inputs }: { survey: Set<string>; inputs: Inputs },
           ) => {
             this.plans += 1;
             if (this.conflict !== undefined) {
               const text = this.conflict;
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
-            return planOf(members, observed, survey, this.ranges !== "none");
+            return planOf(members, observed, { survey, inputs, keepsRanges: this.ranges !== "none" });
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: (_: Desired, observed: Observed | undefined) =>
@@ -204,8 +212,11 @@ const toObserved = (thing: Thing): Observed => ({
 const planOf = (
   members: readonly Desired[],
   observed: Observed | undefined,
-  survey: ReadonlySet<string>,
-  keepsRanges: boolean,
+  {
+    survey,
+    inputs,
+    keepsRanges,
+  }: { readonly survey: ReadonlySet<string>; readonly inputs: Inputs; readonly keepsRanges: boolean },
 ): Plan<ScriptedStep> => {
   const staying = members.filter(({ ending }) => ending === undefined);
   const unknown = staying.filter(({ owner }) => !survey.has(owner.uid));
@@ -222,12 +233,19 @@ const planOf = (
   }
   const group = groupOf(first);
   const targets = first.targets.length;
+  const { certificate: named } = first.settings;
+  const secret = named === undefined ? undefined : inputs.secret(first.owner.namespace, named)?.["tls.crt"];
+  if (named !== undefined && secret === undefined) {
+    const text = `there is no Secret ${named}`;
+    return { steps: [], problems: [{ severity: "error", reason: "MissingSecret", text }] };
+  }
+  const certificate = secret === undefined ? {} : { certificate: secret.reveal() };
   const ranges = keepsRanges ? { ranges: first.sourceRanges } : {};
   if (observed === undefined) {
-    const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges };
+    const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges, ...certificate };
     return { steps: [{ do: "make", on: group, thing, touches }] };
   }
-  const thing = { ...observed.thing, group, owners, targets, ...ranges };
+  const thing = { ...observed.thing, group, owners, targets, ...ranges, ...certificate };
   if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, touches }] };
   const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);
   return { steps: isSame ? [] : [{ do: "change", on: group, thing, touches }] };

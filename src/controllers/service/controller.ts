@@ -3,7 +3,6 @@
 
 import { restAfter } from "../../cloud/disposition.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { Call } from "../../provider/call.ts";
@@ -15,22 +14,22 @@ import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime
 import { createTickets } from "../tickets.ts";
 import { readsAnnotation } from "./annotations.ts";
 import { changeOf, failureOf } from "./announcements.ts";
+import { createBalancerInputs } from "./balancer-inputs.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
 import { createConditions } from "./conditions.ts";
 import { createEchoes } from "./echoes.ts";
 import { createEndpointNodes } from "./endpoint-nodes.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
-import { fingerprintOf } from "./fingerprint.ts";
 import { createFinish } from "./finish.ts";
 import { Groups } from "./groups.ts";
 import { createObservation } from "./observation.ts";
 import { createPlacement } from "./placement.ts";
+import { createPlanning } from "./planning.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
 import { Progress } from "./progress.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { ServiceSettings } from "./settings.ts";
-import { createSurveys } from "./surveys.ts";
 import { createTalk } from "./talk.ts";
 import { Turns } from "./turns.ts";
 import { createWakeUps } from "./wake-ups.ts";
@@ -50,7 +49,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     isRelevantChange(before, after, isOurAnnotation, { isOurLabel });
   const echoes = createEchoes(given.writes, isRelevant, (key) => wakeUps.look(key));
   const options: ServiceControllerOptions = { ...given, writes: echoes.writes };
-  const { services, balancers, listing, settings, clock, random } = options;
+  const { services, listing, settings, clock, random } = options;
   const queue = new WorkQueue(clock);
   const groups = new Groups();
   const endpoints = createEndpointNodes(options.openSlices, clock, (keys) => {
@@ -61,7 +60,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   const progress = new Progress(clock);
   const turns = new Turns();
   const tickets = createTickets(options, (group) => queue.add(group));
-  const surveys = createSurveys(options);
+  const inputs = createBalancerInputs(options.readInput, clock, (changed) => {
+    for (const group of changed) queue.add(group);
+  });
+  const planning = createPlanning(options, wishes, inputs);
   const conditions = createConditions(options);
   const carryOut = createCarryOut(options, talk, tickets, progress);
   const placement = createPlacement(options, groups, wishes, talk, (group) => queue.add(group));
@@ -133,19 +135,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       );
     }
 
-    const plan = balancers.plan(
-      members.map((member) => planned(member, observed)),
-      observed,
-      {
-        survey: await surveys.current(
-          plain.map(({ wish }) => wish),
-          allWishes,
-          call,
-        ),
-        inputs: options.inputs,
-        orphans: gone,
-      },
-    );
+    const { plan, now } = await planning.plan({ group, members, observed, gone }, call);
     const told = members.map((member) => ({
       ...member,
       problems: [...member.problems, ...(plan.problems ?? [])],
@@ -155,7 +145,6 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       await conditions.show(service, problems, signal);
     }
     if (plan.problems?.some(({ severity }) => severity === "error")) return settled;
-    const now = fingerprintOf(members.map(({ wish }) => wish));
     if (plan.steps.length > 0) {
       const isDrift = members.length > 0 && progress.isUnchanged(group, now);
       if (isDrift) for (const { service } of members) talk.drift(service, plan.steps, settings.drift);
@@ -180,6 +169,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     if (groups.membersOf(group).length === 0) {
       progress.forget(group);
       observation.forget(group);
+      inputs.forget(group);
     }
     const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
     if (!Number.isFinite(changesAt)) return settled;
@@ -209,27 +199,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       const service = services.get(key);
       if (service === undefined) return [];
       const isServed = (service.status.loadBalancer?.ingress ?? []).length > 0 && !isEnding(service);
-      return isServed && error === listing.failure?.error ? [] : { service, problems: understood(service) };
+      return isServed && error === listing.failure?.error
+        ? []
+        : { service, problems: planning.problemsOf(service) };
     });
-
-  /** Of everybody who can be understood: one that cannot must not keep the others waiting. */
-  const allWishes = () =>
-    services.list().flatMap((service) => {
-      if (!isOurs(service)) return [];
-      try {
-        return wishes.of(service).wish;
-      } catch {
-        return [];
-      }
-    });
-
-  const understood = (service: Service): readonly Problem[] => {
-    try {
-      return wishes.of(service).problems;
-    } catch {
-      return [];
-    }
-  };
 
   const onError = (group: string, error: unknown, failures: number): Outcome => {
     const isOfListing = error === listing.failure?.error;
@@ -264,7 +237,8 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const stop = wakeUps.begin();
     try {
       const work = { queue, count: options.concurrency, reconcile, onError, clock };
-      await Promise.all([runWorkers(work, signal), placement.run(signal), endpoints.run(signal)]);
+      const beside = [placement, endpoints, inputs].map(({ run }) => run(signal));
+      await Promise.all([runWorkers(work, signal), ...beside]);
     } finally {
       stop();
       tickets.end();
@@ -286,10 +260,6 @@ export type ServiceController = ReturnType<typeof createServiceController>;
 
 /** Not an answer of the cloud: it was never asked. */
 const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
-
-/** What cannot be changed has to be made again: it goes first, and the next round makes it. */
-const planned = ({ wish, recreate }: Member, observed: ObservedLoadBalancer | undefined) =>
-  recreate.length > 0 && observed !== undefined ? { ...wish, ending: "delete" as const } : wish;
 
 /** A creation waits until every annotation is right; teardown and what exists go on. */
 const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>

@@ -40,9 +40,9 @@ const ofList = (targets: readonly BalancerTarget[]): string => {
 const short = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
 /** Facts are our own doing and not counted. */
-export const fingerprintOf = (wishes: readonly Wish[]): Fingerprint => ({
+export const fingerprintOf = (wishes: readonly Wish[], inputs = ""): Fingerprint => ({
   targets: wishes.map(({ targets }) => ofList(targets)).join("|"),
-  rest: textOf(wishes.map(({ facts: _, targets: __, ...wish }) => wish)),
+  rest: textOf(wishes.map(({ facts: _, targets: __, ...wish }) => wish)) + inputs,
 });
 
 export const isSameWish = (a: Fingerprint | undefined, b: Fingerprint): boolean =>

@@ -4,7 +4,6 @@ import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patch.ts";
-import type { Inputs } from "../../provider/inputs.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
@@ -12,6 +11,7 @@ import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore } from "../node-ports.ts";
+import type { InputReader } from "../read-input.ts";
 import type { OpenSlices } from "./endpoint-nodes.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -37,7 +37,8 @@ export interface ServicePorts {
   readonly annotations: { readonly prefix: string; readonly fields: Fields };
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;
-  readonly inputs: Inputs;
+  /** Reads one Secret, ConfigMap or file that a plan needs. */
+  readonly readInput: InputReader;
   readonly tell: (service: Service, event: NodeEvent) => void;
   /** Every step handed to the cloud, with the group it is for. */
   readonly journal: (

@@ -146,5 +146,4 @@ export const awkwardLoadBalancers = (
       ? { kind: "wait", waitingFor: "the balancer" }
       : { kind: "addresses", addresses: [{ ip }] };
   },
-  check: (members) => frontsOf(members.filter(({ ending }) => ending === undefined)).problems,
 });

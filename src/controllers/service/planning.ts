@@ -1,0 +1,89 @@
+// Has the provider plan a group: gathers what its plan may look at, and what it was made from, so that a difference that
+// nobody wished can be told from one that somebody did.
+
+import type { ServiceUID } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Service } from "../../kube/objects.ts";
+import type { Call } from "../../provider/call.ts";
+import type { InputDeclaration } from "../../provider/inputs.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { Plan, Step } from "../../provider/plan.ts";
+import type { createBalancerInputs } from "./balancer-inputs.ts";
+import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
+import type { ServicePorts } from "./ports.ts";
+import { createSurveys } from "./surveys.ts";
+import { isOurs, type Member, type Wish, type Wishes } from "./wishes.ts";
+
+export interface Round {
+  readonly group: string;
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** Owners that are gone. */
+  readonly gone: readonly ServiceUID[];
+}
+
+export const createPlanning = (
+  ports: Pick<ServicePorts, "services" | "balancers" | "clock">,
+  wishes: Wishes,
+  inputs: Pick<ReturnType<typeof createBalancerInputs>, "of">,
+) => {
+  const { services, balancers } = ports;
+  const surveys = createSurveys(ports);
+
+  /** Of everybody who can be understood: one that cannot must not keep the others waiting. */
+  const everybody = (): readonly Wish[] =>
+    services.list().flatMap((service) => {
+      if (!isOurs(service)) return [];
+      try {
+        return wishes.of(service).wish;
+      } catch {
+        return [];
+      }
+    });
+
+  const declared = (members: readonly Member[]): readonly InputDeclaration[] => [
+    ...(balancers.inputs ?? []),
+    ...members.flatMap(({ wish }) => {
+      const { namespace } = wish.owner;
+      return (balancers.inputsOf?.(wish) ?? []).map((each) => ({ ...each, namespace }));
+    }),
+  ];
+
+  return {
+    plan: async (
+      { group, members, observed, gone }: Round,
+      call: Call,
+    ): Promise<{ readonly plan: Plan<Step>; readonly now: Fingerprint }> => {
+      const given = await inputs.of(
+        group,
+        declared(members.filter(({ wish }) => wish.ending === undefined)),
+        call.signal,
+      );
+      const now = fingerprintOf(
+        members.map(({ wish }) => wish),
+        given.version,
+      );
+      if (given.problems.length > 0) return { plan: { steps: [], problems: given.problems }, now };
+      const survey = await surveys.current(
+        members.map(({ service }) => wishes.of(service).wish),
+        everybody,
+        call,
+      );
+      const asked = members.map((member) => planned(member, observed));
+      return { plan: balancers.plan(asked, observed, { survey, inputs: given.inputs, orphans: gone }), now };
+    },
+
+    /** What is known to be wrong with it, whatever else fails. */
+    problemsOf: (service: Service): readonly Problem[] => {
+      try {
+        return wishes.of(service).problems;
+      } catch {
+        return [];
+      }
+    },
+  };
+};
+
+/** What cannot be changed has to be made again: it goes first, and the next round makes it. */
+const planned = ({ wish, recreate }: Member, observed: ObservedLoadBalancer | undefined): Wish =>
+  recreate.length > 0 && observed !== undefined ? { ...wish, ending: "delete" } : wish;

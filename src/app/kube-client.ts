@@ -2,8 +2,9 @@
 
 import { createKubeApi, type KubeApi } from "../kube/api.ts";
 import { type ConnectionSource, openConnection } from "../kube/connection.ts";
+import type { RequestObservation, WriteGate } from "../kube/request.ts";
 import { createRequestCeiling } from "../kube/request-ceiling.ts";
-import { createRequests, type RequestObservation, type WriteGate } from "../kube/requests.ts";
+import { createRequests } from "../kube/requests.ts";
 import { createTokenBucket } from "../kube/token-bucket.ts";
 import { createWriteWindow } from "../kube/write-window.ts";
 import type { Clock } from "../seams/clock.ts";

@@ -6,7 +6,7 @@ import { abortable } from "../kube/abortable.ts";
 import type { KubeApi } from "../kube/api.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import { LeaderElection } from "../kube/lease.ts";
-import type { WriteGate } from "../kube/requests.ts";
+import type { WriteGate } from "../kube/request.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";

@@ -4,7 +4,7 @@ import type { GovernedAccount } from "../cloud/account.ts";
 import type { CloudCallReport } from "../cloud/governed-transport.ts";
 import type { Inventory } from "../cloud/inventory.ts";
 import type { RouteSync } from "../controllers/route/route-ports.ts";
-import type { RequestObservation } from "../kube/requests.ts";
+import type { RequestObservation } from "../kube/request.ts";
 import type { JournalEntry } from "../runtime/journal.ts";
 import type { WorkQueue } from "../runtime/work-queue.ts";
 import type { Clock } from "../seams/clock.ts";

@@ -6,7 +6,7 @@ import { runRefreshLoop } from "../cloud/refresh-loop.ts";
 import { seconds } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import { EventRecorder } from "../kube/events.ts";
-import type { WriteGate } from "../kube/requests.ts";
+import type { WriteGate } from "../kube/request.ts";
 import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
 import { withDeadline } from "../runtime/deadline.ts";
 import { endOf } from "../runtime/draining.ts";

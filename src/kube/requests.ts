@@ -8,53 +8,13 @@ import { abortable, linkedController } from "./abortable.ts";
 import type { Connection } from "./connection.ts";
 import { KubeError, type KubeErrorFacts, readRetryAfter } from "./kube-error.ts";
 import { createPoolKey, keyedTls } from "./pool-key.ts";
-import type { Lane, RequestCeiling } from "./request-ceiling.ts";
-import { type Query, withQuery } from "./resource-path.ts";
+import type { KubeRequest, OpenStream, RequestObservation, Verb } from "./request.ts";
+import type { RequestCeiling } from "./request-ceiling.ts";
+import { withQuery } from "./resource-path.ts";
 import { readStatus, statusError } from "./status-error.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import { transportError } from "./transport-error.ts";
-import { type WritePriority, type WriteWindow, writeOutcomeOf } from "./write-window.ts";
-
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
-
-/** Asked directly before a write is handed to the network. */
-export type WriteGate = () => true | { readonly reason: string };
-
-export interface KubeRequest {
-  readonly verb: Verb;
-  /** For metrics and messages: "nodes", "services/status". */
-  readonly resource: string;
-  readonly object?: string;
-  readonly path: string;
-  readonly query?: Query;
-  readonly body?: string;
-  readonly contentType?: string;
-  readonly accept?: string;
-  readonly userAgent: string;
-  readonly lane: Lane;
-  readonly priority: WritePriority;
-  readonly deadline?: Milliseconds;
-  readonly mayWrite?: WriteGate;
-}
-
-export interface RequestObservation {
-  readonly verb: Verb;
-  readonly resource: string;
-  readonly object?: string;
-  /** Status code as text, or the kind of failure when there was none. */
-  readonly code: string;
-  readonly duration: Milliseconds;
-}
-
-export interface OpenStream {
-  readonly body: ReadableStream<Uint8Array>;
-  /** Ends the connection and gives the place back; calling it twice does no harm. */
-  close(): void;
-  /** So many bytes of it have been decoded. */
-  decoded(bytes: number): void;
-  /** Nothing came for too long: counts as a deadline of this connection. */
-  stalled(): void;
-}
+import { type WriteWindow, writeOutcomeOf } from "./write-window.ts";
 
 export interface Requests {
   readonly origin: string;

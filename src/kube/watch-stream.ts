@@ -8,7 +8,7 @@ import { KubeError } from "./kube-error.ts";
 import { LineDecoder } from "./line-decoder.ts";
 import type { KubeObject } from "./objects.ts";
 import { createPacer } from "./pacer.ts";
-import type { OpenStream } from "./requests.ts";
+import type { OpenStream } from "./request.ts";
 import type { Resource } from "./resources.ts";
 import { readStatus, statusError } from "./status-error.ts";
 import { transportError } from "./transport-error.ts";

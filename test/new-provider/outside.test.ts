@@ -72,12 +72,18 @@ describe("npm run build with a path", () => {
     // The build must not need the one file that tells editors where Fairlead is.
     rmSync(join(folder, "tsconfig.json"));
     const built = await script("build", folder, "--outdir", dist);
-    expect([built.code, readdirSync(dist)]).toEqual([0, ["green-meadow-cloud-controller-manager"]]);
+    const name = "green-meadow-cloud-controller-manager";
+    expect([built.code, readdirSync(dist).toSorted()]).toEqual([
+      0,
+      [name, `${name}.cdx.json`, `${name}.sha256`],
+    ]);
     const executable = join(dist, "green-meadow-cloud-controller-manager");
     const [version, help] = await Promise.all([run([executable, "--version"]), run([executable, "--help"])]);
     expect(version).toEqual({
       code: 0,
-      output: expect.stringMatching(/^green-meadow-cloud-controller-manager v\d+\.\d+\.\d+\+[0-9a-f]{12}\n$/),
+      output: expect.stringMatching(
+        /^green-meadow-cloud-controller-manager v\d+\.\d+\.\d+\+[0-9a-f]{12}(\.dirty)?\n$/,
+      ),
     });
     expect(help.output).toContain("GREEN_MEADOW_ENDPOINT");
   }, 30_000);

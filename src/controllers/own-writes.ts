@@ -21,10 +21,18 @@ export class OwnWrites<T extends KubeObject> {
 
   /** Says whether something came meanwhile that was not of our making: the object is to be looked at then. */
   end(key: string, written: T | undefined): boolean {
-    const told = this.#underWay.get(key)?.told;
+    const write = this.#underWay.get(key);
+    if (write === undefined) return false;
+    const { told } = write;
     this.#underWay.delete(key);
     if (written !== undefined) this.#written.set(key, written);
     return told !== undefined && !this.isEcho(key, told.after);
+  }
+
+  /** It is gone, or another object has its name: no echo of this one is waited for. */
+  forget(key: string): void {
+    this.#underWay.delete(key);
+    this.#written.delete(key);
   }
 
   /** Also takes what was remembered off the list once the watch has caught up. */

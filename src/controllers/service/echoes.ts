@@ -29,7 +29,10 @@ export const createEchoes = (
   return {
     writes,
     /** One that came, went or was replaced is never an echo. */
-    isEcho: (key: string, before: Service | undefined, after: Service | undefined): boolean =>
-      before !== undefined && before.metadata.uid === after?.metadata.uid && own.isEcho(key, after),
+    isEcho: (key: string, before: Service | undefined, after: Service | undefined): boolean => {
+      if (before !== undefined && before.metadata.uid === after?.metadata.uid) return own.isEcho(key, after);
+      own.forget(key);
+      return false;
+    },
   };
 };

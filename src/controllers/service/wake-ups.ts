@@ -41,12 +41,14 @@ export const createWakeUps = (
 
   const onService = (change: { key: string; before?: Service; after?: Service }): void => {
     const { key, before, after } = change;
-    if (!isNews(key, before, after)) return;
-    for (const group of placement.place(key, after)) {
-      progress.touch(group);
-      queue.add(group, urgent);
+    if (isNews(key, before, after)) {
+      // Made again under the same name within a moment: the first one's balancer is a debt.
+      for (const group of placement.place(key, after)) {
+        progress.touch(group);
+        queue.add(group, urgent);
+      }
     }
-    // Made again under the same name within a moment: the first one's balancer is a debt.
+    // Also one that asked for nothing in the end: it may have before.
     if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
     talk.forget(key);
     wishes.forget(before);

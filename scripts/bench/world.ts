@@ -51,7 +51,12 @@ export const openBench = async ({
     /** Aborted at the end: for what follows along. */
     signal: stop.signal,
     start: (...more: readonly string[]): KeptProcess => {
-      const given = [`--kubeconfig=${server.kubeconfigPath}`, `--config-set=endpoint=${served.url}`];
+      const given = [
+        `--kubeconfig=${server.kubeconfigPath}`,
+        `--config-set=endpoint=${served.url}`,
+        // Several run on one machine.
+        "--secure-port=0",
+      ];
       const process = startProcess([copy, ...given, ...flags, ...more], { cwd: folder });
       running.push(process);
       return process;

@@ -4,7 +4,6 @@
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
 import { seconds } from "../core/brand.ts";
-import type { Problem } from "../core/problem.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { WriteGate } from "../kube/request.ts";
 import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
@@ -15,9 +14,11 @@ import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
+import { CloudContact } from "./cloud-contact.ts";
 import { composeNodes } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
+import { ConfigurationError, noInstances } from "./configuration-error.ts";
 import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
 import type { ControllerName } from "./controller-names.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
@@ -30,6 +31,7 @@ import type { ReadFlags } from "./read-flags.ts";
 import { requestTeller } from "./request-teller.ts";
 import { createServerTroubles } from "./server-troubles.ts";
 import { type Surroundings, watched } from "./surroundings.ts";
+import { cacheOf, told } from "./told-task.ts";
 import { version } from "./version.ts";
 
 export interface ManagerSeams extends KubeSeams {
@@ -53,17 +55,6 @@ export const identityOf = (
   { environment, random }: Pick<ManagerSeams, "environment" | "random">,
   name: string,
 ) => `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
-
-/** Something the operator must mend; the process ends with 2 and this text. */
-export class ConfigurationError extends Error {
-  readonly problems: readonly Problem[];
-
-  constructor(problems: readonly Problem[]) {
-    super(problems.map(({ text }) => text).join("\n"));
-    this.name = "ConfigurationError";
-    this.problems = problems;
-  }
-}
 
 export const createManager = async (
   { provider, settings, seams, log, identity: given, onStatus }: ManagerOptions,
@@ -103,6 +94,8 @@ export const createManager = async (
     { userAgent: `${name}/${version}`, mayWrite: leadership.gateOf("main"), onRequest: teller.kube },
     signal,
   );
+  metrics.serverIs(kube.api.origin);
+  const contact = new CloudContact();
 
   const isObserving = flags.mode === "observe";
   /** Until everything has ended, which after a drain is later than the wish to stop. */
@@ -121,7 +114,10 @@ export const createManager = async (
         random,
         signal: life.signal,
         deadline: flags["cloud-call-timeout"],
-        report: teller.cloud,
+        report: (call) => {
+          teller.cloud(call);
+          contact.saw(call);
+        },
         mayMutate: () => {
           if (isObserving) return { may: false, why: "--mode=observe changes nothing" };
           const leads = mayWrite();
@@ -201,9 +197,10 @@ export const createManager = async (
     },
   ];
   const enabledTasks: ReadonlySet<string> = settings.controllers;
-  const controllers = all.filter(
-    ({ name: task }) => task === "inventory" || (enabledTasks.has(task) && leadership.isHere(task)),
-  );
+  const controllers = all
+    .filter(({ name: task }) => task === "inventory" || (enabledTasks.has(task) && leadership.isHere(task)))
+    .map((task) => (task.name === "inventory" ? task : told(task, metrics.runs)));
+  const leads = (): boolean => leadership.anyGate() === true;
 
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
@@ -268,6 +265,22 @@ export const createManager = async (
     accounts: connected.accounts,
     troubles: node.troubles.all,
     evidence: lifecycle.evidence,
+    flags,
+    identity,
+    mode: flags.mode,
+    queues,
+    leads,
+    /** Those that run while this replica leads. */
+    controllers: controllers.map(({ name: task }) => task),
+    /** For reviews and what the cluster says of access: places of their own, no gate. */
+    reserved: kube.reserved,
+    onKubeRequest: teller.kube,
+    caches: () => ({
+      nodes: cacheOf(nodes.reflector),
+      ...(runsServices && { services: cacheOf(services.reflector) }),
+    }),
+    /** A replica that waits asks the cloud nothing, so it knows nothing against it. */
+    cloudProblem: (): string | undefined => (leads() ? contact.problem : undefined),
     /** What stands against counting this process as healthy, as upstream's `leaderElection` check. */
     leadershipHealth: leadership.health,
     /** Why this process should be ended from outside: something that never rests has stood still. */
@@ -285,9 +298,3 @@ export const createManager = async (
 };
 
 export type Manager = Awaited<ReturnType<typeof createManager>>;
-
-const noInstances = (provider: string): Problem => ({
-  severity: "error",
-  reason: "NoInstances",
-  text: `The cloud ${provider} has no machines to offer, so there is nothing to do for the node controllers.`,
-});

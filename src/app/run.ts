@@ -4,14 +4,19 @@
 import { KubeError } from "../kube/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
 import { forgetVariables, keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
+import type { Listen } from "../seams/listener.ts";
 import { openNotifySocket } from "../seams/notify-socket.ts";
 import { onSignals } from "../seams/process.ts";
+import { type RuntimeFigures, systemFigures } from "../seams/runtime-figures.ts";
+import { systemListen } from "../seams/system-listener.ts";
 import { createLog } from "../telemetry/log.ts";
+import { openServing, type Serving } from "./compose-serving.ts";
 import { type Configuration, readAll } from "./configuration.ts";
+import { ConfigurationError } from "./configuration-error.ts";
 import { runConfigured } from "./configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
-import { ConfigurationError, createManager, identityOf, type Manager, type ManagerSeams } from "./manager.ts";
+import { createManager, identityOf, type Manager, type ManagerSeams } from "./manager.ts";
 import { rawVersion } from "./raw-version.ts";
 import { ReloadRequests } from "./reload-requests.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
@@ -28,6 +33,8 @@ export interface Console {
   readonly service?: ServiceManager;
   /** Wishes to read the configuration again. */
   readonly reloads?: ReloadRequests;
+  /** The way in for those who ask us; without it, no port is opened. */
+  readonly inward?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }
 
 export type ExitCode = 0 | 1 | 2;
@@ -38,7 +45,7 @@ const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 export const runManager = async (
   provider: AnyProvider,
   args: readonly string[],
-  { out, err, pid, service, reloads }: Console,
+  { out, err, pid, service, reloads, inward }: Console,
   seams: ManagerSeams,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
@@ -94,6 +101,10 @@ export const runManager = async (
   const stop = drainOn(signal, clock, flags["drain-timeout"], () =>
     log.warn(`What was in hand was cut off after ${flags["drain-timeout"] / 1000} s`),
   );
+  let serving: Serving | undefined;
+  const setVerbosity = (level: number): void => {
+    verbosity = level;
+  };
   try {
     const onStatus = service?.status;
     const identity = identityOf(seams, program);
@@ -103,6 +114,11 @@ export const runManager = async (
         { provider, settings, seams, log, identity, ...(onStatus !== undefined && { onStatus }) },
         until,
       );
+      if (serving === undefined && inward !== undefined) {
+        const known = { flags: settings.flags, seams, log, program, provider: provider.name, setVerbosity };
+        serving = await openServing({ ...known, ...inward }, manager);
+      }
+      serving?.show(manager);
       service?.ready();
       log.info(`${program} ${version} runs`, { mode: settings.flags.mode });
       return manager;
@@ -111,9 +127,7 @@ export const runManager = async (
     const configured = {
       ...{ first, readConfiguration, createManager: createNext, provider, environment, files, clock, log },
       ...(reloads !== undefined && { reloads }),
-      onVerbosity: (level: number) => {
-        verbosity = level;
-      },
+      onVerbosity: setVerbosity,
       onReload: () => service?.ready(),
     };
     await runConfigured(configured, stop);
@@ -126,6 +140,8 @@ export const runManager = async (
     }
     err(`${program}: ${messageOf(error)}\n`);
     return error instanceof KubeError && error.fatal ? 2 : 1;
+  } finally {
+    await serving?.close();
   }
 };
 
@@ -153,7 +169,8 @@ export const runExecutable = async (provider: AnyProvider): Promise<void> => {
     clock: seams.clock,
     watchdog: watchdogPeriod(seams.environment, pid),
   });
-  const streams = { out: stdout, err: stderr, pid, service, reloads };
+  const inward = { listen: systemListen, figures: systemFigures };
+  const streams = { out: stdout, err: stderr, pid, service, reloads, inward };
   forgetVariables(runtimeVariables(seams.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, seams, systemArguments());
   exit(await runManager(provider, args, streams, { ...seams, environment }, controller.signal));

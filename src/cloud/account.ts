@@ -5,6 +5,7 @@ import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Account, OpenAccount } from "../provider/provider.ts";
+import type { Breaker, BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
@@ -32,6 +33,8 @@ export interface AccountSurroundings {
 export interface GovernedAccount<T> extends OpenAccount<T> {
   readonly name: string;
   readonly budget: Budget;
+  /** Whether each endpoint is asked at all now. */
+  readonly breakers: () => readonly { readonly endpoint: string; readonly state: BreakerState }[];
 }
 
 export const openAccount = <T>(account: Account<T>, around: AccountSurroundings): GovernedAccount<T> => {
@@ -55,8 +58,10 @@ export const openAccount = <T>(account: Account<T>, around: AccountSurroundings)
   const fetchCall: Call = { signal, urgency: "user-change" };
   const credential = renewingCredential(clock, () => account.fetch(plain, fetchCall));
   const signedWith = new WeakMap<CloudRequest, T>();
+  const breakers = new Map<string, Breaker>();
   const governed = governedTransport({
     ...common,
+    breakers,
     budget,
     mayMutate,
     sign: async (request) => {
@@ -77,5 +82,11 @@ export const openAccount = <T>(account: Account<T>, around: AccountSurroundings)
       return governed(request, call, read);
     }
   };
-  return { name: account.name, budget, transport: send, credential: () => credential.current() };
+  return {
+    name: account.name,
+    budget,
+    breakers: () => [...breakers].map(([endpoint, { state }]) => ({ endpoint, state })),
+    transport: send,
+    credential: () => credential.current(),
+  };
 };

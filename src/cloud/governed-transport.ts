@@ -47,6 +47,8 @@ export interface Governance {
   readonly mayMutate: MutationGate;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   readonly report: (call: CloudCallReport) => void;
+  /** By origin; those that are shown, or some of its own. */
+  readonly breakers?: Map<string, Breaker>;
 }
 
 /** Limits are often counted by the minute; beyond that it is kinder to say so than to be silent. */
@@ -55,7 +57,7 @@ const restLimits = { first: seconds(2), cap: seconds(60) };
 
 export const governedTransport = (governance: Governance): CloudTransport => {
   const { clock, random, budget, transport, deadline } = governance;
-  const breakers = new Map<string, Breaker>();
+  const { breakers = new Map<string, Breaker>() } = governance;
   const breakerOf = (url: string): Breaker => {
     const { origin } = new URL(url);
     const known = breakers.get(origin) ?? new Breaker({ clock, random, failures: 5, rest: restLimits });

@@ -97,6 +97,8 @@ export const openCluster = async (
         [
           executable,
           `--kubeconfig=${other}`,
+          // Several run on one machine; those that are about the port name one.
+          "--secure-port=0",
           `--config-set=endpoint=${served.url}`,
           `--leader-elect-resource-name=${leaseName}`,
           ...flags,

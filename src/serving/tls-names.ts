@@ -1,0 +1,90 @@
+// Go's names of cipher suites, curves and versions of TLS, as the runtime wants them. What it does not have is said, not
+// silently left out.
+
+import type { Problem } from "../core/problem.ts";
+
+const ciphers: Readonly<Record<string, string>> = {
+  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: "ECDHE-ECDSA-AES128-GCM-SHA256",
+  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: "ECDHE-ECDSA-AES256-GCM-SHA384",
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-ECDSA-CHACHA20-POLY1305",
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305: "ECDHE-ECDSA-CHACHA20-POLY1305",
+  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: "ECDHE-RSA-AES128-GCM-SHA256",
+  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: "ECDHE-RSA-AES256-GCM-SHA384",
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-RSA-CHACHA20-POLY1305",
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: "ECDHE-RSA-CHACHA20-POLY1305",
+};
+/** TLS 1.3 has three, and nobody can choose among them; Go ignores them too. */
+const always = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+const curves: Readonly<Record<string, string>> = { 23: "P-256", 24: "P-384", 25: "P-521", 29: "X25519" };
+
+export interface TlsNames {
+  readonly minVersion: "TLSv1.2" | "TLSv1.3";
+  readonly ciphers?: string;
+  readonly curves?: string;
+  readonly problems: readonly Problem[];
+}
+
+export interface TlsWishes {
+  /** Before the names of the flags: "" or "webhook-". */
+  readonly prefix: string;
+  readonly minVersion: string;
+  readonly ciphers: readonly string[];
+  readonly curves: readonly string[];
+}
+
+const warning = (key: string, text: string): Problem => ({
+  severity: "warning",
+  reason: "NotHere",
+  key,
+  text: `${key} ${text}`,
+});
+
+export const tlsNames = ({ prefix, minVersion, ciphers: asked, curves: wanted }: TlsWishes): TlsNames => {
+  const problems: Problem[] = [];
+  const chosen = <T>(names: readonly string[], flag: string, find: (name: string) => T | undefined) =>
+    names.flatMap((name): readonly T[] => {
+      const found = find(name.trim());
+      if (found !== undefined) return [found];
+      if (!always.includes(name.trim())) {
+        problems.push(
+          warning(`--${prefix}${flag}`, `names ${name}, which this runtime does not have; it is left out`),
+        );
+      }
+      return [];
+    });
+  const suites = chosen(asked, "tls-cipher-suites", (name) => ciphers[name]);
+  const groups = chosen(wanted, "tls-curve-preferences", (name) => curves[name]);
+  const isOld = minVersion === "VersionTLS10" || minVersion === "VersionTLS11";
+  if (isOld) {
+    problems.push(
+      warning(`--${prefix}tls-min-version`, `is ${minVersion}; below TLS 1.2 nothing is spoken here`),
+    );
+  }
+  return {
+    minVersion: minVersion === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
+    ...(suites.length > 0 && { ciphers: [...new Set(suites)].join(":") }),
+    ...(groups.length > 0 && { curves: [...new Set(groups)].join(":") }),
+    problems,
+  };
+};
+
+export interface NamedPair {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly names: readonly string[];
+}
+
+/** `cert,key` or `cert,key:name,name`; undefined when it is neither. */
+export const readNamedPair = (text: string): NamedPair | undefined => {
+  const [files = "", names = ""] = text.split(/:(?!.*:)/);
+  const [certFile = "", keyFile = "", ...rest] = files.split(",").map((part) => part.trim());
+  if (certFile === "" || keyFile === "" || rest.length > 0) return undefined;
+  return {
+    certFile,
+    keyFile,
+    names: names
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  };
+};

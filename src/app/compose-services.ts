@@ -35,8 +35,20 @@ export const composeServices = (
   services: LatestObjects<Service>,
   signal: AbortSignal,
 ) => {
-  const { api, clock, random, files, log, journal, nodes, inventory, settings, connected, isObserving } =
-    around;
+  const {
+    api,
+    clock,
+    random,
+    files,
+    log,
+    journal,
+    metrics,
+    nodes,
+    inventory,
+    settings,
+    connected,
+    isObserving,
+  } = around;
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
   const { flags } = settings;
@@ -82,6 +94,7 @@ export const composeServices = (
         outcome,
         ...(detail !== undefined && { detail }),
       }),
+    observer: metrics.services,
     isObserving,
     clock,
     random,

@@ -22,6 +22,7 @@ import { createEndpointNodes } from "./endpoint-nodes.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
 import { createFinish } from "./finish.ts";
 import { Groups } from "./groups.ts";
+import { createNodeSyncs } from "./node-syncs.ts";
 import { createObservation } from "./observation.ts";
 import { createPlacement } from "./placement.ts";
 import { createPlanning } from "./planning.ts";
@@ -58,6 +59,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   const wishes = createWishes({ ...options, endpoints });
   const talk = createTalk(options.tell);
   const progress = new Progress(clock);
+  const nodeSyncs = createNodeSyncs(clock, options.observer);
   const turns = new Turns();
   const tickets = createTickets(options, (group) => queue.add(group));
   const inputs = createBalancerInputs(options.readInput, clock, (changed) => {
@@ -84,8 +86,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     try {
       const outcome = await inTurn(group, signal);
       if (outcome.kind !== "waiting") conditions.worked(group);
+      if (outcome.kind === "settled") nodeSyncs.end(group);
       return outcome;
     } catch (error) {
+      nodeSyncs.end(group);
       if (!signal.aborted && !isFenced(error))
         await conditions.failed(group, error, concerned(group, error), signal);
       throw error;
@@ -185,11 +189,17 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const isNew = progress.underWay(group) === undefined;
     const ends = members.every(({ wish }) => wish.ending !== undefined);
     if (options.isObserving) return carryOut.show(work);
-    progress.begin(group, changeOf(before, now, ends));
+    const kind = changeOf(before, now, ends);
+    progress.begin(group, kind);
+    const beganAt = clock.monotonic();
+    let isFailed = true;
     try {
-      return await carryOut.run({ ...work, before, isNew }, signal);
+      const outcome = await carryOut.run({ ...work, before, isNew }, signal);
+      isFailed = false;
+      return outcome;
     } finally {
       observation.changed(group);
+      if (kind === "update") options.observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
     }
   };
 
@@ -227,6 +237,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     placement,
     observation,
     progress,
+    nodeSyncs,
     talk,
     isNews: (key, before, after) => !echoes.isEcho(key, before, after) && isRelevant(before, after),
   });

@@ -13,6 +13,7 @@ import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore } from "../node-ports.ts";
 import type { InputReader } from "../read-input.ts";
 import type { OpenSlices } from "./endpoint-nodes.ts";
+import type { ServiceObserver } from "./node-syncs.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
@@ -47,6 +48,7 @@ export interface ServicePorts {
     outcome: "done" | "failed" | "observed",
     detail?: string,
   ) => void;
+  readonly observer: ServiceObserver;
   readonly isObserving: boolean;
   readonly clock: Clock;
   readonly random: Random;

@@ -7,6 +7,7 @@ import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import { createBurst } from "./burst.ts";
 import { isRelevantNodeChange } from "./eligible-nodes.ts";
 import type { Groups } from "./groups.ts";
+import type { NodeSyncs } from "./node-syncs.ts";
 import type { createObservation } from "./observation.ts";
 import type { createPlacement } from "./placement.ts";
 import type { ServicePorts } from "./ports.ts";
@@ -21,6 +22,7 @@ export interface WakeUpParts {
   readonly placement: Pick<ReturnType<typeof createPlacement>, "place" | "claim">;
   readonly observation: Pick<ReturnType<typeof createObservation>, "asking">;
   readonly progress: Pick<Progress, "touch" | "isResting">;
+  readonly nodeSyncs: Pick<NodeSyncs, "begin">;
   readonly talk: Pick<Talk, "forget">;
   /** Whether a change of a Service means anything to us. */
   readonly isNews: (key: string, before: Service | undefined, after: Service | undefined) => boolean;
@@ -28,7 +30,7 @@ export interface WakeUpParts {
 
 export const createWakeUps = (
   { services, nodes, onMachines, listing, clock }: ServicePorts,
-  { queue, groups, wishes, placement, observation, progress, talk, isNews }: WakeUpParts,
+  { queue, groups, wishes, placement, observation, progress, nodeSyncs, talk, isNews }: WakeUpParts,
 ) => {
   const urgent = { priority: priorities.urgent };
 
@@ -67,7 +69,9 @@ export const createWakeUps = (
 
   const onTargets = (): void => {
     if (!wishes.refreshTargets()) return;
-    for (const group of groups.all) if (!progress.isResting(group)) queue.add(group);
+    const looked = [...groups.all].filter((group) => !progress.isResting(group));
+    nodeSyncs.begin(looked);
+    for (const group of looked) queue.add(group);
   };
 
   return {

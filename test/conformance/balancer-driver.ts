@@ -24,6 +24,8 @@ export type Memory = Map<ServiceUID, Facts>;
 export interface Drive {
   readonly lab: Lab;
   readonly memory: Memory;
+  /** Owners of whom nobody knows whether they are gone: what serves them stays. All others without a wish are gone. */
+  readonly strangers?: readonly ServiceUID[];
   /** Dies at this step counted from 0: after it was done, before or after its facts were written. */
   readonly crash?: { readonly atStep: number; readonly when: "before-facts" | "after-facts" };
 }
@@ -44,7 +46,8 @@ const balancersOf = (lab: Lab): Balancers => {
 
 /** Until one round over all groups has nothing to do. Cloud errors are what the next round is for. */
 export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<Driven> => {
-  const { lab, memory, crash } = drive;
+  const { lab, memory, crash, strangers = [] } = drive;
+  const present = new Set([...strangers, ...wishes.map(({ owner }) => owner.uid)]);
   const balancers = balancersOf(lab);
   let steps = 0;
 
@@ -61,7 +64,9 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
         ? listed
         : await lab.run((call) => observe.call(balancers, members, listed, call));
     const known = await lab.run(async (call) => survey?.call(balancers, members, call));
-    const orphans = members.length === 0 ? (observed?.owners ?? []) : [];
+    const orphans = (observed?.owners ?? []).filter((uid) => !present.has(uid));
+    const isOnlyOfStrangers = observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
+    if (members.length === 0 && isOnlyOfStrangers) return { isSettled: true, observed };
     const given = { survey: known, inputs: noInputs, orphans };
     const plan = balancers.plan(members, observed, given);
     if (JSON.stringify(balancers.plan(members, observed, given)) !== JSON.stringify(plan)) {

@@ -91,6 +91,25 @@ export const loadBalancersConformance = (
       expect(lab.mutations).toBe(0);
     });
 
+    test("leaves to an owner that is neither a member nor known to be gone what serves it", async () => {
+      const { lab, memory } = fresh();
+      await converge({ lab, memory }, first);
+      const before = stateOf(lab);
+      for (const [index, one] of first.entries()) {
+        const strangers = first.flatMap(({ owner }, other) => (other === index ? [] : [owner.uid]));
+        expect((await converge({ lab, memory, strangers }, [one])).steps).toBe(0);
+      }
+      expect(stateOf(lab)).toBe(before);
+      // One member may go meanwhile, and takes only its own with it.
+      const [web, mail] = first.map(({ owner }) => owner.uid);
+      if (web === undefined || mail === undefined) throw new Error("There must be two.");
+      await converge({ lab, memory, strangers: [mail] }, gone.slice(0, 1));
+      const without = stateOf(lab);
+      expect(without).not.toBe(before);
+      await converge({ lab, memory }, [...gone.slice(0, 1), ...first.slice(1)]);
+      expect(stateOf(lab)).toBe(without);
+    });
+
     test.each(faultHows)("comes to the same end with %p at any request", async (how) => {
       const clean = fresh();
       const expected = await live(clean);

@@ -42,7 +42,11 @@ const planOf = (wanted: readonly WantedRoute[], observed: readonly ObservedRoute
 interface Disturbance {
   /** Called between reading and changing, once. */
   beforeChange?: (() => void) | undefined;
+  /** The process dies when so many steps were done. */
+  stepsLeft?: number;
 }
+
+class Crash extends Error {}
 
 const round = async (
   lab: Lab,
@@ -54,12 +58,20 @@ const round = async (
     disturbance.beforeChange?.();
     disturbance.beforeChange = undefined;
   };
+  const stepDone = () => {
+    if (disturbance.stepsLeft === undefined) return;
+    disturbance.stepsLeft -= 1;
+    if (disturbance.stepsLeft <= 0) throw new Crash();
+  };
   if (routes.style === "document") {
     const document = await lab.run((call) => routes.read(call));
     const changes = planOf(wanted, document.routes);
     const count = changes.create.length + changes.remove.length;
     disturb();
-    if (count > 0) await lab.run((call) => routes.change(changes, document, call));
+    if (count > 0) {
+      await lab.run((call) => routes.change(changes, document, call));
+      stepDone();
+    }
     return count;
   }
   const pages = await lab.run((call) => collect(routes.list(call)));
@@ -68,8 +80,14 @@ const round = async (
     pages.flatMap((page) => page.routes),
   );
   disturb();
-  for (const route of remove) await lab.run((call) => routes.remove(route, call));
-  for (const route of create) await lab.run((call) => routes.create(route, call));
+  for (const route of remove) {
+    await lab.run((call) => routes.remove(route, call));
+    stepDone();
+  }
+  for (const route of create) {
+    await lab.run((call) => routes.create(route, call));
+    stepDone();
+  }
   return create.length + remove.length;
 };
 
@@ -142,6 +160,32 @@ export const routesConformance = (name: string, harness: Harness): void => {
         lab.faulty.failAt(position, how);
         expect({ position, states: await live(lab) }).toEqual({ position, states: expected });
         expect(lab.leftListeners).toBe(0);
+      }
+    });
+
+    test("comes to the same end after a crash between any two steps", async () => {
+      const expected = await live(fresh());
+      const lives = [first, second, []];
+      for (const [part, wanted] of lives.entries()) {
+        for (let steps = 1, hasCrashed = true; hasCrashed; steps++) {
+          const lab = fresh();
+          for (const earlier of lives.slice(0, part)) await converge(lab, earlier);
+          hasCrashed = await converge(lab, wanted, { stepsLeft: steps }).then(
+            () => false,
+            (error) => {
+              if (error instanceof Crash) return true;
+              throw error;
+            },
+          );
+          lab.connect();
+          const left = await converge(lab, wanted);
+          if (!hasCrashed) expect(left).toBe(0);
+          expect({ part, steps, state: stateOf(lab) }).toEqual({
+            part,
+            steps,
+            state: expected[part] as string,
+          });
+        }
       }
     });
 

@@ -41,12 +41,18 @@ export type AwkwardStep = Step &
 const groupOf = ({ settings: { pool }, owner }: Desired): string =>
   pool === undefined ? owner.uid : `pool-${pool}`;
 
+const uidsOf = (some: readonly Desired[]) => some.map(({ owner }) => owner.uid);
+
 const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
   ({ done: true, remember: new Map(owners.map((owner) => [owner, { balancer: id }])) }) as const;
 
 /** The first member to ask for a port has it. */
-const frontsOf = (members: readonly Desired[]): { fronts: AwkwardFront[]; problems: Problem[] } => {
-  const fronts = new Map<string, AwkwardFront>();
+const frontsOf = (
+  members: readonly Desired[],
+  /** Of owners who are no members and not known to be gone. */
+  kept: readonly AwkwardFront[] = [],
+): { fronts: AwkwardFront[]; problems: Problem[] } => {
+  const fronts = new Map(kept.map((front) => [`${front.protocol} ${front.port}`, front]));
   const problems: Problem[] = [];
   for (const { owner, ports, targets } of members) {
     const nodes = targets.filter(({ draining }) => !draining).map(({ node }) => node);
@@ -95,20 +101,21 @@ export const awkwardLoadBalancers = (
       throw error;
     }
   },
-  plan: (members, observed) => {
+  plan: (members, observed, { orphans }) => {
     const staying = members.filter(({ ending }) => ending === undefined);
-    const { fronts, problems } = frontsOf(staying);
-    const uids = (some: readonly Desired[]) => some.map(({ owner }) => owner.uid);
+    const settledBy = new Set<string>([...uidsOf(members), ...orphans]);
+    const kept = (observed?.fronts ?? []).filter(({ user }) => !settledBy.has(user));
+    const { fronts, problems } = frontsOf(staying, kept);
     if (observed === undefined) {
       const first = staying[0];
       if (first === undefined) return { steps: [] };
       const token = groupOf(first);
-      return { steps: [{ do: "make balancer", on: token, token, owners: uids(staying) }], problems };
+      return { steps: [{ do: "make balancer", on: token, token, owners: uidsOf(staying) }], problems };
     }
     const { id } = observed;
-    if (staying.length === 0)
-      return { steps: [{ do: "delete balancer", on: id, id, owners: uids(members) }] };
-    const forgetful = uids(staying.filter(({ facts }) => facts["balancer"] !== id));
+    if (staying.length === 0 && kept.length === 0)
+      return { steps: [{ do: "delete balancer", on: id, id, owners: uidsOf(members) }] };
+    const forgetful = uidsOf(staying.filter(({ facts }) => facts["balancer"] !== id));
     const remember: AwkwardStep[] =
       forgetful.length === 0 ? [] : [{ do: "remember balancer", on: id, id, owners: forgetful }];
     const write: AwkwardStep[] = sameFronts(fronts, observed.fronts)

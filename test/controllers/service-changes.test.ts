@@ -10,9 +10,9 @@ import {
 import {
   isRelevantChange,
   type RelevantChangeOptions,
-  upstreamNeedsUpdate,
 } from "../../src/controllers/service/relevant-change.ts";
 import type { Service } from "../../src/kube/objects.ts";
+import { upstreamNeedsUpdate } from "../support/upstream-services.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "./service-draft.ts";
 
 test("the finalizer is the Go managers' [F27]", () => {
@@ -56,13 +56,6 @@ describe("what has to be cleaned up", () => {
     ["a foreign one is invisible [F28]", { finalizers, spec: foreign }, none, false],
     ["even while it is deleted [F28]", { finalizers, deletionTimestamp, spec: foreign }, none, false],
     ["unless it has a balancer of ours", { finalizers, spec: foreign }, some, true],
-    [
-      "upstream's way takes their finalizer off",
-      { finalizers, deletionTimestamp, spec: foreign },
-      { foreignClass: "clean" },
-      true,
-    ],
-    ["but not before they are deleted", { finalizers, spec: foreign }, { foreignClass: "clean" }, false],
   ];
   test.each(cases)("%s", (_, draft, question, expected) => {
     expect(needsCleanup(toService(draft), question)).toBe(expected);
@@ -132,11 +125,6 @@ describe("which changes concern us", () => {
   ];
   test.each(cases)("%s", (_, before, after, expected) => {
     expect(relevant(before, after)).toBe(expected);
-  });
-
-  test("the selector, while pods are targets [F43]", () => {
-    const after = spec({ selector: { app: "a" } });
-    expect(relevant({}, after, { targetsAreEndpoints: true })).toBe(true);
   });
 
   test("labels that hold facts", () => {

@@ -104,25 +104,10 @@ describe("the status", () => {
   ];
 
   test("shows the mode that the provider declares, and only where Kubernetes takes one [F34]", () => {
-    expect(ingressOf({ kind: "addresses", addresses }, [{ port: 80 }])).toEqual([
+    expect(ingressOf({ kind: "addresses", addresses })).toEqual([
       { ip: "1.2.3.4", ipMode: "Proxy" },
       { ip: "fd00::1" },
       { hostname: "lb.example" },
-    ]);
-  });
-
-  test("shows ports where the Go manager of that cloud does", () => {
-    const publication = { kind: "addresses", addresses: addresses.slice(1, 2) } as const;
-    expect(
-      ingressOf(publication, [{ port: 80 }, { port: 53, protocol: "UDP" }], { withPorts: true }),
-    ).toEqual([
-      {
-        ip: "fd00::1",
-        ports: [
-          { port: 80, protocol: "TCP" },
-          { port: 53, protocol: "UDP" },
-        ],
-      },
     ]);
   });
 

@@ -3,7 +3,7 @@ import { ServiceWorld } from "../support/service-world.ts";
 
 // Upstream's four metrics of the service controller (§4.11 of its behaviour): host updates and node syncs, nothing else.
 
-const valueOf = (w: ServiceWorld, name: string): number =>
+const figureOf = (w: ServiceWorld, name: string): number =>
   Number(new RegExp(`^service_controller_${name} (.*)$`, "m").exec(w.manager.metrics.text())?.[1] ?? "0");
 
 test("a node that joins is one node sync and one host update per balancer; making one is neither", async () => {
@@ -12,10 +12,10 @@ test("a node that joins is one node sync and one host update per balancer; makin
   for (const name of ["a", "b", "c"]) w.create(name);
   await w.pass(30);
   const counts = () => [
-    valueOf(w, "loadbalancer_sync_total"),
-    valueOf(w, "nodesync_error_total"),
-    valueOf(w, "nodesync_latency_seconds_count"),
-    valueOf(w, "update_loadbalancer_host_latency_seconds_count"),
+    figureOf(w, "loadbalancer_sync_total"),
+    figureOf(w, "nodesync_error_total"),
+    figureOf(w, "nodesync_latency_seconds_count"),
+    figureOf(w, "update_loadbalancer_host_latency_seconds_count"),
   ];
   expect(counts()).toEqual([0, 0, 0, 0]);
   w.addNode("late");

@@ -8,7 +8,6 @@ import {
 import {
   familiesOf,
   healthCheckPathPort,
-  isAllowAll,
   sourceRangesOf,
 } from "../../src/controllers/service/source-ranges.ts";
 import { serviceUID } from "../../src/core/brand.ts";
@@ -160,11 +159,6 @@ describe("source ranges [F30]", () => {
         expect(new Set<string>(found)).toEqual(new Set(written.map((text) => parseCidr(text) ?? "")));
       }),
     );
-  });
-
-  test("all families count, where they are named", () => {
-    expect(isAllowAll([cidr("0.0.0.0/0")], ["IPv4", "IPv6"])).toBe(false);
-    expect(isAllowAll([cidr("::/0")], ["IPv6"])).toBe(true);
   });
 
   test("the health check is kube-proxy's", () => {

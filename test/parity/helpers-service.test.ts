@@ -1,13 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
 import {
-  isAllowAll,
   needsHealthCheck,
   requestsOnlyLocalTraffic,
   sourceRangesAnnotation,
   sourceRangesOf,
 } from "../../src/controllers/service/source-ranges.ts";
-import { isSameIngress, isSameIngressUpstream } from "../../src/controllers/service/status.ts";
+import { isSameIngress } from "../../src/controllers/service/status.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
@@ -15,6 +14,7 @@ import type { Patch } from "../../src/kube/patch.ts";
 import { serviceStatusPatch } from "../../src/kube/service-patch.ts";
 import { applyJsonPatch } from "../../src/sandbox/json-patch.ts";
 import { lbFinalizer, toService } from "../controllers/service-draft.ts";
+import { isAllowAll, isSameIngressUpstream } from "../support/upstream-services.ts";
 
 // Rows of upstream's test catalogue, upstream's service/helpers/helper_test.go. Where ours differs on purpose, the row is there
 // twice.

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { needsCleanup } from "../../src/controllers/service/predicates.ts";
-import { isRelevantChange, upstreamNeedsUpdate } from "../../src/controllers/service/relevant-change.ts";
+import { isRelevantChange } from "../../src/controllers/service/relevant-change.ts";
 import type { Service, ServicePort } from "../../src/kube/objects.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "../controllers/service-draft.ts";
+import { upstreamNeedsCleanup, upstreamNeedsUpdate } from "../support/upstream-services.ts";
 
 // Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: which Services need something. Where ours
 // differs on purpose, the row is there twice.
@@ -24,7 +25,7 @@ describe("TestNeedsCleanup", () => {
   test.each(cases)("TestNeedsCleanup %d: %s", (_, _name, draft, expected) => {
     const service = toService(draft);
     expect(needsCleanup(service)).toBe(expected);
-    expect(needsCleanup(service, { foreignClass: "clean" })).toBe(expected);
+    expect(upstreamNeedsCleanup(service)).toBe(expected);
   });
 });
 

@@ -4,12 +4,12 @@ import {
   eligibleNodes,
   isEligible,
   isRelevantNodeChange,
-  isSameNodeSet,
   targetsOf,
   upstreamNodeChange,
 } from "../../src/controllers/service/eligible-nodes.ts";
 import type { Condition, Node, Taint } from "../../src/kube/objects.ts";
 import { toNode } from "../support/sandbox-nodes.ts";
+import { isSameNodeSet } from "../support/upstream-services.ts";
 
 // Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: which Nodes are targets, and which of
 // their changes matter. Where ours differs on purpose, the row is there twice.

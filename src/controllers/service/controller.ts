@@ -14,6 +14,7 @@ import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime
 import { createTickets } from "../tickets.ts";
 import { readsAnnotation } from "./annotations.ts";
 import { changeOf, failureOf } from "./announcements.ts";
+import { createPlanning } from "./ask-provider.ts";
 import { createBalancerInputs } from "./balancer-inputs.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
 import { createConditions } from "./conditions.ts";
@@ -25,7 +26,6 @@ import { Groups } from "./groups.ts";
 import { createNodeSyncs } from "./node-syncs.ts";
 import { createObservation } from "./observation.ts";
 import { createPlacement } from "./placement.ts";
-import { createPlanning } from "./planning.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
 import { Progress } from "./progress.ts";

@@ -39,17 +39,6 @@ export const eligibleNodes = (
 /** Without the empty id of a Node that has just come, so that it is the same as an absent one. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 
-const membersOf = (nodes: readonly Node[]): ReadonlyMap<string, string> =>
-  new Map(
-    nodes.map((node) => [node.metadata.name, `${isDraining(node) ? "draining" : "staying"} ${idOf(node)}`]),
-  );
-
-/** By name, provider id and whether they drain; order, labels and addresses make no difference. */
-export const isSameNodeSet = (a: readonly Node[], b: readonly Node[]): boolean => {
-  const known = membersOf(a);
-  return a.length === b.length && [...membersOf(b)].every(([name, text]) => known.get(name) === text);
-};
-
 /** Exactly upstream's: a Node that came or went, its exclusion, its provider id. */
 export const upstreamNodeChange = (before: Node | undefined, after: Node | undefined): boolean =>
   before === undefined ||
@@ -129,7 +118,7 @@ const isSameTarget = (a: BalancerTarget, b: BalancerTarget): boolean =>
   // Nearly always the very same object: of thousands of nodes only a few have changed.
   (a.labels === b.labels || textOf(a.labels) === textOf(b.labels));
 
-/** More exact than `isSameNodeSet`: a machine that was found only now, another address or label, is a difference. */
+/** A machine that was found only now, another address or label, is a difference too. */
 export const isSameTargets = (a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean =>
   a.length === b.length &&
   a.every((target, index) => {

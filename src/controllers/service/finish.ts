@@ -118,8 +118,8 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
 };
 
 /** Undefined where nothing is to be written. */
-const addressesFor = (publication: Publication, { spec, status }: Service) => {
+const addressesFor = (publication: Publication, { status }: Service) => {
   if (publication.kind !== "addresses") return undefined;
-  const ingress = ingressOf(publication, spec.ports ?? []);
+  const ingress = ingressOf(publication);
   return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
 };

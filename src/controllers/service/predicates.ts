@@ -28,20 +28,14 @@ export const isPaused = ({ metadata }: Service): boolean =>
 export interface CleanupQuestion {
   /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */
   readonly hasBalancer?: boolean;
-  /** `clean` is upstream's: it takes the finalizer off Services of other controllers that use the same name for it. */
-  readonly foreignClass?: "leave" | "clean";
 }
 
 /**
  * Something of ours has to go. Upstream's table, but for Services of another class: with a balancer of ours (they had no
  * class before) they are cleaned up at once, without one they are invisible.
  */
-export const needsCleanup = (
-  service: Service,
-  { hasBalancer = false, foreignClass = "leave" }: CleanupQuestion = {},
-): boolean => {
+export const needsCleanup = (service: Service, { hasBalancer = false }: CleanupQuestion = {}): boolean => {
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
-  if (foreignClass === "clean") return hasFinalizer(service) && isEnding;
   if (isForeignClass(service)) return hasBalancer;
   return isEnding && (hasFinalizer(service) || hasBalancer);
 };

@@ -8,8 +8,6 @@ import { isSameIngress } from "./status.ts";
 export interface RelevantChangeOptions {
   /** Labels that hold facts or choose a pool; none when left out. */
   isOurLabel?(key: string): boolean;
-  /** Targets are pods, or the nodes they run on. */
-  readonly targetsAreEndpoints?: boolean;
 }
 
 type Spec = Service["spec"];
@@ -46,20 +44,6 @@ const upstreamFields: readonly ((spec: Spec) => unknown)[] = [
 const isSameSpec = (fields: readonly ((spec: Spec) => unknown)[], before: Service, after: Service): boolean =>
   fields.every((field) => isSame(field(before.spec), field(after.spec)));
 
-/** Upstream's needsUpdate, row by row: what tests and the upstream profile go by. */
-export const upstreamNeedsUpdate = (before: Service, after: Service): boolean => {
-  const wanted = wantsLoadBalancer(before);
-  if (wanted !== wantsLoadBalancer(after)) return true;
-  if (!wanted) return false;
-  const all = () => true;
-  return !(
-    before.metadata.uid === after.metadata.uid &&
-    isSame(sortedMap(before.metadata.annotations, all), sortedMap(after.metadata.annotations, all)) &&
-    isSameSpec(upstreamFields, before, after) &&
-    (before.spec.ipFamilies ?? []).length === (after.spec.ipFamilies ?? []).length
-  );
-};
-
 const forgottenFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.ipFamilies ?? [],
   (spec) => spec.ipFamilyPolicy ?? "",
@@ -77,7 +61,7 @@ export const isRelevantChange = (
   before: Service | undefined,
   after: Service | undefined,
   isOurAnnotation: (key: string) => boolean,
-  { isOurLabel = () => false, targetsAreEndpoints = false }: RelevantChangeOptions = {},
+  { isOurLabel = () => false }: RelevantChangeOptions = {},
 ): boolean => {
   if (!concernsUs(before) && !concernsUs(after)) return false;
   if (before === undefined || after === undefined) return true;
@@ -100,7 +84,6 @@ export const isRelevantChange = (
     isSameMap(before.metadata.annotations, after.metadata.annotations, isOurAnnotation) &&
     isSameMap(before.metadata.labels, after.metadata.labels, isOurLabel) &&
     isSameSpec(ourFields, before, after) &&
-    isSameMap(before.spec.selector, after.spec.selector, () => targetsAreEndpoints) &&
     isSameIngress(before.status.loadBalancer?.ingress, after.status.loadBalancer?.ingress)
   );
 };

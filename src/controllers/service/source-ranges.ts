@@ -55,10 +55,6 @@ const wrongRange = (key: string, text: string): Problem => ({
   text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${JSON.stringify(text.slice(0, 80))}`,
 });
 
-/** Whether nobody of these families is kept out. Upstream asks for IPv4 only. */
-export const isAllowAll = (ranges: readonly Cidr[], families: readonly Family[] = ["IPv4"]): boolean =>
-  families.every((family) => ranges.includes(everything[family]));
-
 export const requestsOnlyLocalTraffic = ({ spec }: Service): boolean =>
   (spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.externalTrafficPolicy === "Local";
 

@@ -8,29 +8,19 @@ import type { BalancerAddress, Publication } from "../../provider/load-balancers
 type IngressPorts = NonNullable<LoadBalancerIngress["ports"]>;
 type Ingresses = readonly LoadBalancerIngress[] | undefined;
 
-export interface IngressOptions {
-  /** For clouds whose Go manager shows ports too; elsewhere a take-over would write every status once, on both ways. */
-  readonly withPorts?: boolean;
-}
-
 /** As the provider declares it, never guessed; Kubernetes refuses a mode without an address. */
 const ipModeOf = ({ ip, ipMode }: BalancerAddress) =>
   ip === undefined || ipMode === undefined ? {} : { ipMode };
 
-/** The whole list to be written. */
+/** The whole list to be written. Ports are never shown: a take-over would write every status once, on both ways. */
 export const ingressOf = (
   publication: Extract<Publication, { kind: "addresses" }>,
-  ports: readonly { readonly port: number; readonly protocol?: string }[] = [],
-  { withPorts = false }: IngressOptions = {},
-): readonly LoadBalancerIngress[] => {
-  const shown: IngressPorts = ports.map(({ port, protocol }) => ({ port, protocol: protocol ?? "TCP" }));
-  return publication.addresses.map((address) => ({
+): readonly LoadBalancerIngress[] =>
+  publication.addresses.map((address) => ({
     ...(address.ip !== undefined && { ip: address.ip }),
     ...(address.hostname !== undefined && { hostname: address.hostname }),
     ...ipModeOf(address),
-    ...(withPorts && shown.length > 0 && { ports: shown }),
   }));
-};
 
 const portTexts = (ports: IngressPorts | undefined): readonly string[] =>
   (ports ?? []).map(({ port, protocol, error }) => JSON.stringify([port, protocol, error ?? ""]));
@@ -48,12 +38,3 @@ const meaningOf = (ingress: LoadBalancerIngress): string =>
 /** Whatever the order; an absent mode is VIP, and addresses count by value. */
 export const isSameIngress = (a: Ingresses, b: Ingresses): boolean =>
   isSameText((a ?? []).map(meaningOf).toSorted(), (b ?? []).map(meaningOf).toSorted());
-
-/** Upstream's comparison: in order, and an absent mode is not VIP. */
-export const isSameIngressUpstream = (a: Ingresses, b: Ingresses): boolean => {
-  const texts = (ingresses: Ingresses) =>
-    (ingresses ?? []).map(({ ip = "", hostname = "", ipMode, ports }) =>
-      JSON.stringify([ip, hostname, ipMode ?? null, portTexts(ports)]),
-    );
-  return isSameText(texts(a), texts(b));
-};

@@ -1,0 +1,84 @@
+// What upstream's service controller asks where ours asks something else: for the rows of its test catalogue that pin its
+// way, and for what ours must notice at least.
+
+import { isDraining } from "../../src/controllers/service/eligible-nodes.ts";
+import {
+  hasFinalizer,
+  isBeingDeleted,
+  isLoadBalancer,
+  wantsLoadBalancer,
+} from "../../src/controllers/service/predicates.ts";
+import type { Cidr } from "../../src/core/brand.ts";
+import { cidr } from "../../src/core/cidr.ts";
+import type { LoadBalancerIngress, Node, Service } from "../../src/kube/objects.ts";
+
+/** It takes the finalizer off Services of other controllers that use the same name for it. */
+export const upstreamNeedsCleanup = (service: Service): boolean =>
+  hasFinalizer(service) && (isBeingDeleted(service) || !isLoadBalancer(service));
+
+/** It asks for IPv4 only. */
+export const isAllowAll = (ranges: readonly Cidr[]): boolean => ranges.includes(cidr("0.0.0.0/0"));
+
+const textOf = (value: unknown): string => JSON.stringify(value ?? null);
+
+const portsOf = ({ ports }: Service["spec"]) =>
+  (ports ?? []).map(
+    ({ name = "", protocol = "", port, nodePort = 0, targetPort = 0, appProtocol = null }) => [
+      name,
+      protocol,
+      port,
+      nodePort,
+      targetPort,
+      appProtocol,
+    ],
+  );
+
+const comparedOf = ({ metadata, spec }: Service): string =>
+  textOf([
+    metadata.uid,
+    Object.entries(metadata.annotations ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    spec.loadBalancerSourceRanges,
+    portsOf(spec),
+    spec.sessionAffinity ?? "",
+    spec.sessionAffinityConfig,
+    spec.loadBalancerIP ?? "",
+    spec.externalIPs ?? [],
+    spec.externalTrafficPolicy ?? "",
+    spec.healthCheckNodePort ?? 0,
+    (spec.ipFamilies ?? []).length,
+  ]);
+
+/** Its needsUpdate, row by row. */
+export const upstreamNeedsUpdate = (before: Service, after: Service): boolean => {
+  const wanted = wantsLoadBalancer(before);
+  if (wanted !== wantsLoadBalancer(after)) return true;
+  return wanted && comparedOf(before) !== comparedOf(after);
+};
+
+/** In order, and an absent mode is not VIP. */
+export const isSameIngressUpstream = (
+  a: readonly LoadBalancerIngress[] | undefined,
+  b: readonly LoadBalancerIngress[] | undefined,
+): boolean => {
+  const texts = (ingresses: readonly LoadBalancerIngress[] | undefined) =>
+    (ingresses ?? []).map(({ ip = "", hostname = "", ipMode, ports }) =>
+      textOf([
+        ip,
+        hostname,
+        ipMode ?? null,
+        (ports ?? []).map(({ port, protocol, error = "" }) => [port, protocol, error]),
+      ]),
+    );
+  return textOf(texts(a)) === textOf(texts(b));
+};
+
+const memberTexts = (nodes: readonly Node[]): string =>
+  textOf(
+    nodes
+      .map((node) => [node.metadata.name, isDraining(node), node.spec.providerID ?? ""].join(" "))
+      .toSorted(),
+  );
+
+/** By name, provider id and whether they drain; order, labels and addresses make no difference. */
+export const isSameNodeSet = (a: readonly Node[], b: readonly Node[]): boolean =>
+  memberTexts(a) === memberTexts(b);

@@ -71,7 +71,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       forget(name);
       return settled;
     }
-    if (identity.providerID === undefined && !options.isSelected(node)) return settled;
+    // Also with a provider id: a second account of the same cloud has ids of the same form, and does not know its machines.
+    if (!options.isSelected(node)) return settled;
     const subject = `${node.metadata.uid} ${identity.providerID ?? ""}`;
     const before = subjects.get(name);
     const known = evidence.get(name);

@@ -67,7 +67,8 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     }
     const identity = identityOf(node);
     if (isPaused(node) || isBeingDeleted(node) || !inventory.claims(identity)) return settled;
-    if (identity.providerID === undefined && !options.isSelected(node)) return settled;
+    // Also with a provider id: a second account of the same cloud has ids of the same form, even the same ones.
+    if (!options.isSelected(node)) return settled;
     const answer = inventory.look(identity);
     if (!isUninitialized(node)) {
       if (answer.kind === "exists") await refresh(node, answer.instance, signal);

@@ -1,0 +1,190 @@
+import { afterEach, expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { createManager } from "../../src/app/manager.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
+import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { Draining } from "../../src/runtime/draining.ts";
+import { ApiServer } from "../../src/sandbox/api-server.ts";
+import { asTransport } from "../../src/sandbox/as-transport.ts";
+import { Kubelets } from "../../src/sandbox/kubelets.ts";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import { sleep } from "../../src/seams/clock.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { Transport } from "../../src/seams/transport.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+/** One cluster, one kind of cloud, two accounts of it: the recipe of docs/operations.md. */
+const openWorld = () => {
+  const clock = new VirtualClock();
+  const server = new ApiServer({ clock, random: seededRandom(1) });
+  const machines = new Set<string>();
+  const kubelets = new Kubelets({
+    server,
+    clock,
+    random: seededRandom(2),
+    isMachineUp: (name) => machines.has(name),
+  });
+  const after =
+    (pause: Milliseconds, send: Transport): Transport =>
+    async (request, signal) => {
+      await sleep(clock, pause, signal);
+      return send(request, signal);
+    };
+  const ends: (() => Promise<void>)[] = [];
+  const manager = async (name: string, ...flags: readonly string[]) => {
+    const cloud = new FakeCloud({ clock });
+    const lines: string[] = [];
+    const stop = new AbortController();
+    const settings = readFlags([
+      "--master=http://sandbox",
+      `--node-selector=account=${name}`,
+      `--leader-elect-resource-name=ccm-${name}`,
+      `--cluster-name=${name}`,
+      "--controllers=*,-service,-node-route",
+      ...flags,
+    ]);
+    expect(settings.problems).toEqual([]);
+    const files = {
+      read: () => Promise.reject(Object.assign(new Error("none"), { code: "ENOENT" })),
+      version: () => Promise.resolve(undefined),
+      write: () => Promise.resolve(),
+      run: () => Promise.reject(new Error("none")),
+    };
+    const made = await createManager(
+      {
+        provider: fake as unknown as AnyProvider,
+        settings,
+        log: createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) }),
+        seams: {
+          clock,
+          random: seededRandom(name.length),
+          files,
+          transport: after(seconds(0.005), asTransport(server)),
+          cloudTransport: after(seconds(0.02), cloudTransport(cloud)),
+          environment: { HOSTNAME: name },
+        },
+      },
+      stop.signal,
+    );
+    const ended = made.run();
+    const end = async () => {
+      stop.abort(new Draining("asked to stop", new AbortController().signal));
+      await clock.advance(seconds(5));
+      await ended;
+    };
+    ends.push(end);
+    return { made, cloud, lines, end };
+  };
+  const join = (cloud: FakeCloud, name: string, account: string) => {
+    cloud.machines.add(name);
+    machines.add(name);
+    kubelets.join({ name, labels: { account } });
+  };
+  const node = (name: string) => server.store.get("nodes", "", name) as unknown as Node | undefined;
+  const leaves = (name: string) => machines.delete(name);
+  const holder = (lease: string) =>
+    String(server.store.get("leases", "kube-system", lease)?.spec?.["holderIdentity"] ?? "");
+  return { clock, server, manager, join, node, leaves, holder, ends, kubelets };
+};
+
+let world: ReturnType<typeof openWorld> | undefined;
+afterEach(async () => {
+  for (const end of world?.ends ?? []) await end();
+  world?.kubelets.stop();
+});
+
+test("two accounts of one cloud in one cluster: each manager leads, and minds its own Nodes only [N15 F12]", async () => {
+  world = openWorld();
+  const { clock, join, node, leaves, holder } = world;
+  const east = await world.manager("east");
+  const west = await world.manager("western");
+  join(east.cloud, "east-1", "east");
+  join(west.cloud, "west-1", "western");
+  const isInitialised = (name: string) => node(name)?.spec.providerID !== undefined;
+  await clock.until(() => isInitialised("east-1") && isInitialised("west-1"), minutes(2), "both Nodes");
+  expect([holder("ccm-east"), holder("ccm-western")]).toEqual([
+    expect.stringMatching(/^east_/),
+    expect.stringMatching(/^western_/),
+  ]);
+
+  // East's machine is silent and not gone; west knows no machine of its id, and still must not delete its Node.
+  leaves("east-1");
+  await clock.advance(minutes(30));
+  expect(node("east-1")).toBeDefined();
+  expect(west.made.journal.entries().filter(({ object }) => object.includes("east"))).toEqual([]);
+
+  // And where its own machine is gone, the Node goes.
+  west.cloud.machines.remove("west-1");
+  leaves("west-1");
+  await clock.until(
+    () => node("west-1") === undefined,
+    minutes(30),
+    "the Node of the machine that is gone to go",
+  );
+});
+
+test("an end in good order tells that it led, and leaves the Lease to the next [F67]", async () => {
+  world = openWorld();
+  const { clock, server, holder } = world;
+  const one = await world.manager("east");
+  await clock.until(() => holder("ccm-east") !== "", seconds(10), "a leader");
+  expect(one.made.metrics.text()).toContain('leader_election_master_status{name="ccm-east"} 1');
+  const identity = holder("ccm-east");
+  await one.end();
+  world.ends.length = 0;
+  expect(holder("ccm-east")).toBe("");
+  expect(one.made.metrics.text()).toContain('leader_election_master_status{name="ccm-east"} 0');
+  const events = server.store.list("events") as unknown as readonly {
+    readonly reason: string;
+    readonly message: string;
+    readonly involvedObject: { readonly kind: string; readonly name: string };
+  }[];
+  expect(
+    events.map(({ reason, message, involvedObject }) => [
+      reason,
+      message,
+      involvedObject.kind,
+      involvedObject.name,
+    ]),
+  ).toEqual([
+    ["LeaderElection", `${identity} became leader`, "Lease", "ccm-east"],
+    ["LeaderElection", `${identity} stopped leading`, "Lease", "ccm-east"],
+  ]);
+});
+
+test("controllers that migrate work under the shared Lease, the others under the main one [F68]", async () => {
+  world = openWorld();
+  const { clock, server, holder, join, node } = world;
+  const shared = "cloud-provider-extraction-migration";
+  // kube-controller-manager holds the shared Lease still.
+  server.objects.create(resourceNamed("leases"), "kube-system", {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: shared, namespace: "kube-system" },
+    spec: { holderIdentity: "kcm_1", leaseDurationSeconds: 3600 },
+  } as never);
+  const { made, cloud, lines } = await world.manager("east", "--enable-leader-migration");
+  join(cloud, "east-1", "east");
+  await clock.until(() => node("east-1")?.spec.providerID !== undefined, minutes(2), "the Node");
+  expect(holder("ccm-east")).toStartWith("east_");
+  expect(holder(shared)).toBe("kcm_1");
+  // Its machine goes; deleting its Node is for the one who holds the shared Lease.
+  cloud.machines.remove("east-1");
+  world.leaves("east-1");
+  await clock.advance(minutes(30));
+  expect(node("east-1")).toBeDefined();
+  const lease = server.store.get("leases", "kube-system", shared);
+  server.objects.update(resourceNamed("leases"), "kube-system", shared, "", {
+    ...lease,
+    spec: { holderIdentity: "", leaseDurationSeconds: 1 },
+  } as never);
+  await clock.until(() => node("east-1") === undefined, minutes(30), "the Node to go after the hand-over");
+  expect(holder(shared)).toBe(holder("ccm-east"));
+  expect(lines.join("")).toContain("This replica leads now");
+  expect(made.leadershipHealth()).toBeUndefined();
+});

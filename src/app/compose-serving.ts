@@ -17,6 +17,8 @@ import { ownNames } from "../serving/own-certificate.ts";
 import { createReviews } from "../serving/reviews.ts";
 import { createSecurePort } from "../serving/secure-port.ts";
 import type { Log } from "../telemetry/log.ts";
+import { openWebhook } from "./compose-webhook.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
 import { addChecks } from "./health-checks.ts";
 import { connectKube } from "./kube-client.ts";
 import { listenOn, type PortFlags } from "./listen-on.ts";
@@ -33,7 +35,7 @@ export interface ServingOptions {
   readonly figures: RuntimeFigures;
   readonly log: Log;
   readonly program: string;
-  readonly provider: string;
+  readonly provider: AnyProvider;
   readonly setVerbosity: (level: number) => void;
 }
 
@@ -176,11 +178,25 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
   };
   show(first);
   addChecks(health, () => manager, flags);
-  if (flags["secure-port"] === 0) return { port: undefined, health, show, close: async () => undefined };
+  const webhook = await openWebhook({ ...options, manager: () => manager });
+  const followed: readonly Task[] =
+    webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
+  const lookAfter = (tasks: readonly Task[]): Promise<void> =>
+    runTogether(tasks, end.signal).catch((error: unknown) =>
+      log.error(`The ports are no longer looked after: ${String(error)}`),
+    );
+  if (flags["secure-port"] === 0) {
+    const running = lookAfter(followed);
+    const close = async (): Promise<void> => {
+      end.abort(new Error("the ports close"));
+      await Promise.all([webhook?.close(), running]);
+    };
+    return { port: undefined, health, show, close };
+  }
 
   const { tasks, authenticate, authorize } = await gate(options, first, end.signal);
   const pages = createPages({
-    ...{ program, provider, flags, clock, figures, health, healthMetrics, setVerbosity },
+    ...{ program, provider: provider.name, flags, clock, figures, health, healthMetrics, setVerbosity },
     manager: () => manager,
     signal: end.signal,
   });
@@ -194,23 +210,24 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
       onAccident: (path, error) => log.error(`The page ${path} failed: ${String(error)}`),
     }),
     onCertificate: (endsAt) => manager.metrics.serving.certificateEnds("secure", endsAt),
+  }).catch(async (error: unknown) => {
+    await webhook?.close();
+    throw error;
   });
   log.info(`Health, metrics and state are served on ${flags["bind-address"]}:${port.number}`);
-  const running = runTogether(
-    [
-      ...tasks,
-      { name: "certificates", run: port.follow },
-      { name: "event loop", run: (stop) => first.metrics.process.measureLag(stop) },
-    ],
-    end.signal,
-  ).catch((error: unknown) => log.error(`The secure port is no longer looked after: ${String(error)}`));
+  const running = lookAfter([
+    ...tasks,
+    ...followed,
+    { name: "certificates", run: port.follow },
+    { name: "event loop", run: (stop) => first.metrics.process.measureLag(stop) },
+  ]);
   return {
     port: port.number,
     health,
     show,
     close: async () => {
-      end.abort(new Error("the secure port closes"));
-      await Promise.all([port.close(), running]);
+      end.abort(new Error("the ports close"));
+      await Promise.all([port.close(), webhook?.close(), running]);
     },
   };
 };

@@ -24,6 +24,7 @@ import { withServiceCredentials } from "./service-credentials.ts";
 import { createServiceManager, type ServiceManager, watchdogPeriod } from "./service-manager.ts";
 import { systemSeams } from "./system-seams.ts";
 import { notices, version } from "./version.ts";
+import { keptAuthority, webhookManifest } from "./webhook-manifest.ts";
 
 export interface Console {
   readonly out: (text: string) => void;
@@ -67,6 +68,10 @@ export const runManager = async (
     out(flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`);
     return 0;
   }
+  if (positional[0] === "webhook-manifest") {
+    out(webhookManifest(program, await keptAuthority(flags, files)));
+    return 0;
+  }
   const errors = problems.filter(({ severity }) => severity === "error");
   // The value of a flag that is not known looks like a command; the flag is what is wrong.
   const hasUnknownFlag = errors.some(({ reason }) => reason === "UnknownFlag");
@@ -75,7 +80,7 @@ export const runManager = async (
     errors.push({
       severity: "error",
       reason: "UnknownCommand",
-      text: `${command} is not a command; there are run (the default) and version`,
+      text: `${command} is not a command; there are run (the default), version and webhook-manifest`,
     });
   const named = flags["cloud-provider"];
   if (named !== undefined && ![provider.name, "external"].includes(named)) {
@@ -115,7 +120,7 @@ export const runManager = async (
         until,
       );
       if (serving === undefined && inward !== undefined) {
-        const known = { flags: settings.flags, seams, log, program, provider: provider.name, setVerbosity };
+        const known = { flags: settings.flags, seams, log, program, provider, setVerbosity };
         serving = await openServing({ ...known, ...inward }, manager);
       }
       serving?.show(manager);

@@ -107,7 +107,7 @@ export const createCertificateSource = (options: CertificateOptions): Certificat
   const ownPair = async (): Promise<KeyPair> => {
     own ??= kept === undefined ? undefined : await findKept(kept, clock.now());
     if (own !== undefined && !isDue(own.cert, clock.now())) {
-      ca ??= /(-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?)$/.exec(own.cert)?.[1];
+      ca ??= /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(own.cert)?.[1];
       return own;
     }
     const made = makeOwnCertificate(settings.names, { clock, random });

@@ -85,7 +85,12 @@ const main = defineCommand({
       port: wholeNumber("port", given.port, 0, 65_535),
       log,
       signal: stop.signal,
-    }).catch((error: unknown) => fail(`It did not start: ${error instanceof Error ? error.message : error}`));
+    }).catch((error: unknown) => {
+      const isTaken = (error as { readonly code?: unknown } | null)?.code === "EADDRINUSE";
+      if (isTaken)
+        return fail(`Port ${given.port} is taken; give another one with --port, or 0 for any that is free.`);
+      return fail(`It did not start: ${error instanceof Error ? error.message : error}`);
+    });
     const started = systemClock.monotonic();
     const elapsed = () => systemClock.monotonic() - started;
     const chapters = storyOf(world, nodes);

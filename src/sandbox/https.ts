@@ -79,6 +79,8 @@ export const startHttpsFace = async (parts: HttpsFaceParts): Promise<HttpsFace> 
       // Watches are silent for as long as nothing happens.
       idleTimeout: 0,
       development: false,
+      // Outside development Bun would share the port with whoever else listens there.
+      reusePort: false,
       tls: { key: tls.key, cert: tls.cert },
       fetch: (request) => answer(server, request, identify(request)),
     });

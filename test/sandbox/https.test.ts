@@ -45,6 +45,11 @@ const withToken = (path: string, token = "a-token", method = "GET", body?: strin
   );
 
 describe("the HTTPS face", () => {
+  test("shares its port with nobody", () => {
+    const port = Number(new URL(face.url).port);
+    expect(startHttpsFace({ server, authority, token: "b-token", port })).rejects.toThrow("in use");
+  });
+
   test("serves a bearer token and refuses a wrong one", async () => {
     expect((await withToken("/version")).status).toBe(200);
     expect((await withToken("/version", "wrong")).status).toBe(401);

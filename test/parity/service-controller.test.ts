@@ -65,7 +65,6 @@ describe("TestSyncLoadBalancerIfNeeded", () => {
 });
 
 describe("TestUpdateNodesInExternalLoadBalancer", () => {
-  // Row 6, a nil entry in the cache, cannot be written: the store holds no such thing.
   const rows: readonly [string, readonly string[], number, number][] = [
     ["1: no Services", [], 1, 0],
     ["2: a ClusterIP and a NodePort", ["ClusterIP", "NodePort"], 2, 0],
@@ -162,7 +161,7 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
   });
 });
 
-// Rows 4 and 5 of upstream let its lister fail; a store cannot. What they are about, that nobody is forgotten, is row 3 above.
+// Rows 4 and 5, a lister that fails, are in service-rows-left.test.ts.
 test("TestNodeChangesInExternalLoadBalancer 1 2 3: four balancers follow one, two and four nodes, four calls each time", async () => {
   const w = await worldWith(0);
   for (const name of ["s0", "s1", "s3", "s4"]) w.create(name);

@@ -3,6 +3,7 @@ import { getEventListeners } from "node:events";
 import { exactly } from "../../../src/controllers/route/settings.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
+import type { Condition } from "../../../src/kube/objects.ts";
 import { machine } from "../../support/scripted-source.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
@@ -267,4 +268,18 @@ describe.each(styles)("%s", (style) => {
     await w.start().pass(60.5);
     expect(w.cloud.calls.map(({ at }) => at)).toEqual([0, 10, 20, 30, 40, 50, 60].map((at) => at * 1000));
   });
+});
+
+test("its own writes of conditions come back through the watch and wake nobody [F59]", async () => {
+  const passesWith = async (conditions: readonly Condition[], writes: number): Promise<number> => {
+    const w = setUp({ lag: 2000 });
+    for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`, { conditions });
+    await w.settle();
+    await w.pass(600);
+    expect(w.nodes.sent).toHaveLength(writes);
+    await w.stop();
+    return w.syncs.length;
+  };
+  const written = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" } as const;
+  expect(await passesWith([], 3)).toBe(await passesWith([written], 0));
 });

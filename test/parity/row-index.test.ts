@@ -1,0 +1,113 @@
+import { expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+// Every row of upstream's catalogue about nodes, Services and routes is here, under upstream's own name and number. A row
+// that disappears, or a test of upstream's that is forgotten, is seen; the names come from what bun finds, without running.
+
+/** How many rows each of upstream's tests has; one without a number is one whole. */
+const catalogue: Readonly<Record<string, number>> = {
+  Test_syncNode: 22,
+  Test_reconcileNodeLabels: 3,
+  TestNodeAddressesChangeDetected: 5,
+  TestNodeAddressesNotUpdate: 1,
+  TestNodeAddressesNotUpdateV2: 1,
+  TestGetInstanceMetadata: 6,
+  TestUpdateNodeStatus: 1,
+  Test_NodesDeleted: 6,
+  Test_NodesShutdown: 9,
+  Test_GetProviderID: 6,
+  TestSyncLoadBalancerIfNeeded: 8,
+  TestUpdateNodesInExternalLoadBalancer: 7,
+  TestNodeChangesForStableNodeSetEnabled: 10,
+  TestNodeChangesInExternalLoadBalancer: 5,
+  TestNodesNotEqual: 3,
+  TestProcessServiceCreateOrUpdate: 2,
+  TestProcessServiceCreateOrUpdateK8sError: 2,
+  TestSyncService: 2,
+  TestProcessServiceDeletion: 3,
+  TestNeedsCleanup: 4,
+  TestSlowNodeSync: 1,
+  TestNeedsUpdate: 15,
+  TestServiceCache: 1,
+  TestAddFinalizer: 2,
+  TestRemoveFinalizer: 2,
+  TestPatchStatus: 4,
+  Test_respectsPredicates: 10,
+  TestListWithPredicate: 3,
+  Test_shouldSyncUpdatedNode_individualPredicates: 21,
+  Test_shouldSyncUpdatedNode_compoundedPredicates: 27,
+  TestServiceQueueDelay: 3,
+  TestIsResponsibleForRoute: 1,
+  TestReconcile: 17,
+  TestHandleNodeUpdate: 4,
+  TestUpdateNetworkingCondition: 8,
+  TestUpdateNetworkingConditionWithCalicoScenario: 1,
+  TestGetLoadBalancerSourceRanges: 4,
+  TestAllowAll: 6,
+  TestRequestsOnlyLocalTraffic: 7,
+  TestNeedsHealthCheck: 5,
+  TestHasLBFinalizer: 4,
+  TestPatchService: 1,
+  Test_getPatchBytes: 1,
+  TestLoadBalancerStatusEqual: 9,
+  TestAddToNodeAddresses: 4,
+  TestGetNodeAddressesFromNodeIP: 14,
+  TestTaintExists: 3,
+  TestRemoveTaint: 3,
+  TestDeleteTaint: 4,
+};
+
+const titles = async (): Promise<readonly string[]> => {
+  const folder = await mkdtemp(join(tmpdir(), "fairlead-rows-"));
+  try {
+    const file = join(folder, "titles.xml");
+    const args = [
+      "test",
+      import.meta.dir,
+      "-t",
+      "^nothing is run$",
+      "--reporter=junit",
+      `--reporter-outfile=${file}`,
+    ];
+    Bun.spawnSync([process.execPath, ...args], { stdout: "ignore", stderr: "ignore" });
+    const text = await Bun.file(file).text();
+    return [...text.matchAll(/<testcase name="([^"]*)"/g)].map(([, title = ""]) => title);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
+
+/** "Test_x 1 2: …" is both rows. */
+const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>> => {
+  const rows = new Map<string, Set<number>>();
+  for (const title of all) {
+    for (const [, name = "", numbers = ""] of title.matchAll(/(Test_?\w+)((?: \d+\b)*)/g)) {
+      const known = rows.get(name) ?? new Set<number>();
+      for (const number of numbers.trim() === "" ? ["1"] : numbers.trim().split(" "))
+        known.add(Number(number));
+      rows.set(name, known);
+    }
+  }
+  return rows;
+};
+
+test("every row of the catalogue has a test of its name and number", async () => {
+  const rows = rowsIn(await titles());
+  const missing = Object.entries(catalogue).flatMap(([name, count]) =>
+    Array.from({ length: count }, (_, index) => index + 1).flatMap((row) =>
+      rows.get(name)?.has(row) === true ? [] : [`${name} ${row}`],
+    ),
+  );
+  expect(missing).toEqual([]);
+}, 20_000);
+
+test("a row that is not there is missed", () => {
+  expect(rowsIn(["TestA 1 2: both", "TestA: whole", "TestB, upstream's way"])).toEqual(
+    new Map([
+      ["TestA", new Set([1, 2])],
+      ["TestB", new Set([1])],
+    ]),
+  );
+});

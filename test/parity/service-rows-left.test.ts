@@ -1,0 +1,105 @@
+import { describe, expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { Groups } from "../../src/controllers/service/groups.ts";
+import type { ServiceUID } from "../../src/core/brand.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+
+// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go, whose means ours has not: a nil in a
+// cache, a lister that fails, a key that cannot be read. Each stands here by what it is about.
+
+const four = ["s0", "s1", "s3", "s4"];
+
+const worldOf = async (nodes: number, workers: number): Promise<ServiceWorld> => {
+  const w = new ServiceWorld({ nodes });
+  await w.start(`--concurrent-service-syncs=${workers}`);
+  return w;
+};
+
+test("TestUpdateNodesInExternalLoadBalancer 6: a Service that is not there any more keeps nobody from the new nodes", async () => {
+  const w = await worldOf(0, 6);
+  for (const name of ["s0", "gone"]) w.create(name);
+  await w.pass(30);
+  w.forget();
+  for (const name of ["node1", "node2", "node3"]) w.addNode(name);
+  w.delete("gone");
+  await w.pass(30);
+  const kinds = w.changes.map((change) => change.replace(/b\d$/, "b")).toSorted();
+  expect(kinds).toEqual(["DELETE /balancers/b", "PATCH /balancers/b"]);
+  expect(w.cloud.balancers.list().map(({ targets }) => targets.length)).toEqual([3]);
+  await w.stop();
+});
+
+describe("TestNodeChangesInExternalLoadBalancer", () => {
+  test.each([
+    [4, 3],
+    [5, 1],
+  ])(
+    "TestNodeChangesInExternalLoadBalancer %d: while nothing can be listed nothing is changed, and all four are tried again",
+    async (_, workers) => {
+      const w = await worldOf(1, workers);
+      for (const name of four) w.create(name);
+      await w.pass(600);
+      w.forget();
+      w.cloud.faults.add({ kind: "status", status: 500, operation: "GET /balancers", calls: 1000 });
+      for (const name of ["n2", "n3", "n4"]) w.addNode(name);
+      await w.pass(30);
+      expect(w.changes).toEqual([]);
+      expect(w.asked.length).toBeGreaterThan(1);
+      w.cloud.faults.clear();
+      await w.pass(600);
+      expect(w.changes).toHaveLength(4);
+      expect(w.cloud.balancers.list().map(({ targets }) => targets.length)).toEqual([4, 4, 4, 4]);
+      await w.stop();
+    },
+  );
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: a test bends a provider to any shape.
+type Bent = any;
+
+test("TestSyncService 1: a key is the provider's word and never taken apart, whatever stands in it", async () => {
+  const groupOf = (uid: string): string => `invalid/key/${uid}`;
+  const provider = {
+    ...fake,
+    connect: (config: Bent, context: Bent) => {
+      const cloud = (fake as Bent).connect(config, context);
+      const { loadBalancers } = cloud;
+      return {
+        ...cloud,
+        loadBalancers: {
+          ...loadBalancers,
+          groupOf: ({ owner }: Bent) => groupOf(owner.uid),
+          list: async function* (call: Bent) {
+            for await (const page of loadBalancers.list(call)) {
+              yield page.map((one: Bent) => ({ ...one, group: groupOf(one.owners[0]) }));
+            }
+          },
+        },
+      };
+    },
+  };
+  const w = new ServiceWorld({ provider });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  w.delete("web");
+  await w.pass(30);
+  expect([w.owners(), w.services(), w.fallen]).toEqual([[], [], []]);
+  await w.stop();
+});
+
+// There is no cache of Services beside the store; what is remembered of each is its group.
+test("TestServiceCache: one is added, taken away, added again, and found beside a second one", () => {
+  const groups = new Groups();
+  const uid = (name: string) => name as ServiceUID;
+  groups.place("default/a", uid("1"), "g1");
+  expect([...groups.all]).toEqual(["g1"]);
+  groups.dismiss("default/a");
+  expect([...groups.all]).toEqual([]);
+  groups.place("default/a", uid("1"), "g1");
+  expect(groups.groupOf("default/a", uid("1"))).toBe("g1");
+  groups.place("default/b", uid("2"), "g2");
+  expect([...groups.all].toSorted()).toEqual(["g1", "g2"]);
+  expect(groups.membersOf("g2")).toEqual(["default/b"]);
+});

@@ -2,6 +2,7 @@
 // provider around them has everything of the contract that the fake one lacks.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
+import { ipAddress } from "../../src/core/ip.ts";
 import {
   type Cidr,
   CloudError,
@@ -39,6 +40,8 @@ const annotations = {
   size: oneOf("How large it is.", ["small", "large"], { fallback: "small" }),
 };
 
+const addresses = { IPv4: ipAddress("192.0.2.7"), IPv6: ipAddress("2001:db8::7") } as const;
+
 type Desired = DesiredLoadBalancer<typeof annotations>;
 
 interface Observed extends ObservedLoadBalancer {
@@ -69,6 +72,8 @@ export class ScriptedBalancers {
   readonly unplaceable = new Set<string>();
   /** From where they may be reached is part of them: to be read back or not. */
   ranges: "none" | "kept" | "readable" = "none";
+  /** Shown are an address of each family that is asked for, in place of a name. */
+  hasAddresses = false;
   /** Said of every plan while it is there. */
   conflict: string | undefined;
   /** What is ordered never comes about. */
@@ -145,10 +150,15 @@ export class ScriptedBalancers {
             return planOf(members, observed, { survey, inputs, keepsRanges: this.ranges !== "none" });
           },
           apply: (step: ScriptedStep) => this.#apply(step),
-          publish: (_: Desired, observed: Observed | undefined) =>
+          publish: ({ families }: Desired, observed: Observed | undefined) =>
             observed === undefined
               ? ({ kind: "wait", waitingFor: "the balancer" } as const)
-              : ({ kind: "addresses", addresses: [{ hostname: `${observed.thing.id}.example` }] } as const),
+              : this.hasAddresses
+                ? ({
+                    kind: "addresses",
+                    addresses: families.map((family) => ({ ip: addresses[family] })),
+                  } as const)
+                : ({ kind: "addresses", addresses: [{ hostname: `${observed.thing.id}.example` }] } as const),
         },
       }),
     });

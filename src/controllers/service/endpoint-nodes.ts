@@ -51,6 +51,7 @@ export const createEndpointNodes = (
   let refusal: string | undefined;
   let onAsked: (() => void) | undefined;
   let cancelHold: (() => void) | undefined;
+  let holdDue = Number.POSITIVE_INFINITY;
 
   let news = new Set<string>();
   const burst = createBurst(clock, () => {
@@ -75,20 +76,21 @@ export const createEndpointNodes = (
     for (const node of leaving.keys()) nodes.add(node);
     const fresh = { nodes, leaving };
     known.set(key, fresh);
-    planHold();
+    planHold(leaving);
     const isSame = before?.nodes.size === nodes.size && [...nodes].every((node) => before.nodes.has(node));
     if (before !== undefined && !isSame) tell([key]);
     return fresh;
   };
 
   /** Looks again when the first of those who count for a while longer counts no more. */
-  const planHold = (): void => {
+  const planHold = (leaving: Known["leaving"]): void => {
+    const due = Math.min(...leaving.values());
+    if (due >= holdDue) return;
     cancelHold?.();
-    const ends = [...known].flatMap(([, { leaving }]) => [...leaving.values()]);
-    if (ends.length === 0) return;
-    const rest = Math.max(0, Math.min(...ends) - clock.monotonic());
-    cancelHold = clock.after(milliseconds(rest), () => {
-      for (const [key, { leaving }] of [...known]) if (leaving.size > 0) look(key);
+    holdDue = due;
+    cancelHold = clock.after(milliseconds(Math.max(0, due - clock.monotonic())), () => {
+      holdDue = Number.POSITIVE_INFINITY;
+      for (const [key, one] of [...known]) if (one.leaving.size > 0) look(key);
     });
   };
 
@@ -155,6 +157,7 @@ export const createEndpointNodes = (
         onAsked = undefined;
         burst.stop();
         cancelHold?.();
+        holdDue = Number.POSITIVE_INFINITY;
       }
     },
   };

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { featuresPage, readJUnit } from "./docs/features.ts";
 import { flagsPage } from "./docs/flags-page.ts";
+import { metricsPage } from "./docs/metrics-page.ts";
 
 const args = process.argv.slice(2);
 const root = new URL("..", import.meta.url).pathname;
@@ -29,7 +30,11 @@ const runTests = (): string => {
 const given = args.indexOf("--junit");
 const xml = given === -1 ? runTests() : readFileSync(args[given + 1] ?? "", "utf8");
 
-const pages = { "docs/features.md": featuresPage(readJUnit(xml)), "docs/flags.md": flagsPage() };
+const pages = {
+  "docs/features.md": featuresPage(readJUnit(xml)),
+  "docs/flags.md": flagsPage(),
+  "docs/metrics.md": metricsPage(),
+};
 let stale = 0;
 for (const [name, content] of Object.entries(pages)) {
   const path = join(root, name);

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flagsPage } from "../../scripts/docs/flags-page.ts";
+import { metricsPage } from "../../scripts/docs/metrics-page.ts";
 import { flagFields } from "../../src/app/flags.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -13,7 +14,7 @@ const markdownIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith(".md"))
     .map((name) => join(folder, name));
 
-const generated = ["docs/features.md", "docs/flags.md"];
+const generated = ["docs/features.md", "docs/flags.md", "docs/metrics.md"];
 /** Written by hand and about the program as it is now. Decision records say what was so then. */
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...markdownIn("docs")].filter(
   (page) => !generated.includes(page),
@@ -115,4 +116,8 @@ test("differences are numbered without gaps, and each has its kind", () => {
 
 test("docs/flags.md is what the flag table says now; npm run docs makes it", () => {
   expect(textOf("docs/flags.md")).toBe(flagsPage());
+});
+
+test("docs/metrics.md is what the metrics declare now; npm run docs makes it [F84]", () => {
+  expect(textOf("docs/metrics.md")).toBe(metricsPage());
 });

@@ -1,0 +1,275 @@
+// The secure port and the webhook of the executable against a real API server: who is let in to what, with tokens and
+// certificates that the cluster itself issued; certificates rotated under traffic; Services refused by the API server.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import type { KubeApi } from "../../src/kube/api.ts";
+import type { Service } from "../../src/kube/objects.ts";
+import { services } from "../../src/kube/resources.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { systemRandom } from "../../src/seams/random.ts";
+import { never } from "../kube/cluster/connect.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
+import { freePort } from "./rig/free-port.ts";
+
+let plane: ControlPlane;
+let cluster: Cluster;
+beforeAll(async () => {
+  plane = await startControlPlane();
+});
+afterAll(async () => {
+  await plane.stop();
+});
+beforeEach(async () => {
+  cluster = await openCluster(plane.kubeconfig);
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+interface Credentials {
+  readonly token?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+const create = (api: KubeApi, path: string, body: object): Promise<unknown> =>
+  api.request({ verb: "create", resource: path.split("/").at(-1) ?? "", path, body }, never);
+
+const get = (port: number, path: string, { token, cert, key }: Credentials = {}, ca?: string) =>
+  fetch(`https://127.0.0.1:${port}${path}`, {
+    keepalive: false,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    tls: {
+      ...(ca === undefined ? { rejectUnauthorized: false } : { ca }),
+      ...(cert !== undefined && key !== undefined && { cert, key }),
+    },
+  });
+
+const tokenOf = async (name: string): Promise<string> => {
+  const path = "/api/v1/namespaces/kube-system/serviceaccounts";
+  await create(cluster.api, path, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } });
+  const reply = (await create(cluster.api, `${path}/${name}/token`, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 3600 },
+  })) as { status: { token: string } };
+  return reply.status.token;
+};
+
+const open = (paths: readonly string[], kind: string, name: string) => async () => {
+  const role = `reads-${name}`;
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  await create(cluster.api, `${rbac}/clusterroles`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: role },
+    rules: [{ nonResourceURLs: paths, verbs: ["get"] }],
+  });
+  await create(cluster.api, `${rbac}/clusterrolebindings`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: role },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+    subjects: [
+      kind === "User"
+        ? { kind, name, apiGroup: "rbac.authorization.k8s.io" }
+        : { kind, name, namespace: "kube-system" },
+    ],
+  });
+};
+
+const servedSerial = (port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {
+      resolve(new X509Certificate(socket.getPeerCertificate().raw).serialNumber);
+      socket.destroy();
+    });
+    socket.on("error", reject);
+  });
+
+const started = async (...flags: readonly string[]): Promise<number> => {
+  const port = freePort();
+  const manager = cluster.manager({ flags: ["--bind-address=127.0.0.1", ...flags, `--secure-port=${port}`] });
+  await cluster.until("the secure port", () => manager.output().includes(`are served on 127.0.0.1:${port}`));
+  await cluster.until("readiness", async () => (await get(port, "/readyz")).ok);
+  return port;
+};
+
+/** Always open, and /version because the cluster itself opens it to everybody (system:public-info-viewer). */
+const openPages = ["/healthz", "/livez", "/readyz", "/version"];
+const pages = [
+  "/metrics",
+  "/metrics/slis",
+  "/configz",
+  "/statusz",
+  "/flagz",
+  "/healthz/ping",
+  "/debug/state",
+  "/debug/profile/heap",
+  "/",
+];
+
+test("every page answers to no, wrong, low and right credentials as it should [F84 F91 N19]", async () => {
+  const port = await started();
+  const [right, low] = [await tokenOf("scraper"), await tokenOf("nobody")];
+  await open(pages, "ServiceAccount", "scraper")();
+  await open(["/metrics"], "User", "carol")();
+  const stranger = createAuthority("fairlead-test-ca", systemClock, systemRandom);
+  const forged = stranger.issueClient({ commonName: "admin", organizations: ["system:masters"] });
+  const statuses = async (paths: readonly string[], who: Credentials): Promise<readonly number[]> => [
+    ...new Set(await Promise.all(paths.map(async (path) => (await get(port, path, who)).status))),
+  ];
+  expect(await statuses(openPages, {})).toEqual([200]);
+  expect(await statuses(pages, {})).toEqual([403]);
+  for (const wrong of [{ token: "wrong" }, { token: `${right}x` }, forged]) {
+    expect(await statuses([...pages, ...openPages], wrong)).toEqual([401]);
+  }
+  expect(await statuses(pages, { token: low })).toEqual([403]);
+  expect(await statuses(pages, plane.issue("dave", []))).toEqual([403]);
+  expect(await statuses(pages, { token: right })).toEqual([200]);
+  expect(await statuses(pages, plane.issue("admin", ["system:masters"]))).toEqual([200]);
+  expect(await statuses(["/metrics"], plane.issue("carol", []))).toEqual([200]);
+  expect(await statuses(["/configz"], plane.issue("carol", []))).toEqual([403]);
+
+  const metrics = await (await get(port, "/metrics", { token: right })).text();
+  for (const name of [
+    "workqueue_adds_total",
+    "workqueue_queue_duration_seconds_bucket",
+    "rest_client_requests_total",
+    "leader_election_master_status",
+    'running_managed_controllers{name="cloud-node",manager="cloud-controller-manager"} 1',
+    "process_resident_memory_bytes",
+    'apiserver_delegated_authn_request_total{code="201"}',
+    "fairlead_cloud_requests_total",
+  ]) {
+    expect(metrics).toContain(name);
+  }
+  const state = await (await get(port, "/debug/state", { token: right })).text();
+  expect(Object.keys(JSON.parse(state))).toContain("journal");
+  expect(state).not.toContain(right);
+});
+
+test("a certificate that is renewed under traffic drops no connection and no request", async () => {
+  const authority = createAuthority("serving-ca", systemClock, systemRandom);
+  const write = (): string => {
+    const pair = authority.issueServer("fairlead", ["127.0.0.1"]);
+    writeFileSync(join(cluster.folder, "tls.key"), pair.key);
+    writeFileSync(join(cluster.folder, "tls.crt"), pair.cert);
+    return pair.cert;
+  };
+  write();
+  const files = ["crt", "key"].map((end) => join(cluster.folder, `tls.${end}`));
+  const port = await started(`--tls-cert-file=${files[0]}`, `--tls-private-key-file=${files[1]}`);
+  const failures: string[] = [];
+  let isOver = false;
+  const traffic = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        const reply = await get(port, "/healthz", {}, authority.cert).catch((error: unknown) =>
+          String(error),
+        );
+        if (typeof reply === "string" || reply.status !== 200) failures.push(String(reply));
+      }
+    }),
+  );
+  for (let round = 1; round <= 3; round += 1) {
+    const { serialNumber } = new X509Certificate(write());
+    await cluster.until(`certificate ${round + 1}`, async () => (await servedSerial(port)) === serialNumber);
+  }
+  isOver = true;
+  await traffic;
+  expect(failures).toEqual([]);
+});
+
+test("a port in use ends the process with 2 and names the flag", async () => {
+  const port = await started();
+  const second = cluster.manager({ flags: ["--bind-address=127.0.0.1", `--secure-port=${port}`] });
+  expect(await second.exited).toBe(2);
+  expect(second.output()).toContain(`--secure-port ${port} on 127.0.0.1 is in use`);
+});
+
+describe("the admission webhook behind the real API server", () => {
+  test("refuses a typo with the right spelling, and never a status, a finalizer or a delete [F48]", async () => {
+    const port = freePort();
+    const manager = cluster.manager({
+      flags: [
+        "--webhooks=*",
+        "--webhook-bind-address=127.0.0.1",
+        `--webhook-secure-port=${port}`,
+        `--webhook-cert-dir=${cluster.folder}`,
+        "--controllers=cloud-node",
+      ],
+    });
+    await cluster.until("the webhook", () => manager.output().includes("caBundle"));
+    const caBundle = /caBundle="([^"]+)"/.exec(manager.output())?.[1];
+    const make = (name: string, annotations: Record<string, string>) =>
+      cluster.api.create(
+        services,
+        {
+          metadata: { name, namespace: "default", annotations },
+          spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+          status: {},
+        } as Parameters<typeof cluster.api.create<Service>>[1],
+        never,
+      );
+    const wrong = { "balancer.fake.example/algorithm": "round-robbin" };
+    const before = await make("before", wrong);
+    await create(cluster.api, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: "fairlead" },
+      webhooks: [
+        {
+          name: "service-annotations.fairlead.dev",
+          admissionReviewVersions: ["v1"],
+          sideEffects: "None",
+          failurePolicy: "Fail",
+          clientConfig: { url: `https://127.0.0.1:${port}/service-annotations`, caBundle },
+          rules: [
+            {
+              apiGroups: [""],
+              apiVersions: ["v1"],
+              operations: ["CREATE", "UPDATE", "DELETE"],
+              resources: ["services", "services/status"],
+            },
+          ],
+        },
+      ],
+    });
+    await cluster.until("the webhook to be asked", async () => {
+      const refused = await make(`typo-${crypto.randomUUID().slice(0, 8)}`, wrong).then(
+        () => "",
+        (error: unknown) => String(error),
+      );
+      return refused.includes('did you mean "round-robin"?');
+    });
+    const patch = (body: object, subresource?: string) =>
+      cluster.api.patch(
+        services,
+        { namespace: "default", name: "before" },
+        {
+          contentType: "application/merge-patch+json",
+          body,
+          ...(subresource !== undefined && { subresource }),
+        } as never,
+        never,
+      );
+    await patch({ metadata: { finalizers: ["example.com/keep"] } });
+    await patch({ status: { loadBalancer: { ingress: [{ ip: "203.0.113.9" }] } } }, "status");
+    await patch({ metadata: { finalizers: [] } });
+    await expect(
+      patch({ metadata: { annotations: { "balancer.fake.example/algorithm": "rr" } } }),
+    ).rejects.toThrow("algorithm");
+    await make("right", { "balancer.fake.example/algorithm": "round-robin" });
+    for (const name of ["before", "right"]) {
+      await cluster.api.delete(services, { namespace: "default", name }, {}, never);
+    }
+    expect(before.metadata.name).toBe("before");
+  });
+});

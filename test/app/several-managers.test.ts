@@ -23,6 +23,8 @@ const openWorld = () => {
   const clock = new VirtualClock();
   const server = new ApiServer({ clock, random: seededRandom(1) });
   const machines = new Set<string>();
+  /** Whoever was asked anything. */
+  const origins = new Set<string>();
   const kubelets = new Kubelets({
     server,
     clock,
@@ -32,6 +34,7 @@ const openWorld = () => {
   const after =
     (pause: Milliseconds, send: Transport): Transport =>
     async (request, signal) => {
+      origins.add(new URL(request.url).origin);
       await sleep(clock, pause, signal);
       return send(request, signal);
     };
@@ -89,7 +92,7 @@ const openWorld = () => {
   const leaves = (name: string) => machines.delete(name);
   const holder = (lease: string) =>
     String(server.store.get("leases", "kube-system", lease)?.spec?.["holderIdentity"] ?? "");
-  return { clock, server, manager, join, node, leaves, holder, ends, kubelets };
+  return { clock, server, origins, manager, join, node, leaves, holder, ends, kubelets };
 };
 
 let world: ReturnType<typeof openWorld> | undefined;
@@ -187,4 +190,20 @@ test("controllers that migrate work under the shared Lease, the others under the
   expect(holder(shared)).toBe(holder("ccm-east"));
   expect(lines.join("")).toContain("This replica leads now");
   expect(made.leadershipHealth()).toBeUndefined();
+});
+
+test("hosted control planes: a manager per cluster, outside of it, asks nobody but its cluster and its cloud [F74]", async () => {
+  const hosted = [openWorld(), openWorld()];
+  for (const { manager, join, clock, node, holder, origins } of hosted) {
+    // The same names everywhere, no files, no service account, no machine of the cluster.
+    const { cloud } = await manager("tenant");
+    join(cloud, "node-1", "tenant");
+    await clock.until(() => node("node-1")?.spec.providerID !== undefined, minutes(2), "the Node");
+    expect(holder("ccm-tenant")).toStartWith("tenant_");
+    expect([...origins].toSorted()).toEqual(["http://127.0.0.1:8620", "http://sandbox"]);
+  }
+  for (const { ends, kubelets } of hosted) {
+    for (const end of ends) await end();
+    kubelets.stop();
+  }
 });

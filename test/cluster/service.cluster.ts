@@ -1,0 +1,179 @@
+// The executable as a service of an operating system: with exactly the rights that deploy/rbac.yaml gives, from outside the
+// cluster, told of to systemd, and ended by signals.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { holderOf } from "../../src/kube/lease-record.ts";
+import { writeKubeconfig } from "../../src/sandbox/kubeconfig.ts";
+import { never } from "../kube/cluster/connect.ts";
+import { openDatagramSocket } from "../support/datagram-socket.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
+import { startProcess } from "./rig/kept-process.ts";
+
+/** Of its own, because it issues certificates and counts what is refused. */
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+});
+afterAll(async () => {
+  await plane.stop();
+});
+let cluster: Cluster;
+beforeEach(async () => {
+  cluster = await openCluster(plane.kubeconfig);
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly subjects?: readonly unknown[];
+}
+const user = "fairlead-on-a-host";
+
+/** The shipped roles, bound to our user in place of the service account. */
+const grant = async (): Promise<void> => {
+  const text = readFileSync(resolve(import.meta.dir, "../../deploy/rbac.yaml"), "utf8");
+  const paths: Readonly<Record<string, string>> = {
+    ClusterRole: "clusterroles",
+    Role: "roles",
+    ClusterRoleBinding: "clusterrolebindings",
+    RoleBinding: "rolebindings",
+  };
+  for (const manifest of Bun.YAML.parse(text) as readonly Manifest[]) {
+    const plural = paths[manifest.kind];
+    if (plural === undefined) continue;
+    const { namespace } = manifest.metadata;
+    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
+    const subject = { kind: "User", name: user, apiGroup: "rbac.authorization.k8s.io" };
+    await cluster.api.request(
+      {
+        verb: "create",
+        resource: plural,
+        path: `/apis/rbac.authorization.k8s.io/v1${within}/${plural}`,
+        body: { ...manifest, ...(manifest.subjects !== undefined && { subjects: [subject] }) },
+      },
+      never,
+    );
+  }
+};
+const kubeconfig = (): string =>
+  cluster.file(
+    "kubeconfig",
+    writeKubeconfig(plane.ca, [{ name: "fairlead", server: plane.server, ...plane.issue(user, []) }]),
+  );
+
+test("the shipped roles are enough, from outside the cluster, for a leader that initialises and deletes Nodes [F74 F79]", async () => {
+  await grant();
+  const manager = cluster.manager({
+    kubeconfig: kubeconfig(),
+    flags: [
+      "--leader-elect-resource-name=cloud-controller-manager",
+      "--node-deletion-confirmation=2s",
+      "--node-deletion-min-age=0s",
+      "--secure-port=0",
+    ],
+  });
+  for (const name of ["rights-1", "rights-2"]) {
+    cluster.cloud.machines.add(name);
+    await cluster.join(name);
+    await cluster.initialized(name);
+  }
+  await cluster.until("the event of the node", async () =>
+    (await cluster.eventsOf("rights-1")).some(({ reason }) => reason === "Synced"),
+  );
+  cluster.cloud.machines.setStatus("rights-1", "stopped");
+  await cluster.ready("rights-1", false);
+  await cluster.until("the shutdown taint", async () =>
+    ((await cluster.node("rights-1"))?.spec.taints ?? []).some(({ key }) => key.endsWith("/shutdown")),
+  );
+  cluster.cloud.machines.remove("rights-2");
+  await cluster.ready("rights-2", false);
+  await cluster.until("the node to be deleted", async () => (await cluster.node("rights-2")) === undefined, {
+    seconds: 60,
+  });
+  manager.signal("SIGTERM");
+  expect(await manager.exited).toBe(0);
+  expect(manager.output()).not.toContain("403");
+});
+
+test("systemd hears of a start with credentials by name, the watchdog is fed, and SIGTERM is told [F74 N16]", async () => {
+  const path = `${cluster.folder}/notify`;
+  using listener = openDatagramSocket(path);
+  const said: string[] = [];
+  const hears = (text: string) =>
+    cluster.until(`systemd to hear ${text}`, () => {
+      said.push(...listener.read());
+      return said.some((message) => message.includes(text));
+    });
+  cluster.file("kubeconfig", readFileSync(plane.kubeconfig, "utf8"));
+  cluster.file("FAKE_ENDPOINT", "http://127.0.0.1:9\n");
+  const executable = process.env["FAIRLEAD_TEST_EXECUTABLE"] ?? "";
+  const manager = startProcess(
+    [executable, `--leader-elect-resource-name=${cluster.leaseName}`, "--secure-port=0"],
+    {
+      cwd: cluster.folder,
+      env: { NOTIFY_SOCKET: path, WATCHDOG_USEC: "400000", CREDENTIALS_DIRECTORY: cluster.folder },
+    },
+  );
+  try {
+    await hears("READY=1");
+    await hears(`STATUS=leads ${cluster.leaseName}`);
+    const beats = () => said.filter((message) => message === "WATCHDOG=1").length;
+    const before = beats();
+    await cluster.until("the watchdog to be fed", () => {
+      said.push(...listener.read());
+      return beats() > before + 2;
+    });
+    // An interrupted process is silent, which is what makes systemd act.
+    manager.signal("SIGSTOP");
+    listener.read();
+    await Bun.sleep(1000);
+    expect(listener.read()).toEqual([]);
+    manager.signal("SIGCONT");
+    manager.signal("SIGTERM");
+    expect(await manager.exited).toBe(0);
+    await hears("STOPPING=1");
+  } finally {
+    await manager.stop(1);
+  }
+  const lease = await cluster.lease();
+  expect(lease && holderOf(lease)).toBe("");
+});
+
+test.each([
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+] as const)("a second %s ends a process that drains at once, with %p [N16]", async (name, code) => {
+  // A balancer that takes for ever: the reconcile is in hand.
+  cluster.cloud.faults.add({ kind: "hang", operation: "POST /balancers", calls: 1000 });
+  const manager = cluster.manager({ flags: ["--drain-timeout=60s", "--secure-port=0"] });
+  await cluster.until("the replica to lead", () => manager.output().includes("This replica leads now"));
+  await cluster.api.request(
+    {
+      verb: "create",
+      resource: "services",
+      path: "/api/v1/namespaces/default/services",
+      body: {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: `slow-${name.toLowerCase()}` },
+        spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+      },
+    },
+    never,
+  );
+
+  await cluster.until("the balancer to be asked for", () =>
+    cluster.cloud.seen.some(({ operation }) => operation === "POST /balancers"),
+  );
+  manager.signal(name);
+  await Bun.sleep(500);
+  expect(manager.exitCode()).toBeNull();
+  manager.signal(name);
+  expect(await manager.exited).toBe(code);
+});

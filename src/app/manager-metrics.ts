@@ -117,7 +117,6 @@ export const createManagerMetrics = (clock: Clock) => {
     serving: createServingMetrics(metrics),
     process: createProcessMetrics(metrics, clock),
     queues: queueMetrics,
-    balancerStep: (action: string, outcome: string) => balancerSteps.add({ action, outcome }),
     leads: (name: string, isOurs: boolean) => leads.set(isOurs ? 1 : 0, { name }),
     slowElection: (name: string) => slowElections.add({ name }),
     routeSync: (sync: RouteSync) => {
@@ -140,7 +139,10 @@ export const createManagerMetrics = (clock: Clock) => {
       cloudCalls.add({ account, operation, result: failure ?? String(status) });
       cloudDuration.observe(durationMs / 1000, { account, operation });
     },
-    mutation: ({ target, outcome }: JournalEntry) => mutations.add({ target, outcome }),
+    mutation: ({ target, outcome, action, object }: JournalEntry) => {
+      mutations.add({ target, outcome });
+      if (object.startsWith("balancer/")) balancerSteps.add({ action, outcome });
+    },
     lostEvent: (reason: string) => lostEvents.add({ reason }),
     /** The level of every budget, the age of every listing and the depth of every queue, read when somebody looks. */
     watch: (

@@ -8,9 +8,7 @@ import { type FlagGroup, needsRestart } from "./flag-notes.ts";
 
 const authenticationFields = {
   "authentication-kubeconfig": needsRestart(
-    text(
-      "Kubeconfig with which tokens are reviewed. Without it, the service account of the pod; without that, everybody is anonymous.",
-    ),
+    text("Kubeconfig with which tokens are reviewed. Without it, our own connection to the API server."),
   ),
   "authentication-token-webhook-cache-ttl": needsRestart(
     duration("Time for which the review of a token counts.", {}, { fallback: seconds(10) }),
@@ -46,7 +44,7 @@ const authenticationFields = {
 
 const authorizationFields = {
   "authorization-kubeconfig": needsRestart(
-    text("Kubeconfig with which access is reviewed. Without it, the service account of the pod."),
+    text("Kubeconfig with which access is reviewed. Without it, our own connection to the API server."),
   ),
   "authorization-webhook-cache-authorized-ttl": needsRestart(
     duration("Time for which a yes counts.", {}, { fallback: seconds(10) }),

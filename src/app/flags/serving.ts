@@ -9,7 +9,7 @@ import { type FlagGroup, needsRestart, noEffect } from "./flag-notes.ts";
 const everywhere = ipAddress("0.0.0.0");
 const tlsVersions = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"] as const;
 const sniExpects = "a certificate and a key, such as cert.pem,key.pem or cert.pem,key.pem:*.example.com";
-const oneProtocol = "HTTP/1.1 is spoken, and nothing else";
+const streams = "a connection has 100 streams at the most";
 
 const secureFields = {
   "bind-address": needsRestart(address("Address that the secure port listens on.", { fallback: everywhere })),
@@ -20,7 +20,7 @@ const secureFields = {
       { fallback: 10258 },
     ),
   ),
-  "disable-http2-serving": flag("Speak no HTTP/2; it is not spoken in any case.", { fallback: false }),
+  "disable-http2-serving": needsRestart(flag("Speak HTTP/1.1 alone.", { fallback: false })),
   "cert-dir": needsRestart(
     text("Folder of the certificate; one is made there if there is none. Without it, in memory."),
   ),
@@ -40,7 +40,7 @@ const secureFields = {
   ),
   "http2-max-streams-per-connection": noEffect(
     integer("Streams of one HTTP/2 connection.", { min: 0 }, { fallback: 0 }),
-    oneProtocol,
+    streams,
   ),
   "permit-port-sharing": needsRestart(
     flag("Let other processes listen on the same port (SO_REUSEPORT).", { fallback: false }),
@@ -66,9 +66,7 @@ const webhookServingFields = {
       { fallback: 10260 },
     ),
   ),
-  "webhook-disable-http2-serving": flag("Speak no HTTP/2; it is not spoken in any case.", {
-    fallback: false,
-  }),
+  "webhook-disable-http2-serving": needsRestart(flag("Speak HTTP/1.1 alone.", { fallback: false })),
   "webhook-cert-dir": needsRestart(
     text("Folder of the certificate; one is made there if there is none. Without it, in memory."),
   ),

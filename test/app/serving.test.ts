@@ -1,0 +1,211 @@
+// The secure port of a whole manager, without sockets and in virtual time: what its pages tell of the work that was done.
+// The sandbox lets everybody in; who is let in is tested in test/serving and against a real API server.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { openServing, type Serving } from "../../src/app/compose-serving.ts";
+import { ConfigurationError } from "../../src/app/configuration-error.ts";
+import { goDuration } from "../../src/app/configz.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
+import type { Listen, ListenOptions } from "../../src/seams/listener.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+
+let world: ServiceWorld;
+let opened: ListenOptions[] = [];
+let serving: Serving | undefined;
+let lines = "";
+
+const listen: Listen = async (options) => {
+  opened.push(options);
+  return { port: options.port, renew: () => undefined, close: async () => undefined };
+};
+const open = async (flags: readonly string[] = [], through: Listen = listen): Promise<Serving> => {
+  const { clock, manager } = world;
+  const { transport } = { transport: () => Promise.reject(new Error("not asked")) };
+  const { flags: read } = readFlags(flags);
+  serving = await openServing(
+    {
+      flags: read,
+      seams: {
+        clock,
+        random: seededRandom(7),
+        files: {
+          read: () => Promise.reject(Object.assign(new Error("none"), { code: "ENOENT" })),
+          version: async () => undefined,
+          write: async () => undefined,
+          run: () => Promise.reject(new Error("none")),
+        },
+        transport,
+        cloudTransport: transport,
+        environment: {},
+      },
+      listen: through,
+      figures: {
+        cpuSeconds: () => 1.5,
+        residentBytes: () => 1000,
+        heapBytes: () => 500,
+        startedAtSeconds: 1,
+        objects: () => [["Object", 7]],
+        snapshot: () => "{}",
+      },
+      log: createLog({ format: "text", verbosity: 0, clock, write: (line) => (lines += line) }),
+      program: "fake-cloud-controller-manager",
+      provider: fake as unknown as AnyProvider,
+      setVerbosity: (level) => {
+        lines += `level ${level}\n`;
+      },
+    },
+    manager,
+  );
+  return serving;
+};
+const ask = async (target: string, method = "GET", body = "") =>
+  opened[0]?.handle({ method, target, headers: [], peer: undefined, body: async () => body });
+const text = async (target: string): Promise<string> => {
+  const answer = ask(target);
+  await world.pass(1);
+  return (await answer)?.body ?? "";
+};
+
+beforeEach(async () => {
+  world = new ServiceWorld();
+  opened = [];
+  lines = "";
+  await world.start();
+});
+afterEach(async () => {
+  const closing = serving?.close();
+  await world.pass(1);
+  await closing;
+  serving = undefined;
+  await world.stop();
+});
+
+describe("the pages of a manager that made a balancer", () => {
+  beforeEach(async () => {
+    await open();
+    world.create("web");
+    await world.until(() => world.manager.isIdle() && world.changes.length > 0, "a balancer");
+    await world.pass(5);
+  });
+
+  test("tell each call to the cloud, each step on a balancer and what is left of the budget [F85 F86 F87]", async () => {
+    const metrics = await text("/metrics");
+    expect(metrics).toMatch(
+      /fairlead_cloud_requests_total\{account="fake",operation="POST \/balancers",result="20\d"\} 1/,
+    );
+    expect(metrics).toMatch(/fairlead_cloud_request_duration_seconds_count\{account="fake"/);
+    expect(metrics).toMatch(/fairlead_load_balancer_steps_total\{action="[a-z -]+",outcome="done"\} 1/);
+    expect(metrics).toContain("fairlead_cloud_budget_remaining");
+    expect(metrics).toContain("process_cpu_seconds_total 1.5");
+    expect(metrics).toMatch(/workqueue_work_duration_seconds_count\{name="service"\} \d+/);
+  });
+
+  test("tell who changed what and why, and hold no secret [F91 N19]", async () => {
+    const state = JSON.parse(await text("/debug/state"));
+    expect(state.journal.first).toContainEqual(
+      expect.objectContaining({ target: "cloud", outcome: "done", why: "a Service wishes it" }),
+    );
+    expect(state.queues.map(({ name }: { name: string }) => name)).toContain("service");
+    expect(state.accounts[0]).toMatchObject({ name: "fake", endpoints: [{ state: "closed" }] });
+    const flags = await text("/flagz");
+    expect(flags).toContain("secure-port=10258");
+  });
+
+  test("make the text of the metrics once a second, however many ask", async () => {
+    let made = 0;
+    const { metrics } = world.manager;
+    const original = metrics.text;
+    Object.assign(metrics, {
+      text: () => {
+        made += 1;
+        return original();
+      },
+    });
+    await world.pass(2);
+    const answers = Promise.all(Array.from({ length: 200 }, () => ask("/metrics")));
+    await world.clock.advance(0 as Parameters<typeof world.clock.advance>[0]);
+    await answers;
+    expect(made).toBe(1);
+  });
+});
+
+test("readiness waits for the cloud's first answer, and liveness does not [F90]", async () => {
+  await world.stop();
+  world = new ServiceWorld();
+  world.cloud.faults.add({ kind: "hang", calls: 1000 });
+  world.create("web");
+  await world.start();
+  await open();
+  await world.pass(3);
+  expect(await text("/livez")).toBe("ok");
+  expect(await text("/readyz")).toContain("[-]cloud failed");
+  expect(await text("/readyz/cloud")).toContain("the cloud has not answered yet");
+});
+
+test("configz has upstream's shape and Go's durations", async () => {
+  await open();
+  const { "cloudcontrollermanager.config.k8s.io": config } = JSON.parse(await text("/configz"));
+  expect(config).toMatchObject({
+    kind: "CloudControllerManagerConfiguration",
+    apiVersion: "cloudcontrollermanager.config.k8s.io/v1alpha1",
+    Generic: { MinResyncPeriod: "12h0m0s", LeaderElection: { leaseDuration: "15s" } },
+  });
+  expect([0, 500, 1500, 90_000, 3_600_000].map(goDuration)).toEqual([
+    "0s",
+    "500ms",
+    "1.5s",
+    "1m30s",
+    "1h0m0s",
+  ]);
+});
+
+test("the level of the log is set by PUT, and by nothing else", async () => {
+  await open();
+  await ask("/metrics");
+  expect((await ask("/debug/flags/v", "PUT", "4"))?.status).toBe(200);
+  expect(lines).toContain("level 4");
+  expect((await ask("/debug/flags/v", "PUT", "much"))?.status).toBe(400);
+  expect((await ask("/debug/flags/v"))?.status).toBe(405);
+});
+
+test("profiles are there only with --profiling", async () => {
+  await open(["--profiling=false"]);
+  expect((await ask("/debug/profile/heap"))?.status).toBe(404);
+});
+
+test("--secure-port=0 opens nothing; a webhook opens its own port only when it is named", async () => {
+  await open(["--secure-port=0"]);
+  expect(opened).toEqual([]);
+  await serving?.close();
+  await open(["--secure-port=0", "--webhooks=service-annotations", "--webhook-secure-port=4444"]);
+  expect(opened.map(({ port, asksForCertificate }) => [port, asksForCertificate])).toEqual([[4444, false]]);
+  expect(lines).toContain("caBundle=");
+});
+
+describe("what the operator must mend is refused with the flag's name", () => {
+  const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code: "EADDRINUSE" }));
+  const cases: readonly (readonly [readonly string[], Listen, string])[] = [
+    [[], busy, "--secure-port 10258 on 0.0.0.0 is in use by another process"],
+    [["--tls-cert-file=/a"], listen, "--tls-cert-file needs --tls-private-key-file beside it"],
+    [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "/a cannot be read"],
+    [["--tls-sni-cert-key=x"], listen, "--tls-sni-cert-key must be like cert.pem,key.pem"],
+    [["--webhooks=service-anotations"], listen, "did you mean service-annotations?"],
+    [
+      ["--webhooks=*", "--webhook-secure-port=10258"],
+      listen,
+      "--webhook-secure-port is 10258, as --secure-port is",
+    ],
+  ];
+  test.each(cases)("%p", async (flags, through, said) => {
+    const error = await open(flags, through).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(String(error)).toContain(said);
+  });
+});

@@ -1,16 +1,9 @@
 // HTTPS with HTTP/1.1 and HTTP/2 on one port. It is Node's http2 server, because there alone the client's certificate can
 // be read and the server's own be swapped while connections are open (decision 0011).
 
-import { createServer as createHttpServer } from "node:http";
-import {
-  createSecureServer,
-  type Http2Server,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-} from "node:http2";
+import type { Http2Server, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { createServer as createTlsServer, type DetailedPeerCertificate, type TLSSocket } from "node:tls";
+import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 import type {
   Listen,
   ListenOptions,
@@ -131,7 +124,13 @@ const timeouts = {
   keepAliveTimeout: limits.idle,
 } as const;
 
-const bothProtocols = (options: ListenOptions, onRequest: OnRequest, sessions: Set<ServerHttp2Session>) => {
+// Loaded when a port is opened: `--version` and help start in half the time without them.
+const bothProtocols = async (
+  options: ListenOptions,
+  onRequest: OnRequest,
+  sessions: Set<ServerHttp2Session>,
+) => {
+  const { createSecureServer } = await import("node:http2");
   const server = createSecureServer({
     allowHTTP1: true,
     maxHeaderSize: limits.headerBytes,
@@ -152,7 +151,11 @@ const bothProtocols = (options: ListenOptions, onRequest: OnRequest, sessions: S
 };
 
 /** Bun's http2 server offers h2 whatever it is told, so this is HTTP/1.1 over a TLS server of its own. */
-const onlyHttp1 = (options: ListenOptions, onRequest: OnRequest) => {
+const onlyHttp1 = async (options: ListenOptions, onRequest: OnRequest) => {
+  const [{ createServer: createHttpServer }, { createServer: createTlsServer }] = await Promise.all([
+    import("node:http"),
+    import("node:tls"),
+  ]);
   const http = createHttpServer({ maxHeaderSize: limits.headerBytes }, (request, response) =>
     onRequest(request as unknown as Http2ServerRequest, response as unknown as Http2ServerResponse),
   );
@@ -164,30 +167,30 @@ const onlyHttp1 = (options: ListenOptions, onRequest: OnRequest) => {
   return server as unknown as SwappableServer;
 };
 
-export const systemListen: Listen = (options) =>
-  new Promise((resolve, reject) => {
-    const sockets = new Set<TLSSocket>();
-    const sessions = new Set<ServerHttp2Session>();
-    const peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
-    const onRequest: OnRequest = (request, response) => {
-      const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
-      const known = peers.get(socket) ?? { peer: options.asksForCertificate ? peerOf(socket) : undefined };
-      peers.set(socket, known);
-      void answer(options.handle, request, response, known.peer);
-    };
-    const server = options.http2
-      ? bothProtocols(options, onRequest, sessions)
-      : onlyHttp1(options, onRequest);
-    nameContexts(server, options.certificates);
-    server.on("secureConnection", (socket: TLSSocket) => {
-      if (sockets.size >= limits.connections) return void socket.destroy();
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-      socket.on("error", () => socket.destroy());
-    });
-    server.on("tlsClientError", (_: unknown, socket: TLSSocket) => socket.destroy());
+export const systemListen: Listen = async (options) => {
+  const sockets = new Set<TLSSocket>();
+  const sessions = new Set<ServerHttp2Session>();
+  const peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
+  const onRequest: OnRequest = (request, response) => {
+    const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
+    const known = peers.get(socket) ?? { peer: options.asksForCertificate ? peerOf(socket) : undefined };
+    peers.set(socket, known);
+    void answer(options.handle, request, response, known.peer);
+  };
+  const server = options.http2
+    ? await bothProtocols(options, onRequest, sessions)
+    : await onlyHttp1(options, onRequest);
+  nameContexts(server, options.certificates);
+  server.on("secureConnection", (socket: TLSSocket) => {
+    if (sockets.size >= limits.connections) return void socket.destroy();
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+  });
+  server.on("tlsClientError", (_: unknown, socket: TLSSocket) => socket.destroy());
+  const { host, port, sharePort } = options;
+  return new Promise((resolve, reject) => {
     server.once("error", reject);
-    const { host, port, sharePort } = options;
     server.listen({ host, port, ...(sharePort && { reusePort: true }) }, () => {
       server.removeListener("error", reject);
       server.on("error", () => undefined);
@@ -206,3 +209,4 @@ export const systemListen: Listen = (options) =>
       });
     });
   });
+};

@@ -66,6 +66,9 @@ export const createQueueMetrics = (metrics: Metrics, clock: Clock) => {
       const since = new Map<string, number>();
       const inHand = new Map<string, number>();
       watched.set(name, { queue, inHand });
+      // There from the start, as in Go: a rate needs a first value.
+      adds.add({ name }, 0);
+      retries.add({ name }, 0);
       queue.observe({
         ready: (key) => {
           adds.add({ name });

@@ -139,8 +139,8 @@ test("every page answers to no, wrong, low and right credentials as it should [F
 
   const metrics = await (await get(port, "/metrics", { token: right })).text();
   for (const name of [
-    "workqueue_adds_total",
-    "workqueue_queue_duration_seconds_bucket",
+    'workqueue_adds_total{name="Nodes"} ',
+    "# TYPE workqueue_queue_duration_seconds histogram",
     "rest_client_requests_total",
     "leader_election_master_status",
     'running_managed_controllers{name="cloud-node",manager="cloud-controller-manager"} 1',

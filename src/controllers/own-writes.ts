@@ -1,8 +1,18 @@
 // Our own writes come back through the watch, thousands of them when thousands of objects are worked on at once. One that
 // brings nothing but what we wrote is no reason to look at the object again.
 
+import { applySteps } from "../kube/apply-patch.ts";
 import type { KubeObject } from "../kube/objects.ts";
+import type { Patch } from "../kube/patch.ts";
 import { isNewer } from "./latest-objects.ts";
+
+export interface OwnWrite<T> {
+  /** What the patch was made from. */
+  readonly base: T;
+  readonly patch: Patch;
+  /** What the server answered; absent when nothing was written. */
+  readonly written: T | undefined;
+}
 
 export class OwnWrites<T extends KubeObject> {
   readonly #isRelevantChange: (before: T, after: T) => boolean;
@@ -20,13 +30,20 @@ export class OwnWrites<T extends KubeObject> {
   }
 
   /** Says whether something came meanwhile that was not of our making: the object is to be looked at then. */
-  end(key: string, written: T | undefined): boolean {
+  end(key: string, { base, patch, written }: OwnWrite<T>): boolean {
     const write = this.#underWay.get(key);
     if (write === undefined) return false;
     const { told } = write;
     this.#underWay.delete(key);
     if (written !== undefined) this.#written.set(key, written);
-    return told !== undefined && !this.isEcho(key, told.after);
+    const isToldMore = told !== undefined && !this.isEcho(key, told.after);
+    return isToldMore || (written !== undefined && this.#bringsMore(base, patch, written));
+  }
+
+  /** The answer has others' changes in it too, a deletion among them; their own echo would look like ours. */
+  #bringsMore(base: T, { contentType, body }: Patch, written: T): boolean {
+    if (contentType !== "application/json-patch+json") return false;
+    return this.#isRelevantChange(applySteps(base, body), written);
   }
 
   /** It is gone, or another object has its name: no echo of this one is waited for. */

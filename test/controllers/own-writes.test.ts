@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { isRelevantChange } from "../../src/controllers/node/relevant-change.ts";
 import { OwnWrites } from "../../src/controllers/own-writes.ts";
 import type { Node } from "../../src/kube/objects.ts";
+import { jsonPatch } from "../../src/kube/patch.ts";
 
 const node = (resourceVersion: string, labels: Record<string, string> = {}, uid = "u1"): Node => ({
   metadata: { name: "n1", uid, resourceVersion, labels },
@@ -11,11 +12,17 @@ const node = (resourceVersion: string, labels: Record<string, string> = {}, uid 
   status: {},
 });
 
+/** Its answer has nothing in it but what the write did: most cases here are about what the watch tells. */
+const nothing = {
+  base: node("1"),
+  patch: { contentType: "application/merge-patch+json", body: {} },
+} as const;
+
 /** The answer to a write came before anything was told by the watch. */
 const answered = (written: Node): OwnWrites<Node> => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
-  expect(own.end("n1", written)).toBe(false);
+  expect(own.end("n1", { ...nothing, written })).toBe(false);
   return own;
 };
 
@@ -24,7 +31,7 @@ const isNewsAfter = (told: readonly (Node | undefined)[], written: Node | undefi
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   for (const after of told) expect(own.isEcho("n1", after)).toBe(true);
-  return own.end("n1", written);
+  return own.end("n1", { ...nothing, written });
 };
 
 test("an echo of our write is skipped, once", () => {
@@ -54,7 +61,7 @@ test("an echo that comes before the answer to the write is skipped, and remember
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.isEcho("n1", node("10"))).toBe(true);
-  expect(own.end("n1", node("10"))).toBe(false);
+  expect(own.end("n1", { ...nothing, written: node("10") })).toBe(false);
   expect(own.isEcho("n1", node("11", { a: "1" }))).toBe(false);
 });
 
@@ -69,4 +76,17 @@ test("a write that nobody else meddled with is no news", () => {
   expect(isNewsAfter([], node("10"))).toBe(false);
   expect(isNewsAfter([node("9")], node("10"))).toBe(false);
   expect(isNewsAfter([], undefined)).toBe(false);
+});
+
+test("what others changed and the answer to our write brings is looked at, whatever the watch tells of it", () => {
+  const patch = jsonPatch([{ op: "add", path: "/metadata/labels/ours", value: "1" }]);
+  const endOf = (written: Node): boolean => {
+    const own = new OwnWrites<Node>(isRelevantChange);
+    own.begin("n1");
+    return own.end("n1", { base: node("9", { a: "1" }), patch, written });
+  };
+  expect(endOf(node("10", { a: "1", ours: "1" }))).toBe(false);
+  expect(endOf(node("11", { a: "2", ours: "1" }))).toBe(true);
+  const { metadata, ...rest } = node("11", { a: "1", ours: "1" });
+  expect(endOf({ ...rest, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })).toBe(true);
 });

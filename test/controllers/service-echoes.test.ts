@@ -46,3 +46,38 @@ test("a Service that stops asking is let go of with the write that takes its fin
   expect(w.owners()).toEqual(w.wanted());
   expect(w.addressesOf("web")).toHaveLength(1);
 });
+
+test("a deletion while a write of ours is under way is seen, although our answer brings it too", async () => {
+  for (const when of ["before", "after"] as const) {
+    const w = new ServiceWorld();
+    await w.start();
+    let isDeleted = false;
+    w.onCrossing = (what, side) => {
+      if (isDeleted || side !== when || !/PATCH .*\/web\/status/.test(what)) return;
+      if (w.get("web").metadata.finalizers === undefined || w.cloud.balancers.list().length === 0) return;
+      isDeleted = true;
+      w.delete("web");
+    };
+    w.create("web");
+    await w.pass(60);
+    expect([when, isDeleted]).toEqual([when, true]);
+    expect([when, w.find("web")]).toEqual([when, undefined]);
+    expect(w.cloud.balancers.list()).toEqual([]);
+  }
+});
+
+test("an annotation written while a write of ours is under way is seen, although our answer brings it too", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  let isChanged = false;
+  w.onCrossing = (what, side) => {
+    if (isChanged || side !== "before" || !/PATCH .*\/web\/status/.test(what)) return;
+    if (w.cloud.balancers.list().length === 0) return;
+    isChanged = true;
+    w.annotate("web", { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8" });
+  };
+  w.create("web");
+  await w.pass(60);
+  expect(isChanged).toBe(true);
+  expect(JSON.stringify(w.cloud.balancers.list())).toContain("10.0.0.0/8");
+});

@@ -160,7 +160,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     try {
       fresh = await writes.patch(node, patch, why, signal);
     } finally {
-      if (own.end(name, fresh)) queue.add(name);
+      if (own.end(name, { base: node, patch, written: fresh })) queue.add(name);
     }
     return fresh ?? node;
   };

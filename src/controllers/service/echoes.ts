@@ -14,15 +14,15 @@ export const createEchoes = (
 ) => {
   const own = new OwnWrites<Service>(isRelevant);
   const writes: ServiceWrites = {
-    patch: async (service, ...rest) => {
+    patch: async (service, patched, ...rest) => {
       const key = keyOf(service.metadata);
       let written: Service | undefined;
       own.begin(key);
       try {
-        written = await patch(service, ...rest);
+        written = await patch(service, patched, ...rest);
         return written;
       } finally {
-        if (own.end(key, written)) onNews(key);
+        if (own.end(key, { base: service, patch: patched, written })) onNews(key);
       }
     },
   };

@@ -44,6 +44,28 @@ describe("many at once", () => {
     expect(w.nodes.names()).toEqual(["n10", "n11", "n12"]);
   });
 
+  test("nodes of another account, which the selector leaves out, count neither as missing nor as ours", async () => {
+    const all = names(5);
+    const theirs = Array.from({ length: 40 }, (_, index) => `their${index}`);
+    const w = setUp({
+      machines: all.slice(1).map((name) => machine(name)),
+      isSelected: (node) => node.metadata.labels?.["account"] !== "theirs",
+    }).start("lifecycle");
+    ready(w, all);
+    for (const name of theirs) {
+      w.nodes.add({
+        name,
+        labels: { account: "theirs" },
+        spec: { providerID: `fake://${name}` },
+        status: { conditions: [{ type: "Ready", status: "True" }] },
+      });
+    }
+    for (const name of ["n0", "their0"]) w.nodes.setReady(name, "Unknown");
+    await w.pass(600);
+    expect(w.told.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletingNode"]]);
+    expect(w.nodes.names()).toHaveLength(44);
+  });
+
   test("ten of thirteen that nobody announced all stay, and it is said on each, once [F22 N1]", async () => {
     const all = names(13);
     const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");

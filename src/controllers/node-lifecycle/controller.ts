@@ -44,15 +44,17 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   /** Against a wall clock that is set forward while we run: nothing gets old by that. */
   const wallAtStart = clock.now() - clock.monotonic();
   const steadyWall = () => Math.min(clock.now(), clock.monotonic() + wallAtStart);
-  const suspects = createSuspects({ nodes, inventory, clock, settings, evidence });
+  // With a provider id the selector counts too: a second account of the same cloud has ids of the same form, and does not
+  // know our machines, as we do not know its.
+  const isManaged = (node: Node) => inventory.claims(identityOf(node)) && options.isSelected(node);
+  const suspects = createSuspects({ nodes, inventory, clock, settings, evidence, isManaged });
 
   // For as long as the process lives, not for a term: what another replica deleted counts after a hand-over too.
   nodes.subscribe(({ key, before, after }) => {
     // Seen alive, if only for a moment that no worker saw: whatever was proved before proves nothing any more.
     if (after !== undefined && isReady(after)) evidence.delete(key);
     if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;
-    const isOurs = inventory.claims(identityOf(before));
-    if (!isOurs || isAnnouncedAsLeaving(before, evidence.get(key) ?? noEvidence(0))) return;
+    if (!isManaged(before) || isAnnouncedAsLeaving(before, evidence.get(key) ?? noEvidence(0))) return;
     suspects.wentUnannounced(before.metadata.uid);
   });
 
@@ -66,13 +68,11 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
-    const identity = node && identityOf(node);
-    if (node === undefined || identity === undefined || !isOfInterest(node) || !inventory.claims(identity)) {
+    if (node === undefined || !isOfInterest(node) || !isManaged(node)) {
       forget(name);
       return settled;
     }
-    // Also with a provider id: a second account of the same cloud has ids of the same form, and does not know its machines.
-    if (!options.isSelected(node)) return settled;
+    const identity = identityOf(node);
     const subject = `${node.metadata.uid} ${identity.providerID ?? ""}`;
     const before = subjects.get(name);
     const known = evidence.get(name);
@@ -230,7 +230,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     // Between two terms others led and nobody watched for us: every proof starts again.
     for (const name of [...evidence.keys()]) forget(name);
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
-      if (before !== undefined && after !== undefined && sameForUs(before, after)) return;
+      const isKnown = before !== undefined && after !== undefined;
+      if (isKnown && sameForUs(before, after) && isManaged(before) === isManaged(after)) return;
       // Nearly all of what thousands of healthy Nodes tell is none of our business.
       if (after !== undefined && !isOfInterest(after) && !subjects.has(key)) return;
       queue.add(key);

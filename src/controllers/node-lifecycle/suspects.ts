@@ -1,6 +1,7 @@
 // How many Nodes look gone at once, and how many went lately: what the mass limit is about. It counts and decides nothing.
 
 import type { Inventory } from "../../cloud/inventory.ts";
+import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { identityOf } from "../node-facts.ts";
 import type { NodeStore } from "../node-ports.ts";
@@ -15,9 +16,12 @@ export interface SuspectsParts {
   readonly clock: Clock;
   readonly settings: LifecycleSettings;
   readonly evidence: ReadonlyMap<string, Evidence>;
+  /** Ours to delete: the machines of another account's Nodes are in no listing of ours, and say nothing about it. */
+  readonly isManaged: (node: Node) => boolean;
 }
 
-export const createSuspects = ({ nodes, inventory, clock, settings, evidence }: SuspectsParts) => {
+export const createSuspects = (parts: SuspectsParts) => {
+  const { nodes, inventory, clock, settings, evidence, isManaged } = parts;
   const deletions = new RecentDeletions();
   let counted:
     | { readonly managed: number; readonly missing: ReadonlySet<string>; readonly at: number }
@@ -28,8 +32,8 @@ export const createSuspects = ({ nodes, inventory, clock, settings, evidence }: 
     const missing = new Set<string>();
     let managed = 0;
     for (const node of nodes.list()) {
+      if (!isManaged(node)) continue;
       const identity = identityOf(node);
-      if (!inventory.claims(identity)) continue;
       managed += 1;
       // A Node without id may be younger than its machine is visible.
       if (identity.providerID === undefined) continue;

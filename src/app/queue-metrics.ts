@@ -65,24 +65,25 @@ export const createQueueMetrics = (metrics: Metrics, clock: Clock) => {
     watch: (name: string, queue: WorkQueue): void => {
       const since = new Map<string, number>();
       const inHand = new Map<string, number>();
+      const of = { name };
       watched.set(name, { queue, inHand });
       // There from the start, as in Go: a rate needs a first value.
-      adds.add({ name }, 0);
-      retries.add({ name }, 0);
+      adds.add(of, 0);
+      retries.add(of, 0);
       queue.observe({
         ready: (key) => {
-          adds.add({ name });
+          adds.add(of);
           since.set(key, clock.monotonic());
         },
         taken: (key) => {
           const now = clock.monotonic();
-          waited.observe((now - (since.get(key) ?? now)) / 1000, { name });
+          waited.observe((now - (since.get(key) ?? now)) / 1000, of);
           since.delete(key);
           inHand.set(key, now);
         },
         done: (key) => {
           const now = clock.monotonic();
-          worked.observe((now - (inHand.get(key) ?? now)) / 1000, { name });
+          worked.observe((now - (inHand.get(key) ?? now)) / 1000, of);
           inHand.delete(key);
         },
         delayed: () => retries.add({ name }),

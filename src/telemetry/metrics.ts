@@ -41,26 +41,60 @@ const series = (name: string, labels: LabelValues): string => {
   return `${name}{${entries.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`;
 };
 
+/** The series of one metric by their label values. Looked up thousands of times a second: text is made when it is asked for. */
+class SeriesTable<T> {
+  readonly all: { readonly labels: LabelValues; readonly state: T }[] = [];
+  readonly #byValues = new Map<string, T>();
+  readonly #labels: readonly string[];
+  readonly #create: () => T;
+
+  constructor(labels: readonly string[], create: () => T) {
+    this.#labels = labels;
+    this.#create = create;
+    // Without labels there is one series from the start, as Prometheus asks for.
+    if (labels.length === 0) this.of({});
+  }
+
+  of(given: LabelValues): T {
+    let key = "";
+    for (const label of this.#labels) key = key === "" ? (given[label] ?? "") : `${key}\0${given[label]}`;
+    const known = this.#byValues.get(key);
+    if (known !== undefined) return known;
+    if (this.all.length > mostSeries)
+      return (
+        this.#byValues.get(beyond) ??
+        this.#add(beyond, Object.fromEntries(this.#labels.map((label) => [label, beyond])))
+      );
+    return this.#add(key, Object.fromEntries(this.#labels.map((label) => [label, given[label] ?? ""])));
+  }
+
+  #add(key: string, labels: LabelValues): T {
+    const state = this.#create();
+    this.#byValues.set(key, state);
+    this.all.push({ labels, state });
+    return state;
+  }
+}
+
 export class Metrics {
   readonly #families: Family[] = [];
 
   counter(name: string, help: string, labels: readonly string[] = []): Counter {
-    const values = new Map<string, number>();
-    this.#add({ name, help, type: "counter", labels, lines: () => linesOf(values) });
-    // Without labels there is one series from the start, as Prometheus asks for.
-    if (labels.length === 0) values.set(name, 0);
+    const values = this.#values(name, help, "counter", labels);
     return {
       add: (of = {}, amount = 1) => {
-        const key = bounded(values, name, of);
-        values.set(key, (values.get(key) ?? 0) + amount);
+        values.of(of).value += amount;
       },
     };
   }
 
   gauge(name: string, help: string, labels: readonly string[] = []): Gauge {
-    const values = new Map<string, number>();
-    this.#add({ name, help, type: "gauge", labels, lines: () => linesOf(values) });
-    return { set: (value, of = {}) => values.set(bounded(values, name, of), value) };
+    const values = this.#values(name, help, "gauge", labels);
+    return {
+      set: (value, of = {}) => {
+        values.of(of).value = value;
+      },
+    };
   }
 
   /** A gauge whose values are asked for when somebody looks. */
@@ -94,21 +128,14 @@ export class Metrics {
     buckets: readonly number[],
     labels: readonly string[] = [],
   ): Histogram {
-    const all = new Map<
-      string,
-      { readonly labels: LabelValues; readonly counts: number[]; sum: number; count: number }
-    >();
-    const lines = () => [...all.values()].flatMap((one) => histogramLines(name, buckets, one));
+    const table = new SeriesTable(labels, () => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }));
+    const lines = () => table.all.flatMap((one) => histogramLines(name, buckets, one.labels, one.state));
     this.#add({ name, help, type: "histogram", labels, buckets, lines });
     return {
-      observe: (value, given = {}) => {
-        const key = bounded(all, name, given);
-        const labels = key === series(name, given) ? given : others(given);
-        const one = all.get(key) ?? { labels, counts: buckets.map(() => 0), sum: 0, count: 0 };
-        all.set(key, one);
-        for (const [index, bound] of buckets.entries()) {
-          if (value <= bound) one.counts[index] = (one.counts[index] ?? 0) + 1;
-        }
+      observe: (value, of = {}) => {
+        const one = table.of(of);
+        const index = buckets.findIndex((bound) => value <= bound);
+        if (index !== -1) one.counts[index] = (one.counts[index] ?? 0) + 1;
         one.sum += value;
         one.count += 1;
       },
@@ -127,6 +154,13 @@ export class Metrics {
       .concat("\n");
   }
 
+  #values(name: string, help: string, type: "counter" | "gauge", labels: readonly string[]) {
+    const table = new SeriesTable(labels, () => ({ value: 0 }));
+    const lines = () => table.all.map((one) => `${series(name, one.labels)} ${one.state.value}`);
+    this.#add({ name, help, type, labels, lines });
+    return table;
+  }
+
   #add(family: Family): void {
     if (this.#families.some(({ name }) => name === family.name)) {
       throw new Error(`The metric ${family.name} is declared twice.`);
@@ -135,35 +169,30 @@ export class Metrics {
   }
 }
 
-const others = (labels: LabelValues): LabelValues =>
-  Object.fromEntries(Object.keys(labels).map((name) => [name, beyond]));
-
-const bounded = (present: ReadonlyMap<string, unknown>, name: string, labels: LabelValues): string => {
-  const key = series(name, labels);
-  return present.has(key) || present.size < mostSeries ? key : series(name, others(labels));
-};
-
 const readLines = (name: string, read: () => Iterable<readonly [LabelValues, number]>): readonly string[] =>
   [...read()].map(([labels, value]) => `${series(name, labels)} ${value}`);
 
-const linesOf = (values: ReadonlyMap<string, number>): string[] =>
-  [...values].map(([key, value]) => `${key} ${value}`);
+interface HistogramState {
+  /** Of each bucket alone; the text adds them up. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly count: number;
+}
 
 const histogramLines = (
   name: string,
   buckets: readonly number[],
-  one: {
-    readonly labels: LabelValues;
-    readonly counts: readonly number[];
-    readonly sum: number;
-    readonly count: number;
-  },
-): string[] => [
-  ...buckets.map(
-    (bound, index) =>
-      `${series(`${name}_bucket`, { ...one.labels, le: String(bound) })} ${one.counts[index] ?? 0}`,
-  ),
-  `${series(`${name}_bucket`, { ...one.labels, le: "+Inf" })} ${one.count}`,
-  `${series(`${name}_sum`, one.labels)} ${one.sum}`,
-  `${series(`${name}_count`, one.labels)} ${one.count}`,
-];
+  labels: LabelValues,
+  { counts, sum, count }: HistogramState,
+): string[] => {
+  let below = 0;
+  return [
+    ...buckets.map((bound, index) => {
+      below += counts[index] ?? 0;
+      return `${series(`${name}_bucket`, { ...labels, le: String(bound) })} ${below}`;
+    }),
+    `${series(`${name}_bucket`, { ...labels, le: "+Inf" })} ${count}`,
+    `${series(`${name}_sum`, labels)} ${sum}`,
+    `${series(`${name}_count`, labels)} ${count}`,
+  ];
+};

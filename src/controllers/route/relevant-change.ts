@@ -3,6 +3,7 @@
 
 import type { Node } from "../../kube/objects.ts";
 import { isPaused } from "../node-facts.ts";
+import { networkCondition } from "./plan-condition.ts";
 import { addressesOf, podCIDRsOf } from "./plan-wanted.ts";
 
 const aboutRoutes = (node: Node): string =>
@@ -14,10 +15,18 @@ const aboutRoutes = (node: Node): string =>
     isPaused(node),
   ]);
 
+/** A kubelet or somebody else says so after we said otherwise: without a look it would stay until the next full check. */
+const becameUnavailable = (before: Node, after: Node): boolean => {
+  const [was, is] = [before, after].map(({ status }) =>
+    status.conditions?.some(({ type, status: said }) => type === networkCondition && said === "True"),
+  );
+  return is === true && was !== true;
+};
+
 export const isRelevantForRoutes = (before: Node | undefined, after: Node | undefined): boolean => {
   const known = [before, after].filter((node) => node !== undefined);
   // Without a pod range it neither had nor gets a route.
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
-  return aboutRoutes(before) !== aboutRoutes(after);
+  return aboutRoutes(before) !== aboutRoutes(after) || becameUnavailable(before, after);
 };

@@ -49,7 +49,11 @@ describe("which changes concern routes", () => {
       ...draft,
     });
   const bare = toNode({ name: "n1" });
-  const changed = (status: Node["status"]): Node => node({ status });
+  const addresses = [{ type: "InternalIP", address: "10.0.0.1" }];
+  const changed = (status: Node["status"]): Node => node({ status: { addresses, ...status } });
+  const network = (status: string, reason = "NoRouteCreated"): Node["status"] => ({
+    conditions: [{ type: "NetworkUnavailable", status, reason }],
+  });
   test.each<[string, Node | undefined, Node | undefined, boolean]>([
     ["a node with a range", undefined, node(), true],
     ["a node without a range", undefined, bare, false],
@@ -72,6 +76,9 @@ describe("which changes concern routes", () => {
       }),
       false,
     ],
+    ["somebody says that it has no network", node(), changed(network("True")), true],
+    ["that is said once more", changed(network("True")), changed(network("True", "NotMine")), false],
+    ["it has its network", changed(network("True")), changed(network("False")), false],
     [
       "another spelling of the range",
       node(),

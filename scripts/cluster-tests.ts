@@ -11,7 +11,7 @@ const root = resolve(import.meta.dir, "..");
 if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "") {
   process.stderr.write(
     [
-      "The cluster tests need etcd and kube-apiserver: set KUBEBUILDER_ASSETS to the folder that holds them.",
+      "The cluster tests need etcd, kube-apiserver and kubectl: set KUBEBUILDER_ASSETS to the folder that holds them.",
       "`setup-envtest use -p path` (sigs.k8s.io/controller-runtime/tools/setup-envtest) downloads one.",
       "",
     ].join("\n"),

@@ -33,6 +33,10 @@ export interface ApiBalancer {
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "active" | "changing";
   readonly ip: string;
+  readonly ipv6: string | null;
+  readonly families: readonly string[];
+  /** Ranges from which it may be reached. */
+  readonly sources: readonly string[];
   readonly algorithm: "round-robin" | "least-connections";
   readonly listeners: readonly ApiListener[];
   readonly targets: readonly string[];
@@ -41,7 +45,10 @@ export interface ApiBalancer {
 }
 
 export type BalancerOrder = Partial<
-  Pick<ApiBalancer, "name" | "labels" | "algorithm" | "listeners" | "targets" | "draining">
+  Pick<
+    ApiBalancer,
+    "name" | "labels" | "families" | "sources" | "algorithm" | "listeners" | "targets" | "draining"
+  >
 >;
 
 export interface ApiRoute {

@@ -6,6 +6,7 @@ import {
   type LoadBalancers,
   type ObservedLoadBalancer,
   type Plan,
+  parseCidr,
   parseIp,
   type ServiceUID,
   type Step,
@@ -53,6 +54,8 @@ const targetsOf = ({ targets }: Desired, isDraining: boolean): readonly string[]
   );
 
 const wantedOf = (desired: Desired) => ({
+  families: desired.families,
+  sources: desired.sourceRanges,
   algorithm: desired.settings.algorithm,
   listeners: listenersOf(desired),
   targets: targetsOf(desired, false),
@@ -61,9 +64,11 @@ const wantedOf = (desired: Desired) => ({
 
 /** Only what differs, in one order: each order makes the balancer busy. */
 const changesOf = (desired: Desired, there: ApiBalancer): BalancerOrder => {
-  const { algorithm, listeners, targets, draining } = wantedOf(desired);
+  const { families, sources, algorithm, listeners, targets, draining } = wantedOf(desired);
   const isSameListeners = sameSet(listeners.map(listenerText), there.listeners.map(listenerText));
   return {
+    ...(!sameSet(families, there.families) && { families }),
+    ...(!sameSet(sources, there.sources) && { sources }),
     ...(algorithm !== there.algorithm && { algorithm }),
     ...(!isSameListeners && { listeners }),
     ...(!sameSet(targets, there.targets) && { targets }),
@@ -145,12 +150,17 @@ export const fakeLoadBalancers = (
     targetLimit: () => targetLimit,
     plan,
     apply,
-    publish: (_member, observed) => {
-      const ip = observed?.state === "ready" ? parseIp(observed.balancer.ip) : undefined;
-      return ip === undefined
+    publish: ({ families }, observed) => {
+      const there = observed?.state === "ready" ? observed.balancer : undefined;
+      const addresses = families.flatMap((family) => {
+        const ip = parseIp((family === "IPv6" ? there?.ipv6 : there?.ip) ?? "");
+        return ip === undefined ? [] : [{ ip }];
+      });
+      return addresses.length === 0
         ? { kind: "wait", waitingFor: "the balancer to be ready" }
-        : { kind: "addresses", addresses: [{ ip }] };
+        : { kind: "addresses", addresses };
     },
     settingsOf: ({ balancer: { algorithm } }) => ({ algorithm }),
+    rangesOf: ({ balancer: { sources } }) => sources.flatMap((range) => parseCidr(range) ?? []),
   };
 };

@@ -78,6 +78,32 @@ describe("fake", () => {
     expect(balancers.map(({ labels }) => labels)).toEqual([{ cluster: "another" }, {}]);
   });
 
+  test("gives an address of each family that a Service asks for, and lets in whom it names", async () => {
+    const lab = new Lab(harness);
+    const memory = new Map();
+    const plain = makeWish(harness, { name: "web" });
+    const dual = { ...plain, families: ["IPv4", "IPv6"] as const, sourceRanges: [cidr("198.51.100.0/24")] };
+    const shown = async (wish: typeof plain) => {
+      const { observed } = await converge({ lab, memory }, [wish]);
+      const balancer = observed.get(wish.owner.uid);
+      const ranges = balancer && lab.cloud.loadBalancers?.rangesOf?.(balancer, wish.owner.uid);
+      return [lab.cloud.loadBalancers?.publish(wish, balancer), ranges];
+    };
+    const addresses = (...ips: readonly string[]) => ({
+      kind: "addresses",
+      addresses: ips.map((ip) => ({ ip })),
+    });
+    expect(await shown(plain)).toEqual([addresses("192.0.2.2"), []] as never);
+    expect(await shown(dual)).toEqual([
+      addresses("192.0.2.2", "2001:db8::2"),
+      [cidr("198.51.100.0/24")],
+    ] as never);
+    expect(await shown({ ...dual, families: ["IPv6"] as const })).toEqual([
+      addresses("2001:db8::2"),
+      [cidr("198.51.100.0/24")],
+    ] as never);
+  });
+
   test("refuses a route to a node without a machine before asking the cloud", async () => {
     const lab = new Lab(harness);
     const { routes } = lab.cloud;

@@ -17,6 +17,11 @@ export interface SimulatedBalancer {
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "active" | "changing";
   readonly ip: string;
+  /** Only where IPv6 is among its families. */
+  readonly ipv6: string | null;
+  readonly families: readonly string[];
+  /** Ranges from which it may be reached. */
+  readonly sources: readonly string[];
   readonly algorithm: string;
   readonly listeners: readonly SimulatedListener[];
   /** Ids of machines. */
@@ -25,11 +30,15 @@ export interface SimulatedBalancer {
   readonly draining: readonly string[];
 }
 
-type Wanted = Partial<Omit<SimulatedBalancer, "id" | "status" | "ip">>;
+type Wanted = Partial<Omit<SimulatedBalancer, "id" | "status" | "ip" | "ipv6">>;
+
+interface Kept extends Omit<SimulatedBalancer, "status"> {
+  readonly busyUntil: number;
+}
 
 export class Balancers {
   readonly #clock: Clock;
-  readonly #byID = new Map<string, SimulatedBalancer & { readonly busyUntil: number }>();
+  readonly #byID = new Map<string, Kept>();
   #next = 1;
   actionTime: Milliseconds;
 
@@ -44,7 +53,8 @@ export class Balancers {
 
   get(id: string): SimulatedBalancer {
     const { busyUntil, ...balancer } = this.#known(id);
-    return { ...balancer, status: this.#clock.monotonic() < busyUntil ? "changing" : "active" };
+    const ipv6 = balancer.families.includes("IPv6") ? balancer.ipv6 : null;
+    return { ...balancer, ipv6, status: this.#clock.monotonic() < busyUntil ? "changing" : "active" };
   }
 
   create(wanted: Wanted): SimulatedBalancer {
@@ -57,6 +67,8 @@ export class Balancers {
     const id = `b${number}`;
     this.#byID.set(id, {
       labels: {},
+      families: ["IPv4"],
+      sources: ["0.0.0.0/0"],
       algorithm: "round-robin",
       listeners: [],
       targets: [],
@@ -65,7 +77,7 @@ export class Balancers {
       id,
       name,
       ip: `192.0.2.${number % 256}`,
-      status: "changing",
+      ipv6: `2001:db8::${number.toString(16)}`,
       busyUntil: this.#busyUntil(),
     });
     return this.get(id);
@@ -93,13 +105,13 @@ export class Balancers {
     return this.#clock.monotonic() + this.actionTime;
   }
 
-  #known(id: string): SimulatedBalancer & { readonly busyUntil: number } {
+  #known(id: string): Kept {
     const balancer = this.#byID.get(id);
     if (balancer === undefined) throw new Refusal(404, "not_found", `there is no balancer ${id}`);
     return balancer;
   }
 
-  #idle(id: string): SimulatedBalancer & { readonly busyUntil: number } {
+  #idle(id: string): Kept {
     const balancer = this.#known(id);
     if (this.get(id).status === "changing")
       throw new Refusal(423, "locked", `balancer ${id} is being changed`);

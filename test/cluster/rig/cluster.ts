@@ -8,11 +8,11 @@ import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
 import type { KubeApi } from "../../../src/kube/api.ts";
-import { isKubeError } from "../../../src/kube/kube-error.ts";
 import type { Event, Lease, Node } from "../../../src/kube/objects.ts";
 import { events, leases, nodes } from "../../../src/kube/resources.ts";
 import { systemClock } from "../../../src/seams/clock.ts";
 import { connect, never } from "../../kube/cluster/connect.ts";
+import { cleanSlate, orUndefined } from "./clean-slate.ts";
 import { type KeptProcess, keepFolder, startProcess } from "./kept-process.ts";
 import { kubeletNode, readyCondition } from "./kubelet-objects.ts";
 import { type UntilOptions, until } from "./until.ts";
@@ -24,6 +24,7 @@ export interface ManagerOptions {
 
 export interface Cluster extends AsyncDisposable {
   readonly api: KubeApi;
+  readonly kubeconfig: string;
   readonly cloud: FakeCloud;
   readonly leaseName: string;
   readonly folder: string;
@@ -41,15 +42,6 @@ export interface Cluster extends AsyncDisposable {
   file(name: string, content: string): string;
 }
 
-const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await work;
-  } catch (error) {
-    if (isKubeError(error, "not-found")) return undefined;
-    throw error;
-  }
-};
-
 /** $FAIRLEAD_TEST_EXECUTABLE is set by scripts/cluster-tests.ts, and so is the kubeconfig. */
 const required = (name: string): string => {
   const value = process.env[name];
@@ -61,7 +53,7 @@ const required = (name: string): string => {
 export const isUninitialized = (node: Node): boolean =>
   (node.spec.taints ?? []).some(({ key }) => key === uninitializedTaint);
 
-/** Each from a clean slate: no Nodes of an earlier test, a cloud without machines. */
+/** Each from a clean slate: no Nodes and Services of an earlier test, a cloud without machines. */
 export const openCluster = async (
   kubeconfig: string = required("FAIRLEAD_CLUSTER_KUBECONFIG"),
 ): Promise<Cluster> => {
@@ -73,10 +65,7 @@ export const openCluster = async (
   const served: ServedCloud = serveFakeCloud(cloud, 0);
   const leaseName = `ccm-${crypto.randomUUID().slice(0, 8)}`;
   const managers: KeptProcess[] = [];
-  const leftover = await api.listPage(nodes, {}, never);
-  await Promise.all(
-    leftover.items.map(({ metadata }) => orUndefined(api.delete(nodes, metadata, {}, never))),
-  );
+  await cleanSlate(api);
 
   const node = (name: string) => orUndefined(api.get(nodes, { name }, never));
   const logs = (): string =>
@@ -89,6 +78,7 @@ export const openCluster = async (
 
   return {
     api,
+    kubeconfig,
     cloud,
     leaseName,
     folder,

@@ -109,7 +109,8 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       `--service-account-signing-key-file=${accounts}`,
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
-      "--service-cluster-ip-range=10.0.0.0/24",
+      // Both families, so that a Service may ask for either.
+      "--service-cluster-ip-range=10.0.0.0/16,fd00:10::/112",
       "--allow-privileged=true",
       // A loopback address may not be among the endpoints of the Service "kubernetes".
       "--endpoint-reconciler-type=none",

@@ -1,0 +1,70 @@
+// Services and the balancers they have: what a test of them creates, and how it finds the one that belongs to the other.
+
+import type { SimulatedBalancer } from "../../../providers/fake/simulator/balancers.ts";
+import type { Draft } from "../../../src/kube/api.ts";
+import type { Service } from "../../../src/kube/objects.ts";
+import { nodes, services } from "../../../src/kube/resources.ts";
+import { never } from "../../kube/cluster/connect.ts";
+import { orUndefined } from "./clean-slate.ts";
+import type { Cluster } from "./cluster.ts";
+import { kubeletNode } from "./kubelet-objects.ts";
+
+const excluded = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
+const namespace = "default";
+
+export const ownerOf = ({ labels }: SimulatedBalancer): string | undefined => labels["owner-uid"];
+
+export const loadBalancer = (
+  name: string,
+  spec: Service["spec"] = {},
+  annotations: Readonly<Record<string, string>> = {},
+): Draft<Service> => ({
+  metadata: { name, namespace, annotations },
+  spec: { type: "LoadBalancer", selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }], ...spec },
+  status: {},
+});
+
+export const balancedServices = ({ api, cloud, until }: Cluster) => {
+  const get = (name: string) => orUndefined(api.get(services, { namespace, name }, never));
+  const balancersOf = ({ metadata }: Service): readonly SimulatedBalancer[] =>
+    cloud.balancers.list().filter((balancer) => ownerOf(balancer) === metadata.uid);
+  return {
+    get,
+    balancersOf,
+    /** Registers a Node that is initialised already, with its machine; the machine's id is what a balancer shows. */
+    target: async (name: string, { isTarget = true } = {}): Promise<string> => {
+      const { id } = cloud.machines.add(name);
+      const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
+      const labels = { ...draft.metadata.labels, ...(isTarget ? {} : excluded) };
+      await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+      return id;
+    },
+    create: (...words: Parameters<typeof loadBalancer>) =>
+      api.create(services, loadBalancer(...words), never),
+    edit: (name: string, body: object) =>
+      api.patch(services, { namespace, name }, { contentType: "application/merge-patch+json", body }, never),
+    delete: (name: string) => api.delete(services, { namespace, name }, {}, never),
+    all: async (): Promise<readonly Service[]> =>
+      (await api.listPage(services, { namespace, limit: 5000 }, never)).items.filter(
+        ({ metadata }) => metadata.name !== "kubernetes",
+      ),
+    /** Once it has a balancer and shows an address of it. */
+    served: (name: string): Promise<{ readonly service: Service; readonly balancer: SimulatedBalancer }> =>
+      until(`Service ${name} to be served`, async () => {
+        const service = await get(name);
+        const [balancer] = service === undefined ? [] : balancersOf(service);
+        const shown = (service?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip);
+        const isShown = shown.includes(balancer?.ip) || shown.includes(balancer?.ipv6 ?? "none");
+        return service !== undefined && balancer !== undefined && isShown && { service, balancer };
+      }),
+  };
+};
+
+export type BalancedServices = ReturnType<typeof balancedServices>;
+
+/** Requests that change balancers, in the order they came. */
+export const changesIn = ({ cloud }: Cluster, since = 0): readonly string[] =>
+  cloud.seen
+    .slice(since)
+    .filter(({ mutates }) => mutates)
+    .map(({ operation }) => operation);

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { seconds } from "../../src/core/brand.ts";
+import { scriptedWorld } from "../support/scripted-world.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { TrackedCollections } from "../support/tracked-collections.ts";
 
@@ -6,8 +8,8 @@ import { TrackedCollections } from "../support/tracked-collections.ts";
 
 const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
-/** Full at most up to a size of their own: what was said lately, and one series per word of a metric. */
-const bounded = ["src/kube/recent.ts", "src/telemetry/metrics.ts", "src/sandbox/"];
+/** Full at most up to a size of their own: what was said lately, one series per word of a metric, one listing. */
+const bounded = ["src/kube/recent.ts", "src/telemetry/metrics.ts", "src/sandbox/", "src/kit/pages.ts"];
 
 /** Everything that can be remembered of a Service or a node: made, changed, refused, failed, wrong, deleted. */
 const cycle = async (w: ServiceWorld, round: number): Promise<void> => {
@@ -69,3 +71,125 @@ test("what came and went is forgotten: every map and set is as full as before [F
     tracked.restore();
   }
 }, 20_000);
+
+/** Leads while they come, and another replica leads while they go. */
+const handOver = async (w: ServiceWorld, round: number): Promise<void> => {
+  const names = Array.from({ length: 8 }, (_, index) => `s${round}-${index}`);
+  const uninitialized = { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" };
+  await w.until(() => w.manager.leads(), "this replica to lead");
+  for (const [index, name] of names.entries()) {
+    w.create(name, { annotations: index % 2 === 0 ? { "fairlead.dev/target-policy": "endpoints" } : {} });
+    w.addNode(`n-${name}`);
+    w.changeNode(`n-${name}`, (node) => ({
+      ...node,
+      // One that joins and has no machine, one whose machine is switched off, and one that is well.
+      spec: index % 2 === 0 ? { taints: [uninitialized] } : node.spec,
+      status: { ...node.status, conditions: [{ type: "Ready", status: index % 3 === 0 ? "True" : "False" }] },
+    }));
+  }
+  await w.pass(90);
+  w.holdLease("another");
+  await w.until(() => !w.manager.leads(), "the other one to lead");
+  for (const name of names) {
+    w.edit(name, ({ metadata: { finalizers: _, ...metadata }, ...rest }) => ({ ...rest, metadata }));
+    w.delete(name);
+    w.removeNode(`n-${name}`);
+    for (const { id } of w.cloud.machines.list().filter((machine) => machine.name === `n-${name}`))
+      w.cloud.machines.remove(id);
+  }
+  await w.pass(5);
+  w.holdLease("");
+  await w.until(() => w.manager.leads(), "this replica to lead again");
+  await w.pass(2400);
+};
+
+test("what went while another replica led is forgotten too, and what it left in the cloud goes", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const w = new ServiceWorld({ nodes: 2 });
+    await w.start(
+      "--leader-elect=true",
+      "--controllers=cloud-node,cloud-node-lifecycle,service,node-route",
+      "--cluster-cidr=10.244.0.0/16",
+    );
+    w.create("stays");
+    for (let round = -1; round <= 0; round += 1) await handOver(w, round);
+    const before = await tracked.sizes();
+    for (let round = 1; round <= cycles; round += 1) await handOver(w, round);
+    expect(w.owners()).toEqual(w.wanted());
+    const after = await tracked.sizes();
+    const grown = Object.entries(after).filter(
+      ([site, size]) => size > (before[site] ?? 0) && !bounded.some((each) => site.startsWith(each)),
+    );
+    expect(grown.map(([site, size]) => `${site}: ${before[site] ?? 0} -> ${size}`)).toEqual([]);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+}, 20_000);
+
+test("a plan that is only shown is forgotten with its Service", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const w = new ServiceWorld({ nodes: 2 });
+    await w.start("--mode=observe");
+    const round = async (name: string): Promise<void> => {
+      w.create(name);
+      await w.pass(30);
+      w.delete(name);
+      await w.pass(60);
+    };
+    await round("a");
+    const sizeOf = async () => {
+      const sites = Object.entries(await tracked.sizes()).filter(([site]) => site.includes("/service/"));
+      return Object.fromEntries(sites);
+    };
+    const before = await sizeOf();
+    for (const name of ["b", "c", "d"]) await round(name);
+    expect(await sizeOf()).toEqual(before);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});
+
+test("a Service that goes while its round waits for something is forgotten after the round", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const { w } = scriptedWorld();
+    await w.start();
+    w.readFault = (path) => {
+      const name = /\/secrets\/(.+)$/.exec(path)?.[1];
+      if (name === undefined) return undefined;
+      w.delete(name);
+      const text = JSON.stringify({
+        metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
+      });
+      const body = new ReadableStream<Uint8Array>({
+        start: (to) => {
+          w.clock.after(seconds(2), () => {
+            to.enqueue(new TextEncoder().encode(text));
+            to.close();
+          });
+        },
+      });
+      return new Response(body);
+    };
+    const round = async (name: string): Promise<void> => {
+      w.create(name, { annotations: { "scripted.example/certificate": name } });
+      await w.pass(60);
+      expect(w.find(name)).toBeUndefined();
+    };
+    await round("a");
+    const sizeOf = async () => {
+      const sites = Object.entries(await tracked.sizes()).filter(([site]) => site.includes("/service/"));
+      return Object.fromEntries(sites);
+    };
+    const before = await sizeOf();
+    for (const name of ["b", "c", "d"]) await round(name);
+    expect(await sizeOf()).toEqual(before);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});

@@ -250,6 +250,10 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
         if (isWorthALook(node)) queue.add(node.metadata.name, { priority: priorities.background });
       }
     });
+    // What went while another replica led was told to nobody here.
+    for (const name of [...dealtWith.keys(), ...troubles.names]) {
+      if (nodes.get(name) === undefined) queue.add(name);
+    }
     // The watch tells only what changes from here on; what is there already is looked at once.
     for (const node of nodes.list()) addNode(node);
     try {

@@ -18,6 +18,11 @@ export class Troubles {
     return this.#byNode;
   }
 
+  /** Those that are remembered for anything. */
+  get names(): readonly string[] {
+    return [...new Set([...this.#byNode.keys(), ...this.#told.keys()])];
+  }
+
   add(name: string, problem: Problem): Trouble {
     const trouble = { problem, count: (this.#byNode.get(name)?.count ?? 0) + 1 };
     this.#byNode.set(name, trouble);

@@ -45,7 +45,7 @@ export const createCarryOut = (
     return settled;
   };
 
-  return { run, show, remember };
+  return { run, show, remember, forget: (group: string): void => void shown.delete(group) };
 
   async function run(work: Work, signal: AbortSignal): Promise<Outcome> {
     let services: readonly Service[] = work.members.map(({ service }) => service);

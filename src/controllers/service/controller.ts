@@ -81,10 +81,11 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
 
   const reconcile = async (group: string, signal: AbortSignal): Promise<Outcome> => {
-    const owners = groups.membersOf(group).flatMap((key) => services.get(key)?.metadata.uid ?? []);
+    const present = groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
+    const owners = present.map(({ metadata }) => metadata.uid);
     if (!turns.enter(group, [...owners, ...groups.goneFrom(group)])) return waiting;
     try {
-      const outcome = await inTurn(group, signal);
+      const outcome = await inTurn(group, present, signal);
       if (outcome.kind !== "waiting") conditions.worked(group);
       if (outcome.kind === "settled") nodeSyncs.end(group);
       return outcome;
@@ -94,12 +95,16 @@ export const createServiceController = (given: ServiceControllerOptions) => {
         await conditions.failed(group, error, concerned(group, error), signal);
       throw error;
     } finally {
+      wakeUps.forgetGone(present);
       for (const next of turns.leave(group)) queue.add(next);
     }
   };
 
-  const inTurn = async (group: string, signal: AbortSignal): Promise<Outcome> => {
-    const present = groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
+  const inTurn = async (
+    group: string,
+    present: readonly Service[],
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
     if (present.some(isPaused)) return settled;
     const ticket = tickets.take(group);
     if (ticket === "pending") return waiting;
@@ -174,6 +179,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       progress.forget(group);
       observation.forget(group);
       inputs.forget(group);
+      carryOut.forget(group);
     }
     const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
     if (!Number.isFinite(changesAt)) return settled;

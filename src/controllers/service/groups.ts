@@ -24,6 +24,11 @@ export class Groups {
     return place?.uid === uid ? place.group : undefined;
   }
 
+  /** All that are placed, by key. */
+  get placed(): readonly (readonly [string, ServiceUID])[] {
+    return [...this.#places].map(([key, { uid }]) => [key, uid] as const);
+  }
+
   membersOf(group: string): readonly string[] {
     return [...(this.#members.get(group) ?? [])];
   }

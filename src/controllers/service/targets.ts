@@ -131,9 +131,9 @@ export const createTargets = (ports: TargetPorts) => {
       };
     },
     /** It asks for nothing any more. */
-    forget: ({ metadata }: Service): void => {
-      lastRules.delete(serviceUID(metadata.uid));
-      endpoints.release(keyOf(metadata));
+    forget: (key: string, uid: ServiceUID): void => {
+      lastRules.delete(uid);
+      endpoints.release(key);
     },
     /** Labels of Nodes decide who is a target of somebody. */
     get labelsMatter(): boolean {

@@ -1,6 +1,7 @@
 // What brings groups into the queue: Services, Nodes and machines that change, and listings that came. It decides who is
 // to be looked at and how soon, never what is to be done.
 
+import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
@@ -51,10 +52,17 @@ export const createWakeUps = (
       }
     }
     // Also one that asked for nothing in the end: it may have before.
-    if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
-    talk.forget(key);
-    wishes.forget(before);
+    if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
+      forget(key, serviceUID(before.metadata.uid));
   };
+
+  /** What was remembered of this very Service, which is gone. */
+  const forget = (key: string, uid: ServiceUID): void => {
+    talk.forget(key);
+    wishes.forget(key, uid);
+  };
+
+  const isGone = (key: string, uid: ServiceUID): boolean => services.get(key)?.metadata.uid !== uid;
 
   const onListing = (): void => {
     if (listing.failure === undefined) placement.claim();
@@ -76,6 +84,13 @@ export const createWakeUps = (
 
   return {
     look,
+    /** After a round: its Service may have gone meanwhile, and the round remembered it again. */
+    forgetGone: (members: readonly Service[]): void => {
+      for (const { metadata } of members) {
+        const [key, uid] = [keyOf(metadata), serviceUID(metadata.uid)];
+        if (isGone(key, uid)) forget(key, uid);
+      }
+    },
     /** Everything is looked at once, then whatever changes. Returns how to stop it. */
     begin: (): (() => void) => {
       const burst = createBurst(clock, onTargets);
@@ -89,10 +104,16 @@ export const createWakeUps = (
         burst.stop,
       ];
       wishes.refreshTargets();
+      const { placed } = groups;
       for (const service of services.list()) {
         for (const group of placement.place(keyOf(service.metadata), service)) queue.add(group);
       }
       // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
+      for (const [key, uid] of placed) {
+        if (!isGone(key, uid)) continue;
+        if (services.get(key) === undefined) placement.place(key, undefined);
+        forget(key, uid);
+      }
       for (const group of groups.all) queue.add(group);
       return () => {
         for (const stop of stops) stop();

@@ -5,6 +5,7 @@ import { type Cidr, type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
+import { keyOf } from "../../kube/resource-path.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { mergeObserved, readAnnotations, unreadable } from "./annotations.ts";
 import { describeService, serviceProblems } from "./describe.ts";
@@ -72,7 +73,7 @@ export const createWishes = (ports: WishPorts) => {
       const isUnreadable = observed !== undefined && unreadable(read.frozen, known).length > 0;
       const hasBalancer = observed?.owners.includes(uid) === true;
       const ends = isEnding(service, { hasBalancer });
-      if (ends) targets.forget(service);
+      if (ends) targets.forget(keyOf(service.metadata), uid);
       const settings = mergeObserved(held.settings, read.frozen, known);
       const picked = ends ? nobody : targets.pick(service, read.own, ports.balancers.targetLimit?.(settings));
       const problems = ends
@@ -101,10 +102,10 @@ export const createWishes = (ports: WishPorts) => {
         ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
       };
     },
-    forget: (service: Service): void => {
-      targets.forget(service);
-      lastSettings.delete(serviceUID(service.metadata.uid));
-      lastRanges.delete(serviceUID(service.metadata.uid));
+    forget: (key: string, uid: ServiceUID): void => {
+      targets.forget(key, uid);
+      lastSettings.delete(uid);
+      lastRanges.delete(uid);
     },
     get labelsMatter(): boolean {
       return targets.labelsMatter;

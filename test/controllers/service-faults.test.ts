@@ -205,3 +205,20 @@ test("nothing is planned on what was listed before another replica led", async (
   expect(w.changes).toEqual([]);
   expect(w.addressesOf("late")).toEqual(["192.0.2.2"]);
 });
+
+test("a wish that another replica followed and the user took back is no drift", async () => {
+  const w = new ServiceWorld();
+  await w.start("--leader-elect=true", "--load-balancer-drift=report");
+  w.create("web");
+  await w.pass(60);
+  const id = w.cloud.balancers.list()[0]?.id ?? "";
+  w.holdLease("somebody-else");
+  await w.pass(5);
+  w.annotate("web", { "balancer.fake.example/algorithm": "least-connections" });
+  w.cloud.balancers.change(id, { algorithm: "least-connections" });
+  w.annotate("web", { "balancer.fake.example/algorithm": undefined });
+  w.holdLease("");
+  await w.pass(60);
+  expect(w.cloud.balancers.get(id).algorithm).toBe("round-robin");
+  expect(w.events("web").filter((text) => text.includes("Drift"))).toEqual([]);
+});

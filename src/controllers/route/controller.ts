@@ -244,6 +244,8 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     table = new RouteTable(routes, clock, signal);
     fullCheckAt = clock.monotonic();
     hasStarted = false;
+    // Conditions of the last term may still wait to be written, and another replica has led since.
+    verdicts = new Map();
     const stopNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after)) lookSoon();
     });

@@ -196,7 +196,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const ends = members.every(({ wish }) => wish.ending !== undefined);
     if (options.isObserving) return carryOut.show(work);
     const kind = changeOf(before, now, ends);
-    progress.begin(group, kind);
+    progress.change(group, kind);
     const beganAt = clock.monotonic();
     let isFailed = true;
     try {
@@ -250,6 +250,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
 
   const run = async (signal: AbortSignal): Promise<void> => {
     observation.begin();
+    progress.begin();
     tickets.begin(signal);
     const stop = wakeUps.begin();
     try {

@@ -34,7 +34,7 @@ export class Progress {
     return this.#states.get(group)?.underWay;
   }
 
-  begin(group: string, change: Change): void {
+  change(group: string, change: Change): void {
     const state = this.#of(group);
     state.underWay ??= change;
     state.rounds = (state.rounds ?? 0) + 1;
@@ -54,6 +54,11 @@ export class Progress {
   isUnchanged(group: string, wish: Fingerprint): boolean {
     const { settledWish, underWay } = this.#of(group);
     return underWay === undefined && isSameWish(settledWish, wish);
+  }
+
+  /** A term begins: what another replica made of later wishes meanwhile would look like somebody's work by hand. */
+  begin(): void {
+    for (const state of this.#states.values()) delete state.settledWish;
   }
 
   settle(group: string, wish: Fingerprint): void {

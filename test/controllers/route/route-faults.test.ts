@@ -283,3 +283,22 @@ test("its own writes of conditions come back through the watch and wake nobody [
   const written = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" } as const;
   expect(await passesWith([], 3)).toBe(await passesWith([written], 0));
 });
+
+test("a condition that was not written in the last term is not written in the next one before the table is known", async () => {
+  const w = await setUp({}).add("n0", "10.244.1.0/24").settle();
+  expect(w.network("n0")).toBe("False RouteCreated");
+  await w.stop();
+  const [type, status, reason] = ["NetworkUnavailable", "True", "NoRouteCreated"];
+  w.nodes.change("n0", (node) => ({
+    ...node,
+    status: { ...node.status, conditions: [{ type, status, reason }] },
+  }));
+  w.cloud.failures.set("list", refusal("unavailable"));
+  w.controller.queue.add("condition/n0");
+  const next = new AbortController();
+  const running = w.controller.run(next.signal);
+  await w.pass(20);
+  expect(w.network("n0")).toBe("True NoRouteCreated");
+  next.abort(new Error("The test is over."));
+  await running;
+});

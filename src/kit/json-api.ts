@@ -92,7 +92,10 @@ export const jsonApi = (options: JsonApiOptions): JsonApi => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
     const fail = (kind: CloudErrorKind, words: string, cause?: unknown): CloudError => {
-      const retryAfter = kind === "rate-limited" || status === 503 ? retryMoment(headers) : undefined;
+      const isAsked = kind === "rate-limited" || status === 503;
+      const retryAfter = isAsked
+        ? retryMoment(headers, { quotaIsUsedUp: kind === "rate-limited" })
+        : undefined;
       return new CloudError(kind, `${operation}: ${cutText(words, hidden)}`, {
         operation,
         status,

@@ -113,6 +113,13 @@ test("passes on when to come back as the cloud states it", async () => {
   expect(await after({ "retry-after": "soon" })).toBeUndefined();
 });
 
+test("an overloaded cloud is asked again when it says so, not when the quota of the hour is whole again", async () => {
+  const after = async (headers: Record<string, string>) =>
+    (await failure(() => Response.json(ours, { status: 503, headers }))).detail.retryAfter;
+  expect(await after({ "retry-after": "7", "ratelimit-reset": "3000" })).toEqual({ in: 7000 as never });
+  expect(await after({ "ratelimit-reset": "3000" })).toBeUndefined();
+});
+
 test("names the cloud's id of the request", async () => {
   const error = await failure(() => Response.json(ours, { status: 500, headers: { "x-request-id": "r-1" } }));
   expect(error.detail.requestID).toBe("r-1");

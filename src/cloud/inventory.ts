@@ -124,14 +124,28 @@ export class Inventory {
     return canLookUp ? ["listing", "lookup"] : ["listing"];
   }
 
-  /** What one question about one Node costs, in requests. */
-  costOf(identity: NodeIdentity): number {
-    return this.#relevant(identity).reduce(
-      (sum, { source, latest }) =>
-        sum +
-        (source.lookups?.id !== undefined && identity.providerID !== undefined ? 1 : (latest?.pages ?? 1)),
-      0,
+  /** Whether this Node tells anything by which its machine could be found; without it no answer would ever come. */
+  canFind(identity: NodeIdentity): boolean {
+    const kinds: readonly MatchKey[] = identity.providerID === undefined ? this.#matchBy : ["id"];
+    return this.#relevant(identity).some((source) =>
+      kinds.some((by) => valuesOf(identity, by, (id) => source.keyOf(id)).length > 0),
     );
+  }
+
+  get matchBy(): readonly MatchKey[] {
+    return this.#matchBy;
+  }
+
+  /** What one question about so many Nodes like this one costs, in requests. */
+  costOf(identity: NodeIdentity, nodes: number): number {
+    return this.#relevant(identity).reduce((sum, { source, latest }) => {
+      const { pages = 1, items = [] } = latest ?? {};
+      const limit = identity.providerID === undefined ? undefined : source.lookups?.id?.limit;
+      if (limit === undefined) return sum + pages;
+      const batches = Math.ceil(nodes / limit);
+      // Where a listing does not tell what a lookup does, it cannot stand in for many of them.
+      return sum + (items[0]?.state === undefined ? batches : Math.min(batches, pages));
+    }, 0);
   }
 
   /** A listing of everything, for refreshes and as the first thing at start. */

@@ -228,6 +228,21 @@ describe("looking up and listing", () => {
     expect(setUp().inventory.waysFor(withID("fake://1"))).toEqual(["listing"]);
   });
 
+  test("tells what many questions cost: a lookup of one at a time is no cheaper than their number", async () => {
+    const { inventory, answer, first } = setUp([{ lookups: { id: 1 }, pageSize: 2 }]);
+    for (const key of ["1", "2", "3", "4", "5"]) first.put(machine(key));
+    await answer(withID("fake://1"), "listing");
+    const costOf = (nodes: number) => inventory.costOf(withID("fake://1"), nodes);
+    expect([costOf(1), costOf(2), costOf(50)]).toEqual([1, 2, 3]);
+    for (const each of [...first.machines.values()]) {
+      const { state: _, ...silent } = each;
+      first.put(silent);
+    }
+    await answer(withID("fake://1"), "listing");
+    expect([costOf(1), costOf(50)]).toEqual([1, 50]);
+    expect(inventory.costOf(named("n"), 50)).toBe(3);
+  });
+
   const source = { keyOf: (id: string) => id.slice("fake://".length), matchBy: ["uuid", "name"] as const };
   const lookups = {
     id: { limit: 2, find: async () => new Map() },

@@ -77,3 +77,21 @@ test("a listing that shows the same machines brings no Node to anybody's attenti
   await w.pass(5);
   expect(looked).toEqual(["n1"]);
 });
+
+test("a node that tells nothing by which its machine could be found is told so, and goes on when it does", async () => {
+  const w = setUp({ machines: [machine("7", { uuids: ["AB-CD"] })], matchBy: ["uuid"] }).start("node");
+  joins(w, "n0");
+  await w.pass(600);
+  const told = w.told.filter(({ node }) => node === "n0");
+  expect(told.map(({ reason }) => reason)).toEqual(["NothingToMatchBy"]);
+  expect(told[0]?.message).toBe(
+    'Machines of this cloud are found by a system UUID, and node "n0" tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.',
+  );
+  expect(w.nodes.node("n0").status.conditions).toMatchObject([{ type: "CloudReady", status: "False" }]);
+  expect(w.cloud.listings).toBe(0);
+  w.nodes.change("n0", (node) => ({
+    ...node,
+    status: { ...node.status, nodeInfo: { systemUUID: "ab-cd" } },
+  }));
+  await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+});

@@ -145,7 +145,10 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
       return again(milliseconds(0), "another look");
     }
     const { shortest, longest } = settings.recheck;
-    const pace = Math.min(longest, Math.max(shortest, inventory.costOf(identityOf(node)) * seconds(15)));
+    const pace = Math.min(
+      longest,
+      Math.max(shortest, inventory.costOf(identityOf(node), nextLook.size + 1) * seconds(15)),
+    );
     // At the same moments for all Nodes of one pace, so that one answer serves them all.
     const next = due ?? now + untilNext(now, milliseconds(pace));
     nextLook.set(name, next);

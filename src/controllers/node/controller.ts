@@ -24,7 +24,7 @@ import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from 
 import type { NodePorts } from "../node-ports.ts";
 import { OwnWrites } from "../own-writes.ts";
 import { cloudCondition, uninitializedTaint } from "../well-known.ts";
-import { describeAnswer } from "./describe-problem.ts";
+import { describeAnswer, describeUnmatchable } from "./describe-problem.ts";
 import { planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -45,6 +45,8 @@ export interface NodeController {
 }
 
 const lostRace = { first: milliseconds(100), cap: minutes(1) };
+/** Only a change of the Node or of its machine mends it, and the first of these brings it back at once. */
+const beyondUs = { first: minutes(1), cap: minutes(5) };
 
 export const createNodeController = (options: NodeControllerOptions): NodeController => {
   const { nodes, inventory, writes, settings, clock, random } = options;
@@ -73,6 +75,9 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     if (!isUninitialized(node)) {
       if (answer.kind === "exists") await refresh(node, answer.instance, signal);
       return settled;
+    }
+    if (!inventory.canFind(identity)) {
+      return await failing(node, describeUnmatchable(node, inventory.matchBy), beyondUs, signal);
     }
     const countsFrom = identity.providerID === undefined ? names.countsFrom(name) : Number.NEGATIVE_INFINITY;
     if (!isFresh(name, answer, countsFrom)) {
@@ -114,7 +119,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     if (!plan.removeUninitializedTaint) {
       const [problem] = plan.problems.filter(({ severity }) => severity === "error");
       if (problem === undefined) return settled;
-      return failing(node, problem, { first: minutes(1), cap: minutes(5) }, signal);
+      return failing(node, problem, beyondUs, signal);
     }
     tellProblems(node, plan.problems);
     const written = await write(node, plan, "a node joined", signal);

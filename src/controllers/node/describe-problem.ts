@@ -3,6 +3,21 @@
 import type { Answer } from "../../cloud/inventory.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { MatchKey } from "../../provider/instances.ts";
+
+const words = {
+  id: "a provider id",
+  name: "a name",
+  uuid: "a system UUID",
+  address: "an address",
+} as const satisfies Record<MatchKey, string>;
+
+/** It is not looked for at all: there is nothing to look for it by. */
+export const describeUnmatchable = ({ metadata: { name } }: Node, matchBy: readonly MatchKey[]): Problem => ({
+  severity: "error",
+  reason: "NothingToMatchBy",
+  text: `Machines of this cloud are found by ${matchBy.map((by) => words[by]).join(" or ") || "nothing but a provider id"}, and node ${JSON.stringify(name)} tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.`,
+});
 
 export const describeAnswer = (
   node: Node,

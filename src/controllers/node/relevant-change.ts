@@ -3,7 +3,8 @@
 import type { Node } from "../../kube/objects.ts";
 import { conditionOf } from "./troubles.ts";
 
-const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+/** Whatever the order of keys: the API server sorts the labels that we added at the end. */
+const same = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b);
 
 export const isRelevantChange = (before: Node | undefined, after: Node | undefined): boolean => {
   if (before === undefined || after === undefined) return true;

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { departuresOf } from "../../src/controllers/service/departures.ts";
 import { nodeName } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
+import { scriptedWorld } from "../support/scripted-world.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // A node that leaves: first a target that takes no new connections, then, when its time is over, none at all.
@@ -111,6 +112,26 @@ test("a node that stays after all is a target again, and one that is gone drains
   w.removeNode("node-2");
   await w.pass(30);
   expect(shown(w)).toEqual([2, 0]);
+});
+
+test("who asks for a drain where the cloud has none is told so, and is served all the same [F55 F54]", async () => {
+  const { w } = scriptedWorld();
+  await w.start("--load-balancer-target-drain=10m");
+  w.create("asks", { annotations: { "fairlead.dev/target-drain": "1m" } });
+  w.create("later");
+  w.create("without", { annotations: { "fairlead.dev/target-drain": "0s" } });
+  await w.pass(30);
+  w.annotate("later", { "fairlead.dev/target-drain": "1m" });
+  await w.pass(30);
+  const told = (name: string) => w.events(name).filter((text) => text.includes("DrainUnsupported"));
+  expect(told("asks")).toEqual([
+    "Warning DrainUnsupported fairlead.dev/target-drain has no effect: balancers of this cloud cannot keep a target without new connections, so a node that leaves is left out at once. Remove the annotation.",
+  ]);
+  expect([told("later").length, told("without").length]).toEqual([1, 0]);
+  expect(w.get("asks").status.conditions).toMatchObject([
+    { type: "CloudWarning", reason: "DrainUnsupported" },
+  ]);
+  expect(w.get("asks").status.loadBalancer?.ingress).toHaveLength(1);
 });
 
 const node = (

@@ -10,7 +10,7 @@ import type { Clock } from "../../seams/clock.ts";
 import { type Departures, departuresOf } from "./departures.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
-import type { OwnSettings } from "./own-annotations.ts";
+import { type OwnSettings, ownPrefix } from "./own-annotations.ts";
 import type { ServicePorts } from "./ports.ts";
 import type { ServiceSettings } from "./settings.ts";
 import { requestsOnlyLocalTraffic } from "./source-ranges.ts";
@@ -124,7 +124,11 @@ export const createTargets = (ports: TargetPorts) => {
       });
       return {
         targets: chosen.targets,
-        problems: answer?.kind === "refused" ? [...chosen.problems, unreadable(answer.why)] : chosen.problems,
+        problems: [
+          ...chosen.problems,
+          ...(answer?.kind === "refused" ? [unreadable(answer.why)] : []),
+          ...(balancers.drains === true ? [] : withoutDrain(own)),
+        ],
         isAwaited: answer?.kind === "not yet",
         areKnown: rules !== undefined,
         ...(changeAt !== undefined && { changeAt }),
@@ -141,6 +145,19 @@ export const createTargets = (ports: TargetPorts) => {
     },
   };
 };
+
+/** Only where this Service asks for it: the flag is for all of them, where it can be done. */
+const withoutDrain = ({ values }: OwnSettings): readonly Problem[] =>
+  (values["target-drain"] ?? 0) === 0
+    ? []
+    : [
+        {
+          severity: "warning",
+          reason: "DrainUnsupported",
+          text: `${ownPrefix}target-drain has no effect: balancers of this cloud cannot keep a target without new connections, so a node that leaves is left out at once. Remove the annotation.`,
+          key: `${ownPrefix}target-drain`,
+        },
+      ];
 
 const unreadable = (why: string): Problem => ({
   severity: "warning",

@@ -10,7 +10,6 @@ import { createWriteWindow } from "../kube/write-window.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Environment } from "../seams/environment.ts";
 import type { Files } from "../seams/files.ts";
-import { createGarbageMeter } from "../seams/memory.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Flags } from "./read-flags.ts";
 
@@ -52,6 +51,7 @@ export const connectKube = async (
     readonly userAgent: string;
     readonly mayWrite: WriteGate;
     readonly onRequest: (observation: RequestObservation) => void;
+    readonly onDecoded?: (bytes: number) => void;
   },
   signal: AbortSignal,
 ): Promise<KubeClient> => {
@@ -69,7 +69,7 @@ export const connectKube = async (
     ceiling: createRequestCeiling(),
     writes: createWriteWindow(clock),
     onRequest: hooks.onRequest,
-    onDecoded: createGarbageMeter(),
+    ...given("onDecoded", hooks.onDecoded),
     ...given("rate", rate),
   });
   const client = { userAgent: hooks.userAgent };

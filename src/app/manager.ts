@@ -3,14 +3,12 @@
 
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
-import { seconds } from "../core/brand.ts";
-import { EventRecorder } from "../kube/events.ts";
 import type { WriteGate } from "../kube/request.ts";
 import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
-import { withDeadline } from "../runtime/deadline.ts";
 import { endOf } from "../runtime/draining.ts";
 import { Journal } from "../runtime/journal.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
+import { createGarbageMeter, reconcileGarbage } from "../seams/memory.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -25,6 +23,7 @@ import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { readMigrationOf } from "./leader-migration-file.ts";
 import { createLeadership } from "./leadership.ts";
 import { isStill } from "./lease-watch.ts";
+import { createManagerEvents } from "./manager-events.ts";
 import { createManagerMetrics } from "./manager-metrics.ts";
 import { planTeller } from "./plan-teller.ts";
 import type { ReadFlags } from "./read-flags.ts";
@@ -66,6 +65,7 @@ export const createManager = async (
   const metrics = createManagerMetrics(clock);
   journal.subscribe(metrics.mutation);
   journal.subscribe(planTeller(log));
+  const garbage = createGarbageMeter();
   const teller = requestTeller(log, metrics);
   const serverTroubles = createServerTroubles(log, clock);
   const name = `${provider.name}-cloud-controller-manager`;
@@ -91,7 +91,12 @@ export const createManager = async (
   const kube = await connectKube(
     flags,
     seams,
-    { userAgent: `${name}/${version}`, mayWrite: leadership.gateOf("main"), onRequest: teller.kube },
+    {
+      userAgent: `${name}/${version}`,
+      mayWrite: leadership.gateOf("main"),
+      onRequest: teller.kube,
+      onDecoded: garbage,
+    },
     signal,
   );
   metrics.serverIs(kube.api.origin);
@@ -133,15 +138,14 @@ export const createManager = async (
 
   const inventory = new Inventory({ instances, clock, signal: life.signal });
   const nodes = watched(nodeResource, { api: kube.api, clock, random }, serverTroubles);
-  const events = new EventRecorder({
-    api: kube.api.as({ mayWrite: leadership.anyGate }),
-    clock,
-    random,
+  const managerEvents = createManagerEvents({
+    ...{ api: kube.api, clock, random, log, mayWrite: leadership.anyGate },
     onLost: (why, { reason, object }) => {
       metrics.lostEvent(why);
       log.debug(2, "An event was not written", { why, reason, object: object.name });
     },
   });
+  const { events } = managerEvents;
   const around: Surroundings = {
     api: kube.api,
     clock,
@@ -182,6 +186,7 @@ export const createManager = async (
     ...(route !== undefined && { Routes: route.queue }),
   };
   metrics.watch(connected.accounts, inventory, queues);
+  for (const queue of Object.values(queues)) queue.observe({ done: () => garbage(reconcileGarbage) });
 
   const all: readonly Task[] = [
     { name: "cloud-node", run: (stop) => node.run(stop) },
@@ -204,19 +209,6 @@ export const createManager = async (
 
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
-  /** Not gated: that a Lease was lost is told after it. */
-  const announcements = new EventRecorder({
-    api: kube.api.as({ mayWrite: () => true }),
-    clock,
-    random,
-  });
-  /** Events are written for as long as anything else is, and a moment longer. */
-  const writing = new AbortController();
-  const flushEvents = (): Promise<void> =>
-    withDeadline(clock, seconds(2), "The last events", writing.signal, async (stop) => {
-      await Promise.all([events.whenIdle(stop), announcements.whenIdle(stop)]);
-    }).catch((error: unknown) => log.warn(error instanceof Error ? error.message : String(error)));
-
   const run = (): Promise<void> =>
     runTogether(
       [
@@ -226,8 +218,7 @@ export const createManager = async (
         ...(runsServices
           ? [{ name: "service watch", run: (stop: AbortSignal) => services.reflector.run(stop) }]
           : []),
-        { name: "events", run: () => events.run(writing.signal) },
-        { name: "announcements", run: () => announcements.run(writing.signal) },
+        ...managerEvents.tasks,
         {
           name: "controllers",
           run: async (stop) => {
@@ -238,13 +229,13 @@ export const createManager = async (
                 {
                   reserved: kube.reserved,
                   tasks: controllers,
-                  beforeRelease: flushEvents,
-                  ...(!isObserving && { announcements }),
+                  beforeRelease: managerEvents.flush,
+                  ...(!isObserving && { announcements: managerEvents.announcements }),
                 },
                 stop,
               );
             } finally {
-              writing.abort();
+              managerEvents.close();
               life.abort();
             }
           },

@@ -17,11 +17,11 @@ export interface AddOptions {
 /** Told what happens to keys, for those who measure; it must not touch the queue. */
 export interface QueueObserver {
   /** It waits for a worker now. */
-  ready(key: string): void;
-  taken(key: string): void;
-  done(key: string): void;
+  ready?(key: string): void;
+  taken?(key: string): void;
+  done?(key: string): void;
   /** It is to come later. */
-  delayed(key: string): void;
+  delayed?(key: string): void;
 }
 
 interface Delayed {
@@ -38,15 +38,14 @@ export class WorkQueue {
   readonly #active = new Map<string, Priority | undefined>();
   readonly #takers = new Set<(key: string) => void>();
   #wake: { readonly due: number; readonly cancel: () => void } | undefined;
-  #observer: QueueObserver | undefined;
+  readonly #observers: QueueObserver[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** There is one; the last one counts. */
   observe(observer: QueueObserver): void {
-    this.#observer = observer;
+    this.#observers.push(observer);
   }
 
   /** A run now overrides a delayed one; of two delays the earlier one counts; the more urgent of two priorities counts. */
@@ -79,7 +78,7 @@ export class WorkQueue {
         for (const key of ready) {
           ready.delete(key);
           this.#active.set(key, undefined);
-          this.#observer?.taken(key);
+          for (const observer of this.#observers) observer.taken?.(key);
           return resolve(key);
         }
       }
@@ -99,7 +98,7 @@ export class WorkQueue {
   done(key: string): void {
     const asked = this.#active.get(key);
     this.#active.delete(key);
-    this.#observer?.done(key);
+    for (const observer of this.#observers) observer.done?.(key);
     // A run was asked for meanwhile: now, whatever delay the last one ended in.
     if (asked !== undefined) this.add(key, { priority: asked });
   }
@@ -128,11 +127,11 @@ export class WorkQueue {
   }
 
   #hand(key: string, priority: Priority): void {
-    this.#observer?.ready(key);
+    for (const observer of this.#observers) observer.ready?.(key);
     for (const taker of this.#takers) {
       this.#takers.delete(taker);
       this.#active.set(key, undefined);
-      this.#observer?.taken(key);
+      for (const observer of this.#observers) observer.taken?.(key);
       taker(key);
       return;
     }
@@ -141,7 +140,7 @@ export class WorkQueue {
 
   #addLater(key: string, delay: Milliseconds, priority: Priority): void {
     if (this.#priorityOf(key) !== undefined) return;
-    this.#observer?.delayed(key);
+    for (const observer of this.#observers) observer.delayed?.(key);
     const known = this.#delayed.get(key);
     const asked = this.#clock.monotonic() + delay;
     const due = known === undefined ? asked : Math.min(known.due, asked);

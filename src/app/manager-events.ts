@@ -1,0 +1,42 @@
+// The events of a manager: those about its work, which a Lease gates like every other write, and those about the Lease
+// itself, which are told after it is lost. Both are written to the end, and a moment longer.
+
+import { seconds } from "../core/brand.ts";
+import type { KubeApi } from "../kube/api.ts";
+import { EventRecorder, type EventRecorderOptions } from "../kube/events.ts";
+import type { WriteGate } from "../kube/request.ts";
+import { withDeadline } from "../runtime/deadline.ts";
+import type { Task } from "../runtime/scope.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+import type { Log } from "../telemetry/log.ts";
+
+export interface ManagerEventsOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly mayWrite: WriteGate;
+  readonly onLost: NonNullable<EventRecorderOptions["onLost"]>;
+}
+
+export const createManagerEvents = ({ api, clock, random, log, mayWrite, onLost }: ManagerEventsOptions) => {
+  const events = new EventRecorder({ api: api.as({ mayWrite }), clock, random, onLost });
+  const announcements = new EventRecorder({ api: api.as({ mayWrite: () => true }), clock, random });
+  const writing = new AbortController();
+  const tasks: readonly Task[] = [
+    { name: "events", run: () => events.run(writing.signal) },
+    { name: "announcements", run: () => announcements.run(writing.signal) },
+  ];
+  return {
+    events,
+    announcements,
+    tasks,
+    /** Waits for what is pending, but not for long. */
+    flush: (): Promise<void> =>
+      withDeadline(clock, seconds(2), "The last events", writing.signal, async (stop) => {
+        await Promise.all([events.whenIdle(stop), announcements.whenIdle(stop)]);
+      }).catch((error: unknown) => log.warn(error instanceof Error ? error.message : String(error))),
+    close: (): void => writing.abort(),
+  };
+};

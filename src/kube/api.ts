@@ -96,6 +96,8 @@ export interface KubeApi {
     options: { readonly namespace?: string; readonly query: Query },
     signal: AbortSignal,
   ): Promise<OpenStream>;
+  /** Resolves at the next answer that anybody gets, through whichever client of this server. */
+  whenAnswered(signal: AbortSignal): Promise<void>;
   /** The same server with another name, lane or gate. */
   as(client: Partial<Client>): KubeApi;
 }
@@ -208,6 +210,7 @@ export const createKubeApi = (requests: Requests, client: Client): KubeApi => {
       const path = resourcePath(resource, namespace === undefined ? {} : { namespace });
       return requests.open({ ...common, verb: "watch", resource: resource.plural, path, query }, signal);
     },
+    whenAnswered: requests.whenAnswered,
     as: (other) => createKubeApi(requests, { ...client, ...other }),
   };
 };

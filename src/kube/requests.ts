@@ -22,6 +22,8 @@ export interface Requests {
   send(request: KubeRequest, signal: AbortSignal): Promise<unknown>;
   /** Resolves with the head; the body has no deadline. */
   open(request: KubeRequest, signal: AbortSignal): Promise<OpenStream>;
+  /** Resolves at the next answer to anything, unless it says that the server is not well. */
+  whenAnswered(signal: AbortSignal): Promise<void>;
 }
 
 export interface RequestsOptions {
@@ -62,6 +64,7 @@ interface Head {
 export const createRequests = (options: RequestsOptions): Requests => {
   const { connection, transport, clock, ceiling, writes, rate, onRequest, onDecoded } = options;
   const pool = createPoolKey();
+  let nextAnswer = Promise.withResolvers<void>();
   const host = new URL(connection.server).hostname;
 
   const factsOf = ({ verb, resource, object }: KubeRequest): KubeErrorFacts => ({
@@ -119,6 +122,10 @@ export const createRequests = (options: RequestsOptions): Requests => {
       );
       const response = await abortable(answer, controller.signal);
       pool.answered();
+      if (response.status < 500) {
+        nextAnswer.resolve();
+        nextAnswer = Promise.withResolvers();
+      }
       return await use({ response, controller, generation, finish });
     } catch (error) {
       finish();
@@ -257,5 +264,10 @@ export const createRequests = (options: RequestsOptions): Requests => {
     }
   };
 
-  return { origin: connection.origin, send, open };
+  return {
+    origin: connection.origin,
+    send,
+    open,
+    whenAnswered: (signal) => abortable(nextAnswer.promise, signal),
+  };
 };

@@ -9,6 +9,7 @@ import { createBackoff } from "./backoff.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
 import type { KubeObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
+import { restUntilAnswered } from "./rest-until-answered.ts";
 import { readWatchStream, SilenceError } from "./watch-stream.ts";
 
 export type WatchStep<T> =
@@ -39,6 +40,10 @@ const longestInitial = seconds(60);
 const pageSize = 500;
 /** A connection that ends sooner than this without a word counts as a failure. */
 const shortest = seconds(1);
+/** Rests that another one's answer may cut short, until the watch itself gets somewhere: it may be the only one that fails. */
+const mostShortened = 3;
+/** Lists that are made anew without a rest, until a change or a bookmark comes after one. */
+const mostGoneAtOnce = 3;
 
 /** Where the watch stands, across connections. */
 interface Position {
@@ -151,9 +156,11 @@ export async function* watch<T extends KubeObject>(
   options: WatchOptions<T>,
   signal: AbortSignal,
 ): AsyncGenerator<WatchStep<T>, void> {
-  const { resource, clock, random } = options;
+  const { api, resource, clock, random } = options;
   const backoff = createBackoff(random);
   const at: Position = { resourceVersion: undefined, canStream: true, progressed: false };
+  let shortened = 0;
+  let goneInARow = 0;
   while (!signal.aborted) {
     const wasInitial = at.resourceVersion === undefined;
     const started = clock.monotonic();
@@ -171,7 +178,11 @@ export async function* watch<T extends KubeObject>(
       }
       failure = toKubeError(error, resource.plural);
     }
-    if (at.progressed) backoff.reset();
+    if (at.progressed) {
+      backoff.reset();
+      shortened = 0;
+    }
+    if (at.progressed && !wasInitial) goneInARow = 0;
     if (failure === undefined) {
       if (at.progressed || clock.monotonic() - started >= shortest) continue;
       failure = new KubeError(
@@ -185,11 +196,18 @@ export async function* watch<T extends KubeObject>(
     // What cannot be resumed, or read, is listed anew.
     const mustList = failure.kind === "gone" || failure.kind === "unexpected" || failure.kind === "invalid";
     if (mustList) at.resourceVersion = undefined;
-    if (failure.kind === "gone" && !wasInitial) continue;
+    // A server that calls every list too old the moment it was made is not listed without end.
+    if (failure.kind === "gone" && !wasInitial && goneInARow++ < mostGoneAtOnce) continue;
     const retryIn = backoff.next(failure.retryAfter);
     yield { type: "failed", error: failure, retryIn };
     try {
-      await sleep(clock, retryIn, signal);
+      const isOutage = isKubeError(failure, "unreachable", "timeout", "server") && !failure.retryAfter;
+      if (!isOutage || shortened >= mostShortened) await sleep(clock, retryIn, signal);
+      else {
+        const afterAnswer = milliseconds(200 + 800 * random.fraction());
+        const isCutShort = await restUntilAnswered(api, clock, { atMost: retryIn, afterAnswer }, signal);
+        if (isCutShort) shortened += 1;
+      }
     } catch {
       return;
     }

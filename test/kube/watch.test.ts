@@ -333,3 +333,61 @@ test("a reflector keeps what it knew while the server is away, and says how old 
   stop.abort();
   await running;
 });
+
+test("an answer to anybody ends the rest of a watch after an outage, and only a few times without a word for itself", async () => {
+  let isAway = true;
+  let works = false;
+  const refused = () => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
+  const { api, clock, seen, steps, finish } = run((request) => {
+    const isWatch = parameter(request, "watch") === "true";
+    if (isAway || (isWatch && !works)) return refused();
+    return isWatch ? new Response(new ReadableStream()) : json({ metadata: {}, spec: {} });
+  });
+  const watches = () => seen.filter((request) => parameter(request, "watch") === "true").length;
+  const answerOne = () => api.get(nodes, { name: "n" }, new AbortController().signal).catch(() => undefined);
+  await clock.advance(seconds(120));
+  isAway = false;
+  const before = watches();
+  // A watch that alone is refused does not come as often as others are answered.
+  for (let index = 0; index < 100; index += 1) {
+    await answerOne();
+    await clock.advance(seconds(0.2));
+  }
+  expect(watches() - before).toBeLessThanOrEqual(5);
+  isAway = true;
+  works = true;
+  await finish();
+  expect(steps.filter((step) => step === "failed unreachable").length).toBeGreaterThan(5);
+});
+
+test("a watch comes back within a second of the first answer after a long outage", async () => {
+  let isAway = true;
+  const lines = openLines();
+  const { api, clock, steps, finish } = run((request) => {
+    if (isAway) return Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
+    return parameter(request, "watch") === "true" ? lines.response : json({ metadata: {}, spec: {} });
+  });
+  await clock.advance(seconds(10));
+  isAway = false;
+  await api.get(nodes, { name: "n" }, new AbortController().signal);
+  lines.send(bookmark("7", true));
+  await clock.advance(seconds(1.1));
+  expect(steps.at(-1)).toBe("complete 7");
+  await finish();
+});
+
+test("a server that calls every list too old is not listed without end", async () => {
+  let lists = 0;
+  const { clock, finish } = run((request) => {
+    if (parameter(request, "watch") !== "true") {
+      lists += 1;
+      return page(["a"], "5");
+    }
+    const isInitial = parameter(request, "sendInitialEvents") === "true";
+    return json({ kind: "Status", code: isInitial ? 422 : 410 }, isInitial ? 422 : 410);
+  });
+  await clock.advance(seconds(10));
+  expect(lists).toBeGreaterThan(2);
+  expect(lists).toBeLessThan(40);
+  await finish();
+});

@@ -113,3 +113,25 @@ test("an event without a reason is never told", () => {
   talk.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }]);
   expect(told).toEqual(["Wrong"]);
 });
+
+test("a Service that cannot be understood does not keep another one from adopting", async () => {
+  const clock = new VirtualClock();
+  const [web, broken] = ["web", "broken"].map((name) => ({ metadata: { name, namespace: "a" } }) as Service);
+  if (web === undefined || broken === undefined) throw new Error("Two were made.");
+  const found = { group: "g", ownership: "unmarked", owners: [] };
+  const listing = { latest: { items: [found], pages: 1, beganAt: 1, endedAt: 1, version: 1 } };
+  const ports = {
+    listing,
+    balancers: { adopts: () => true },
+    clock,
+    settings: { acceptsAge: minutes(5) },
+  };
+  const wishes = {
+    of: (service: Service) => {
+      if (service === broken) throw new TypeError("no group");
+      return { wish: {} };
+    },
+  };
+  const observation = createObservation(ports as never, wishes as never, () => [web, broken]);
+  expect(observation.listed("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
+});

@@ -46,7 +46,15 @@ export const createObservation = (
     const hits = unmarked.filter((one) => members.some((service) => asks(service, one)));
     const [hit] = hits;
     if (hit === undefined) return nothing;
-    const rivals = everyone().filter((one) => !members.includes(one) && hits.some((hit) => asks(one, hit)));
+    const isRival = (one: Service): boolean => {
+      try {
+        return !members.includes(one) && hits.some((hit) => asks(one, hit));
+      } catch {
+        // Who cannot be understood asks for nothing, and keeps nobody else waiting.
+        return false;
+      }
+    };
+    const rivals = everyone().filter(isRival);
     if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
     const names = rivals.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(", ");
     const text =

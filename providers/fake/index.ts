@@ -55,10 +55,6 @@ export const fake = defineProvider({
       },
       loadBalancers: fakeLoadBalancers(api, mark, settings["target-limit"]),
       routes: fakeRoutes(api, mark),
-      probe: async (call) => {
-        for await (const _ of api.machines(call, { per_page: 1 })) break;
-        return [];
-      },
     };
   },
 });

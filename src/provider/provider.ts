@@ -59,8 +59,6 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly instances?: Instances;
   readonly loadBalancers?: LoadBalancers<A, O, S, V>;
   readonly routes?: Routes;
-  /** One cheap read that proves credentials and endpoint; what it finds is shown by health checks and `doctor`. */
-  probe?(call: Call): Promise<readonly Problem[]>;
 }
 
 export interface ProviderDefinition<

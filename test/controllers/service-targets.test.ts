@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  eligibleNodes,
   isEligible,
   isRelevantNodeChange,
   isSameTargets,
@@ -41,7 +40,7 @@ describe("which nodes are eligible", () => {
   test.each(cases)("%s", (_, draft, upstream, ours) => {
     const node = toNode({ name: "n", ...draft });
     expect([isEligible(node), isEligible(node, { policy: "drop" })]).toEqual([upstream, upstream]);
-    expect(eligibleNodes([node]).length === 1).toBe(ours);
+    expect(targetsOf([node], () => undefined).length === 1).toBe(ours);
   });
 });
 

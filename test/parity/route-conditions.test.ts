@@ -2,8 +2,8 @@
 // here a cloud that knows the address a route leads to; routes without any are routes that lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { exactly, upstreamFullCheck } from "../../src/controllers/route/settings.ts";
-import { minutes } from "../../src/core/brand.ts";
+import { exactly } from "../../src/controllers/route/settings.ts";
+import { minutes, seconds } from "../../src/core/brand.ts";
 import type { Condition } from "../../src/kube/objects.ts";
 import { type RouteSetup, RouteWorld } from "../controllers/route/route-world.ts";
 import { refusal } from "../controllers/route/scripted-routes.ts";
@@ -64,7 +64,7 @@ describe("TestHandleNodeUpdate", () => {
   // Upstream's informer tells of equal objects from time to time, and each of them is a look: its only full check. Ours
   // has a full check of its own, with a period that is kept.
   test("TestHandleNodeUpdate 3, upstream's way: without any change there is a look from time to time", async () => {
-    const w = await settledWith({ fullCheck: upstreamFullCheck });
+    const w = await settledWith({ fullCheck: exactly(seconds(10)) });
     expect(await looksAfter(w, () => undefined)).toBe(1);
   });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { isReady } from "../../src/controllers/node-facts.ts";
 import {
-  eligibleNodes,
   isEligible,
   isRelevantNodeChange,
   targetsOf,
@@ -85,14 +84,16 @@ describe("TestListWithPredicate", () => {
     node({ name: `node${index}`, ...(index % 2 === 0 && excluded("true")) }),
   );
   const names = (some: readonly Node[]) => some.map(({ metadata }) => metadata.name);
+  const targetNames = (some: readonly Node[]) =>
+    targetsOf(some, () => undefined).map(({ node: name }) => `${name}`);
   test("TestListWithPredicate 1: those that the predicate takes, in their order", () => {
-    expect(names(eligibleNodes(nodes))).toEqual(["node1", "node3"]);
+    expect(targetNames(nodes)).toEqual(["node1", "node3"]);
   });
   test("TestListWithPredicate 2: the others are exactly the rest", () => {
     expect(names(nodes.filter((each) => !isEligible(each)))).toEqual(["node0", "node2", "node4"]);
   });
   test("TestListWithPredicate 3: none, where it takes none", () => {
-    expect(eligibleNodes(nodes.filter((each) => !isEligible(each)))).toEqual([]);
+    expect(targetNames(nodes.filter((each) => !isEligible(each)))).toEqual([]);
   });
 });
 
@@ -188,7 +189,9 @@ describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
 
 /** What balancers are updated to, or undefined when they are not: what a controller asks these parts. */
 const updateTo = (before: readonly Node[], after: readonly Node[], policy: "drop" | "drain") => {
-  const [old, now] = [eligibleNodes(before, { policy }), eligibleNodes(after, { policy })];
+  const [old = [], now = []] = [before, after].map((nodes) =>
+    nodes.filter((each) => isEligible(each, { policy })),
+  );
   if (isSameNodeSet(old, now)) return undefined;
   return targetsOf(after, () => undefined, { policy }).map(({ node: name, draining }) =>
     draining ? `${name} draining` : `${name}`,

@@ -36,9 +36,6 @@ export const routeDefaults: RouteSettings = {
 /** What `--route-reconciliation-period` gives is kept to exactly. */
 export const exactly = (every: Milliseconds): RouteSettings["fullCheck"] => ({ every, jitter: 0 });
 
-/** Upstream's rhythm, for `--compatibility=upstream`. */
-export const upstreamFullCheck: RouteSettings["fullCheck"] = exactly(seconds(10));
-
 /** `fraction` is random, from zero to one. */
 export const nextFullCheck = (
   { every, jitter }: RouteSettings["fullCheck"],

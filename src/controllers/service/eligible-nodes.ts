@@ -31,11 +31,6 @@ export const isDraining = ({ metadata, spec }: Node): boolean =>
 export const isEligible = (node: Node, { policy = "drop" }: EligibilityOptions = {}): boolean =>
   !isExcluded(node) && (policy === "drain" || !isDraining(node));
 
-export const eligibleNodes = (
-  nodes: readonly Node[],
-  { policy = "drain" }: EligibilityOptions = {},
-): readonly Node[] => nodes.filter((node) => isEligible(node, { policy }));
-
 /** Without the empty id of a Node that has just come, so that it is the same as an absent one. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 

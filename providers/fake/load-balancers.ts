@@ -27,7 +27,7 @@ export type FakeStep = Step &
   (
     | { readonly do: "create balancer"; readonly order: BalancerOrder }
     | {
-        readonly do: "change balancer" | "release balancer";
+        readonly do: "change balancer" | "adopt balancer" | "release balancer";
         readonly id: string;
         readonly order: BalancerOrder;
       }
@@ -90,10 +90,16 @@ export const fakeLoadBalancers = (
   const isOurs = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === marks.cluster && labels["managed-by"] === marks["managed-by"];
 
+  const isNobodys = ({ labels }: ApiBalancer): boolean =>
+    labels["cluster"] === undefined && labels["managed-by"] === undefined;
+
   const toObserved = (balancer: ApiBalancer): FakeBalancer => {
     // Written by us as a Service's uid.
     const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
     const state = balancer.status === "active" ? "ready" : "changing";
+    if (!isOurs(balancer)) {
+      return { group: `unmarked-${balancer.id}`, owners: [], ownership: "unmarked", state, balancer };
+    }
     return { group: owner, owners: [owner], ownership: "ours", state, balancer };
   };
 
@@ -116,6 +122,12 @@ export const fakeLoadBalancers = (
     if (status === "changing") {
       return { steps: [], wait: { checkAfter: aMoment, waitingFor: `balancer ${name} to be ready` } };
     }
+    if (observed.ownership !== "ours") {
+      if (desired === undefined || desired.ending !== undefined) return { steps: [] };
+      const marked = { ...labels, ...marks, [ownerLabel]: desired.owner.uid };
+      const order = { labels: marked, ...changesOf(desired, observed.balancer) };
+      return { steps: [{ do: "adopt balancer", on: name, id, order }] };
+    }
     if (desired?.ending === "release") {
       const kept = Object.entries(labels).filter(([key]) => !(key in marks) && key !== ownerLabel);
       return {
@@ -134,6 +146,7 @@ export const fakeLoadBalancers = (
       case "create balancer":
         return outcomeOf((await api.createBalancer(step.order, call)).balancer);
       case "change balancer":
+      case "adopt balancer":
       case "release balancer":
         return outcomeOf((await api.changeBalancer(step.id, step.order, call)).balancer);
       case "delete balancer":
@@ -144,8 +157,10 @@ export const fakeLoadBalancers = (
 
   return {
     list: async function* (call) {
-      for await (const page of api.balancers(call)) yield page.filter(isOurs).map(toObserved);
+      for await (const page of api.balancers(call))
+        yield page.filter((one) => isOurs(one) || isNobodys(one)).map(toObserved);
     },
+    adopts: ({ settings }, { balancer }) => settings.adopt === balancer.id,
     drains: true,
     targetLimit: () => targetLimit,
     plan,

@@ -18,4 +18,5 @@ export const annotations = {
   algorithm: oneOf("How a target is picked.", ["round-robin", "least-connections"], {
     fallback: "round-robin",
   }),
+  adopt: text("The id of a balancer that nobody manages, to be taken over in place of a new one."),
 };

@@ -1,7 +1,7 @@
 // The smallest framework that can drive balancers to where they should be: observe, plan, apply, remember, again. It has
 // no policy of its own; the real one has, and must give the same end.
 
-import { type ServiceUID, seconds } from "../../src/core/brand.ts";
+import { type Milliseconds, type ServiceUID, seconds } from "../../src/core/brand.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type {
@@ -51,23 +51,38 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
   const balancers = balancersOf(lab);
   let steps = 0;
 
+  const settle = async (ticket: string, checkAfter: Milliseconds): Promise<void> => {
+    const { pending } = lab.cloud;
+    if (pending === undefined) throw new Error("A step gave a ticket, and this provider has no `pending`.");
+    for (let wait = checkAfter, asked = 0; asked < mostRounds; asked++) {
+      await lab.clock.advance(wait);
+      const answer = (await lab.run((call) => pending.check([ticket], call))).get(ticket);
+      if (CloudError.is(answer)) throw answer;
+      // Lost: what became of it is observed.
+      if (answer === undefined) return;
+      if (answer.done) return remember(memory, answer.remember);
+      wait = answer.checkAfter;
+    }
+    throw new Error(`The work of ticket ${ticket} did not end.`);
+  };
+
   const listAll = () => lab.run(async (call) => (await collect(balancers.list(call))).flat());
 
   const reconcile = async (
     group: string,
     members: readonly Wish[],
     listed: ObservedLoadBalancer | undefined,
+    survey: unknown,
   ): Promise<{ isSettled: boolean; observed: ObservedLoadBalancer | undefined }> => {
-    const { observe, survey } = balancers;
+    const { observe } = balancers;
     const observed =
       observe === undefined
         ? listed
         : await lab.run((call) => observe.call(balancers, members, listed, call));
-    const known = await lab.run(async (call) => survey?.call(balancers, members, call));
     const orphans = (observed?.owners ?? []).filter((uid) => !present.has(uid));
     const isOnlyOfStrangers = observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && isOnlyOfStrangers) return { isSettled: true, observed };
-    const given = { survey: known, inputs: noInputs, orphans };
+    const given = { survey, inputs: noInputs, orphans };
     const plan = balancers.plan(members, observed, given);
     if (JSON.stringify(balancers.plan(members, observed, given)) !== JSON.stringify(plan)) {
       throw new Error(`The plan of ${group} differs from one call to the next: it is not pure.`);
@@ -79,7 +94,8 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
       if (outcome.done) remember(memory, outcome.remember);
       if (isLast) throw new Crash();
       if (!outcome.done) {
-        await lab.clock.advance(outcome.checkAfter);
+        if (outcome.ticket === undefined) await lab.clock.advance(outcome.checkAfter);
+        else await settle(outcome.ticket, outcome.checkAfter);
         break;
       }
     }
@@ -93,12 +109,17 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
     let isSettled = true;
     try {
       const listed = await listAll();
-      for (const { group } of listed) if (!members.has(group)) members.set(group, []);
+      const everybody = [...members.values()].flat();
+      const known = await lab.run(async (call) => balancers.survey?.(everybody, call));
+      for (const { group, ownership } of listed) {
+        if (ownership === "ours" && !members.has(group)) members.set(group, []);
+      }
       for (const [group, wanted] of members) {
         const result = await reconcile(
           group,
           wanted,
-          listed.find((one) => one.group === group),
+          listed.find((one) => one.group === group) ?? adopted(balancers, wanted, listed),
+          known,
         );
         observed.set(group, result.observed);
         isSettled &&= result.isSettled;
@@ -111,6 +132,21 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
     if (isSettled) return { steps, observed, members };
   }
   throw new Error(`It did not settle within ${mostRounds} rounds.`);
+};
+
+/** Where nothing of ours is there, one that nobody manages and that a member asks for. */
+const adopted = (
+  balancers: Balancers,
+  members: readonly Wish[],
+  listed: readonly ObservedLoadBalancer[],
+): ObservedLoadBalancer | undefined => {
+  const hits = listed.filter(
+    (one) =>
+      one.ownership === "unmarked" &&
+      members.some((member) => member.ending === undefined && balancers.adopts?.(member, one)),
+  );
+  if (hits.length > 1) throw new Error(`${hits.length} balancers fit what is to be adopted.`);
+  return hits[0];
 };
 
 const groupsOf = (

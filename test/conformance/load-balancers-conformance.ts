@@ -2,13 +2,24 @@
 // left after teardown, and nobody else's touched.
 
 import { describe, expect, test } from "bun:test";
+import { adoptionConformance } from "./adoption-conformance.ts";
 import { Crash, converge, type Memory } from "./balancer-driver.ts";
 import { faultHows } from "./faulty-transport.ts";
-import { Lab } from "./lab.ts";
+import { Lab, noInputs } from "./lab.ts";
 import { makeWish, targetOf, type WishWords } from "./make-wish.ts";
-import type { Harness } from "./simulated-cloud.ts";
+import type { AnyCloud, Harness } from "./simulated-cloud.ts";
+import { ticketsConformance } from "./tickets-conformance.ts";
 
 const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
+
+/** What it has beyond what all have: only that is looked at. A provider that is not written yet has nothing. */
+const abilitiesOf = (harness: Harness): Partial<AnyCloud> => {
+  try {
+    return new Lab(harness).cloud;
+  } catch {
+    return {};
+  }
+};
 
 export const loadBalancersConformance = (
   name: string,
@@ -47,7 +58,27 @@ export const loadBalancersConformance = (
     return states;
   };
 
+  const { loadBalancers: abilities, pending } = abilitiesOf(harness);
+
   describe(`${name}: load balancers`, () => {
+    if (abilities?.adopts !== undefined) adoptionConformance(harness);
+    if (abilities !== undefined && pending !== undefined) ticketsConformance(harness);
+    if (abilities?.survey !== undefined) {
+      test("plans on a survey that was made for others too as on one of its own, and asks without changing", async () => {
+        const { lab } = fresh();
+        const { loadBalancers } = lab.cloud;
+        const plans = async (surveyed: typeof first): Promise<readonly unknown[]> => {
+          const survey = await lab.run(async (call) => loadBalancers?.survey?.(surveyed, call));
+          expect(survey).toBeDefined();
+          const given = { survey, inputs: noInputs, orphans: [] };
+          return surveyed.map((one) => loadBalancers?.plan([one], undefined, given));
+        };
+        const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
+        expect(await plans(first)).toEqual(alone);
+        expect([lab.mutations, lab.liars, lab.leftListeners]).toEqual([0, [], 0]);
+      });
+    }
+
     test("converges, changes with the wish, and leaves nothing behind", async () => {
       const { lab, memory } = fresh();
       const before = stateOf(lab);

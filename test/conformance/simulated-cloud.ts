@@ -19,6 +19,8 @@ export interface SimulatedCloud {
   state(): unknown;
   /** The next page of machines lacks an entry although the cloud says that it is there, where a cloud says such things. */
   shortenNextPage?(): void;
+  /** Somebody makes a balancer by hand, which carries no mark; gives its id. Needed where balancers can be adopted. */
+  addUnmarkedBalancer?(): string;
   /** Somebody else changes the routes' table, where it is one document. */
   disturbRoutes?(): void;
 }
@@ -28,6 +30,8 @@ export interface Harness {
   readonly definition: ProviderDefinition<any, any, any, any, any>;
   readonly config: Readonly<Record<string, string>>;
   simulate(clock: VirtualClock): SimulatedCloud;
+  /** What a Service says to have this balancer; names without the provider's prefix. Needed where balancers can be adopted. */
+  adopting?(id: string): Readonly<Record<string, string>>;
   /** Requests that one listing of all sources costs when there are so many machines. */
   listingRequests(machines: number): number;
 }

@@ -21,6 +21,7 @@ const harness: Harness = {
   definition: fake,
   config: { "page-size": String(pageSize), "lookup-limit": "4" },
   listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
+  adopting: (id) => ({ adopt: id }),
   simulate: (clock) => {
     const cloud = new FakeCloud({ clock, actionTime: seconds(3), token: "fake" });
     cloud.routes.create({ destination: "10.244.9.0/24", machine: "1", labels: { cluster: "another" } });
@@ -31,6 +32,7 @@ const harness: Harness = {
       stopMachine: (name) => cloud.machines.setStatus(name, "stopped"),
       terminateMachine: (name) => cloud.machines.setStatus(name, "terminating"),
       removeMachine: (name) => cloud.machines.remove(name),
+      addUnmarkedBalancer: () => cloud.balancers.create({ name: "by-hand", labels: { team: "web" } }).id,
       shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
       state: () => ({
         balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({

@@ -1,5 +1,5 @@
 // A cloud with bad manners, as a synchronous state machine behind a transport: two sites, machines found by name, a
-// balancer that is known by its id only, routes in one document with a revision. Nothing in it takes time.
+// balancer that is known by its id only and made by a job, routes in one document with a revision.
 
 import type { Transport } from "../../../src/seams/transport.ts";
 
@@ -20,6 +20,7 @@ export interface AwkwardFront {
 interface Balancer {
   readonly token: string;
   readonly address: string;
+  readonly network: string;
   fronts: readonly AwkwardFront[];
 }
 
@@ -37,6 +38,8 @@ export class AwkwardCloud {
   readonly balancers = new Map<string, Balancer>();
   entries: readonly AwkwardEntry[] = [{ to: "default", via: "gateway", note: "do not touch" }];
   revision = 1;
+  /** What each makes, and how often it was asked about: the first time it is still at it. */
+  readonly #jobs = new Map<string, { readonly balancer: string; asked: number }>();
   #next = 1;
 
   add(site: string, name: string): void {
@@ -57,13 +60,19 @@ export class AwkwardCloud {
     const [area = "", what = "", id = ""] = pathname.split("/").slice(1).map(decodeURIComponent);
     const wanted = typeof body === "string" ? JSON.parse(body) : undefined;
     if (this.machines[area] !== undefined)
-      return this.#machines(this.machines[area], id, searchParams.get("after"));
+      return this.#machines(this.machines[area], what, id, searchParams.get("after"));
+    if (area === "networks") return Response.json({ networks: ["net-a", "net-b"] });
+    if (area === "jobs") return this.#askJobs(searchParams.get("ids")?.split(",") ?? []);
     if (area === "balancers") return this.#balancer(method, what, wanted);
     if (area === "routes") return this.#routes(method, headers?.["if-match"], wanted);
     return refuse(404, "no such place");
   };
 
-  #machines(machines: readonly AwkwardMachine[], name: string, after: string | null): Response {
+  #machines(machines: readonly AwkwardMachine[], what: string, name: string, after: string | null): Response {
+    if (what === "serials") {
+      const serials = new Set(name.split(","));
+      return Response.json({ machines: machines.filter(({ serial }) => serials.has(serial)) });
+    }
     if (name !== "") return Response.json({ machines: machines.filter((machine) => machine.name === name) });
     const start = after === null ? 0 : machines.findIndex(({ serial }) => serial === after) + 1;
     const page = machines.slice(start, start + pageSize);
@@ -72,19 +81,40 @@ export class AwkwardCloud {
   }
 
   /** The same token gives the same balancer for as long as it exists. */
-  #balancer(method: string, id: string, wanted: { token: string; fronts: AwkwardFront[] }): Response {
+  #balancer(
+    method: string,
+    id: string,
+    wanted: { token: string; network: string; fronts: AwkwardFront[] },
+  ): Response {
     if (method === "POST") {
       const known = [...this.balancers].find(([, { token }]) => token === wanted.token)?.[0];
       const made = known ?? `lb-${this.#next++}`;
       if (known === undefined)
-        this.balancers.set(made, { token: wanted.token, address: "198.51.100.9", fronts: [] });
-      return Response.json({ id: made });
+        this.balancers.set(made, {
+          token: wanted.token,
+          address: "198.51.100.9",
+          network: wanted.network,
+          fronts: [],
+        });
+      const job = `job-${this.#next++}`;
+      this.#jobs.set(job, { balancer: made, asked: 0 });
+      return Response.json({ job });
     }
     const balancer = this.balancers.get(id);
     if (balancer === undefined) return refuse(404, "no such balancer");
     if (method === "PUT") balancer.fronts = wanted.fronts;
     if (method === "DELETE") this.balancers.delete(id);
     return Response.json({ id, ...balancer });
+  }
+
+  #askJobs(ids: readonly string[]): Response {
+    const jobs = ids.flatMap((id) => {
+      const job = this.#jobs.get(id);
+      if (job === undefined) return [];
+      job.asked += 1;
+      return [{ id, ...(job.asked > 1 && { made: job.balancer }) }];
+    });
+    return Response.json({ jobs });
   }
 
   #routes(method: string, revision: string | undefined, wanted: { entries: AwkwardEntry[] }): Response {

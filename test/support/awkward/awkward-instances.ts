@@ -1,5 +1,5 @@
 // Machines of the awkward cloud: a source per site, each with a token and failures of its own, looked up by name one at a
-// time; ids written by an older manager do not tell the site.
+// time; ids written by an older manager do not tell the site, and the listing of the second site does not tell the power.
 
 import { type Context, type Instance, type InstanceSource, jsonApi, pagesByCursor, providerID } from "#ccm";
 import type { AwkwardMachine } from "./awkward-cloud.ts";
@@ -16,7 +16,11 @@ interface Answer {
 
 const states = { on: "running", off: "stopped", leaving: "terminating" } as const;
 
-export const site = (name: string, { account }: Context): InstanceSource => {
+export const site = (
+  name: string,
+  { account }: Context,
+  { tellsState = true }: { readonly tellsState?: boolean } = {},
+): InstanceSource => {
   const { transport } = account({
     name,
     fetch: async () => ({ value: `${name}-session` }),
@@ -41,6 +45,11 @@ export const site = (name: string, { account }: Context): InstanceSource => {
     region: name,
   });
 
+  const toListed = (machine: AwkwardMachine): Instance => {
+    const { state, ...rest } = toInstance(machine);
+    return tellsState ? { ...rest, ...(state !== undefined && { state }) } : rest;
+  };
+
   const ask = (
     operation: string,
     path: string,
@@ -57,9 +66,18 @@ export const site = (name: string, { account }: Context): InstanceSource => {
         const { machines, next } = await ask(operation, `/${name}/machines`, { after }, call);
         return { items: machines, next };
       });
-      for await (const page of pages) yield page.map(toInstance);
+      for await (const page of pages) yield page.map(toListed);
     },
     lookups: {
+      id: {
+        limit: 2,
+        find: async (keys, call) => {
+          const { machines } = await ask("GetMachines", `/${name}/serials/${keys.join(",")}`, {}, call);
+          if (machines === undefined) return new Map();
+          const found = Map.groupBy(machines.map(toInstance), ({ key }) => key);
+          return new Map(keys.map((key) => [key, found.get(key) ?? []]));
+        },
+      },
       name: {
         limit: 1,
         find: async ([asked = ""], call) => {

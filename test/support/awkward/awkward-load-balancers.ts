@@ -13,9 +13,11 @@ import {
   parseIp,
   type ServiceUID,
   type Step,
+  seconds,
   text,
 } from "#ccm";
 import type { AwkwardFront } from "./awkward-cloud.ts";
+import { remembering, ticketOf } from "./awkward-jobs.ts";
 
 export const annotations = {
   pool: text("Services of one pool share a balancer."),
@@ -32,7 +34,12 @@ export interface AwkwardObserved extends ObservedLoadBalancer {
 
 export type AwkwardStep = Step &
   (
-    | { readonly do: "make balancer"; readonly token: string; readonly owners: readonly ServiceUID[] }
+    | {
+        readonly do: "make balancer";
+        readonly token: string;
+        readonly network: string;
+        readonly owners: readonly ServiceUID[];
+      }
     | { readonly do: "remember balancer"; readonly id: string; readonly owners: readonly ServiceUID[] }
     | { readonly do: "write fronts"; readonly id: string; readonly fronts: readonly AwkwardFront[] }
     | { readonly do: "delete balancer"; readonly id: string; readonly owners: readonly ServiceUID[] }
@@ -42,9 +49,6 @@ const groupOf = ({ settings: { pool }, owner }: Desired): string =>
   pool === undefined ? owner.uid : `pool-${pool}`;
 
 const uidsOf = (some: readonly Desired[]) => some.map(({ owner }) => owner.uid);
-
-const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
-  ({ done: true, remember: new Map(owners.map((owner) => [owner, { balancer: id }])) }) as const;
 
 /** The first member to ask for a port has it. */
 const frontsOf = (
@@ -82,8 +86,14 @@ const sameFronts = (one: readonly AwkwardFront[], other: readonly AwkwardFront[]
 
 export const awkwardLoadBalancers = (
   api: JsonApi,
-): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep> => ({
+): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep, string> => ({
   groupOf,
+  // Every balancer is put into the first network, whatever that is today.
+  survey: async (_wishes, call) => {
+    type Body = { readonly networks: readonly [string, ...string[]] };
+    const request = { operation: "ListNetworks", method: "GET", path: "/networks" } as const;
+    return (await api.call<Body>(request, call)).networks[0];
+  },
   // Its listing shows ids and no marks: nothing in it could be told from what is not ours.
   list: async function* () {},
   observe: async (members, _listed, call) => {
@@ -101,7 +111,7 @@ export const awkwardLoadBalancers = (
       throw error;
     }
   },
-  plan: (members, observed, { orphans }) => {
+  plan: (members, observed, { survey: network, orphans }) => {
     const staying = members.filter(({ ending }) => ending === undefined);
     const settledBy = new Set<string>([...uidsOf(members), ...orphans]);
     const kept = (observed?.fronts ?? []).filter(({ user }) => !settledBy.has(user));
@@ -110,7 +120,8 @@ export const awkwardLoadBalancers = (
       const first = staying[0];
       if (first === undefined) return { steps: [] };
       const token = groupOf(first);
-      return { steps: [{ do: "make balancer", on: token, token, owners: uidsOf(staying) }], problems };
+      const owners = uidsOf(staying);
+      return { steps: [{ do: "make balancer", on: token, token, network, owners }], problems };
     }
     const { id } = observed;
     if (staying.length === 0 && kept.length === 0)
@@ -127,12 +138,13 @@ export const awkwardLoadBalancers = (
     const path = "id" in step ? `/balancers/${step.id}` : "/balancers";
     switch (step.do) {
       case "make balancer": {
-        const body = { token: step.token };
-        const made = await api.call<{ readonly id: string }>(
+        const body = { token: step.token, network: step.network };
+        const { job } = await api.call<{ readonly job: string }>(
           { operation: "MakeBalancer", method: "POST", path, body },
           call,
         );
-        return remembering(step.owners, made.id);
+        const ticket = ticketOf(job, step.owners);
+        return { done: false, checkAfter: seconds(1), waitingFor: "the balancer", ticket };
       }
       case "remember balancer":
         return remembering(step.owners, step.id);

@@ -3,6 +3,7 @@
 
 import { defineProvider, jsonApi } from "#ccm";
 import { looksAwkward, readFault, site } from "./awkward-instances.ts";
+import { awkwardJobs } from "./awkward-jobs.ts";
 import { annotations, awkwardLoadBalancers } from "./awkward-load-balancers.ts";
 import { awkwardRoutes } from "./awkward-routes.ts";
 
@@ -26,7 +27,11 @@ export const awkward = defineProvider({
       readError: readFault,
     });
     return {
-      instances: { sources: [site("east", context), site("west", context)], matchBy: ["name"] },
+      instances: {
+        sources: [site("east", context), site("west", context, { tellsState: false })],
+        matchBy: ["name"],
+      },
+      pending: awkwardJobs(api),
       loadBalancers: awkwardLoadBalancers(api),
       routes: awkwardRoutes(api),
     };

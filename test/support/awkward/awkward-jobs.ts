@@ -1,0 +1,34 @@
+// Work of the awkward cloud that is told of by job only. Whose it is goes with the ticket: the job does not know.
+
+import { type JsonApi, type Pending, type ServiceUID, seconds } from "#ccm";
+
+export const ticketOf = (job: string, owners: readonly ServiceUID[]): string => [job, ...owners].join(" ");
+
+/** What is to be known of a balancer on its Services. */
+export const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
+  ({ done: true, remember: new Map(owners.map((owner) => [owner, { balancer: id }])) }) as const;
+
+interface Body {
+  readonly jobs: readonly { readonly id: string; readonly made?: string }[];
+}
+
+export const awkwardJobs = (api: JsonApi): Pending => ({
+  limit: 2,
+  check: async (tickets, call) => {
+    const byJob = new Map(tickets.map((ticket) => [ticket.split(" ")[0] ?? "", ticket]));
+    const query = { ids: [...byJob.keys()].join(",") };
+    const request = { operation: "ListJobs", method: "GET", path: "/jobs", query } as const;
+    const { jobs } = await api.call<Body>(request, call);
+    return new Map(
+      jobs.map(({ id, made }) => {
+        const ticket = byJob.get(id) ?? id;
+        const [, ...owners] = ticket.split(" ");
+        const outcome =
+          made === undefined
+            ? ({ done: false, checkAfter: seconds(1), waitingFor: "the balancer" } as const)
+            : remembering(owners as readonly string[] as readonly ServiceUID[], made);
+        return [ticket, outcome];
+      }),
+    );
+  },
+});

@@ -3,7 +3,7 @@
 // process; when it is wrong, everything stays as it is. All state is in Kubernetes and in the cloud, so nothing is handed over.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
-import { linkedController } from "../kube/abortable.ts";
+import { linkedController } from "../runtime/abortable.ts";
 import { Draining } from "../runtime/draining.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Environment } from "../seams/environment.ts";

@@ -2,11 +2,11 @@
 // what is told about it. There is one Lease, or two while controllers move from one manager to another.
 
 import { seconds } from "../core/brand.ts";
-import { abortable } from "../kube/abortable.ts";
 import type { KubeApi } from "../kube/api.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import { LeaderElection } from "../kube/lease.ts";
 import type { WriteGate } from "../kube/request.ts";
+import { abortable } from "../runtime/abortable.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";

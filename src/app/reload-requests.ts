@@ -1,7 +1,7 @@
 // The wish to look at the configuration at once, which SIGHUP brings. Wishes that come together are one.
 
 import type { Milliseconds } from "../core/brand.ts";
-import { linkedController } from "../kube/abortable.ts";
+import { linkedController } from "../runtime/abortable.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
 
 export class ReloadRequests {

@@ -4,10 +4,10 @@
 import type { Secret } from "../core/secret.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
+import { abortable } from "../runtime/abortable.ts";
 import { cutText } from "./cut-text.ts";
 import { kindOfStatus } from "./error-kind.ts";
 import { retryMoment } from "./retry-moment.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
@@ -147,9 +147,9 @@ export const jsonApi = (options: JsonApiOptions): JsonApi => {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
     try {
-      return await untilAborted(call.signal, () =>
-        transport(sent, call, (response) => read<T>(request, response, hidden)),
-      );
+      call.signal.throwIfAborted();
+      const answered = transport(sent, call, (response) => read<T>(request, response, hidden));
+      return await abortable(answered, call.signal);
     } catch (error) {
       if (CloudError.is(error) || call.signal.aborted) throw error;
       const said = error instanceof Error ? error.message : String(error);

@@ -2,9 +2,9 @@
 // Nothing waits for an event, and none is lost without being counted.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { abortable } from "../runtime/abortable.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
-import { abortable } from "./abortable.ts";
 import type { KubeApi } from "./api.ts";
 import { type Correlated, createEventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";

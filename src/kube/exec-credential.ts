@@ -3,9 +3,9 @@
 
 import { minutes } from "../core/brand.ts";
 import { Secret } from "../core/secret.ts";
+import { abortable } from "../runtime/abortable.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
-import { abortable } from "./abortable.ts";
 import { KubeError } from "./kube-error.ts";
 import type { ExecPlugin, KubeconfigCluster } from "./kubeconfig.ts";
 import { codeOf } from "./transport-error.ts";

@@ -2,9 +2,9 @@
 // prove at any moment that it is still ours. Losing it calls back and goes on; what to stop is for others.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { abortable, linkedController } from "../runtime/abortable.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
-import { abortable, linkedController } from "./abortable.ts";
 import type { KubeApi } from "./api.ts";
 import { isKubeError } from "./kube-error.ts";
 import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";

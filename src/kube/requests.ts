@@ -2,9 +2,9 @@
 // and every failure a KubeError. It retries nothing but a 401, once, with credentials read anew.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { abortable, linkedController } from "../runtime/abortable.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Transport } from "../seams/transport.ts";
-import { abortable, linkedController } from "./abortable.ts";
 import type { Connection } from "./connection.ts";
 import { KubeError, type KubeErrorFacts, readRetryAfter } from "./kube-error.ts";
 import { createPoolKey, keyedTls } from "./pool-key.ts";

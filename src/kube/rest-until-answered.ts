@@ -2,8 +2,8 @@
 // and a moment longer. It does not know who asked; any answer shows that an outage is over.
 
 import type { Milliseconds } from "../core/brand.ts";
+import { linkedController } from "../runtime/abortable.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
-import { linkedController } from "./abortable.ts";
 import type { KubeApi } from "./api.ts";
 
 export interface Rest {

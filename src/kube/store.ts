@@ -1,7 +1,7 @@
 // What the API server has, as far as a watch has told us: a read-only cache by key that changes as a whole on a relist.
 // It asks nothing; a reflector feeds it. Objects in it must never be changed.
 
-import { abortable } from "./abortable.ts";
+import { abortable } from "../runtime/abortable.ts";
 import type { KubeObject } from "./objects.ts";
 import { keyOf } from "./resource-path.ts";
 import type { WatchStep } from "./watch.ts";

@@ -2,8 +2,8 @@
 // what comes before and after it is decided in `watch.ts`.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { abortable, linkedController } from "../runtime/abortable.ts";
 import type { Clock } from "../seams/clock.ts";
-import { abortable, linkedController } from "./abortable.ts";
 import { KubeError } from "./kube-error.ts";
 import { LineDecoder } from "./line-decoder.ts";
 import type { KubeObject } from "./objects.ts";

@@ -2,10 +2,10 @@
 // again over whatever breaks. It keeps no objects; a store does.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { backoff } from "../runtime/backoff.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { KubeApi } from "./api.ts";
-import { createBackoff } from "./backoff.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
 import type { KubeObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
@@ -40,6 +40,8 @@ const longestInitial = seconds(60);
 const pageSize = 500;
 /** A connection that ends sooner than this without a word counts as a failure. */
 const shortest = seconds(1);
+/** After failures in a row. */
+const rests = { first: milliseconds(800), cap: seconds(30) };
 /** Rests that another one's answer may cut short, until the watch itself gets somewhere: it may be the only one that fails. */
 const mostShortened = 3;
 /** Lists that are made anew without a rest, until a change or a bookmark comes after one. */
@@ -157,8 +159,8 @@ export async function* watch<T extends KubeObject>(
   signal: AbortSignal,
 ): AsyncGenerator<WatchStep<T>, void> {
   const { api, resource, clock, random } = options;
-  const backoff = createBackoff(random);
   const at: Position = { resourceVersion: undefined, canStream: true, progressed: false };
+  let failures = 0;
   let shortened = 0;
   let goneInARow = 0;
   while (!signal.aborted) {
@@ -179,7 +181,7 @@ export async function* watch<T extends KubeObject>(
       failure = toKubeError(error, resource.plural);
     }
     if (at.progressed) {
-      backoff.reset();
+      failures = 0;
       shortened = 0;
     }
     if (at.progressed && !wasInitial) goneInARow = 0;
@@ -198,7 +200,9 @@ export async function* watch<T extends KubeObject>(
     if (mustList) at.resourceVersion = undefined;
     // A server that calls every list too old the moment it was made is not listed without end.
     if (failure.kind === "gone" && !wasInitial && goneInARow++ < mostGoneAtOnce) continue;
-    const retryIn = backoff.next(failure.retryAfter);
+    failures += 1;
+    // What the server asked for is never undercut.
+    const retryIn = milliseconds(Math.max(failure.retryAfter ?? 0, backoff(failures, rests, random)));
     yield { type: "failed", error: failure, retryIn };
     try {
       const isOutage = isKubeError(failure, "unreachable", "timeout", "server") && !failure.retryAfter;

@@ -1,5 +1,7 @@
 // Long-lived tasks with one end: a scope starts them, aborts them together and waits until the last one is gone.
 
+import { linkedController } from "./abortable.ts";
+
 export interface Task {
   readonly name: string;
   readonly run: (signal: AbortSignal) => Promise<void>;
@@ -10,10 +12,7 @@ export interface Task {
  * thrown once all have come to rest. A task that ends without an error leaves the others alone.
  */
 export const runTogether = async (tasks: readonly Task[], signal: AbortSignal): Promise<void> => {
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
+  const { controller, unlink } = linkedController(signal);
   let failure: { readonly error: unknown } | undefined;
   const runOne = async (task: Task): Promise<void> => {
     try {
@@ -27,7 +26,7 @@ export const runTogether = async (tasks: readonly Task[], signal: AbortSignal): 
   try {
     await Promise.all(tasks.map(runOne));
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    unlink();
   }
   if (failure !== undefined) throw failure.error;
 };

@@ -17,7 +17,7 @@ export const floors: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["core", "runtime", "seams"],
   pki: ["core", "seams"],
   config: ["core"],
-  kube: ["core", "seams"],
+  kube: ["core", "seams", "runtime"],
   cloud: ["core", "seams", "provider", "runtime"],
   controllers: ["core", "seams", "provider", "runtime", "cloud", "kube", "telemetry"],
   // The secure port: it is told what to show and knows no controller.

@@ -3,8 +3,8 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
-import { abortable } from "../../kube/abortable.ts";
 import type { InputDeclaration, Inputs } from "../../provider/inputs.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import { type Clock, sleep } from "../../seams/clock.ts";
 import type { InputReader, InputValue, ReadInput } from "../read-input.ts";
 

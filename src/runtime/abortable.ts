@@ -1,5 +1,5 @@
-// Makes waiting for a promise end when a signal says so, even if what was asked never answers.
-// It cannot stop the work behind the promise; whoever started it passes the signal there too.
+// Makes waiting for a promise end when a signal says so, even if what was asked never answers. It cannot stop the work
+// behind the promise; whoever started it passes the signal there too.
 
 /** Rejects with the signal's reason as soon as it is aborted; leaves no listener behind. */
 export const abortable = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>

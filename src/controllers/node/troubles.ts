@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../core/problem.ts";
 import type { Condition, Node } from "../../kube/objects.ts";
+import { ToldOnce } from "../told-once.ts";
 import { cloudCondition } from "../well-known.ts";
 
 export interface Trouble {
@@ -12,7 +13,7 @@ export interface Trouble {
 
 export class Troubles {
   readonly #byNode = new Map<string, Trouble>();
-  readonly #told = new Map<string, string>();
+  readonly #told = new ToldOnce();
 
   get all(): ReadonlyMap<string, Trouble> {
     return this.#byNode;
@@ -20,7 +21,7 @@ export class Troubles {
 
   /** Those that are remembered for anything. */
   get names(): readonly string[] {
-    return [...new Set([...this.#byNode.keys(), ...this.#told.keys()])];
+    return [...new Set([...this.#byNode.keys(), ...this.#told.subjects])];
   }
 
   add(name: string, problem: Problem): Trouble {
@@ -35,15 +36,12 @@ export class Troubles {
 
   forget(name: string): void {
     this.#byNode.delete(name);
-    this.#told.delete(name);
+    this.#told.forget(name);
   }
 
   /** The problems that were not told of this Node the last time; repeats are not news. */
   news(name: string, problems: readonly Problem[]): readonly Problem[] {
-    const texts = problems.map(({ text }) => text).join("\n");
-    if ((this.#told.get(name) ?? "") === texts) return [];
-    this.#told.set(name, texts);
-    return problems;
+    return this.#told.news(name, problems);
   }
 }
 

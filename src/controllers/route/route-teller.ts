@@ -3,6 +3,7 @@
 
 import type { Problem } from "../../core/problem.ts";
 import type { NodeEvent } from "../node-ports.ts";
+import { ToldOnce } from "../told-once.ts";
 import type { ChangeResult } from "./apply.ts";
 import { describeFailedCreate, describeFailedListing, describeFailedRemoval } from "./describe-failure.ts";
 import { describeFill } from "./headroom.ts";
@@ -10,7 +11,6 @@ import type { RoutePlan } from "./plan.ts";
 import type { Wanted } from "./plan-wanted.ts";
 import type { RouteControllerOptions } from "./route-ports.ts";
 import type { RouteListing } from "./route-table.ts";
-import { ToldOnce } from "./told-once.ts";
 
 /** No Node can have such a name. */
 const subjects = { table: " table", listing: " listing" } as const;

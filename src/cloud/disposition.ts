@@ -39,6 +39,9 @@ export const dispositions = {
   unavailable: { retry: soon, tell: "operator", reason: "CloudUnavailable" },
 } as const satisfies Record<CloudErrorKind, Disposition>;
 
+/** Not an answer of the cloud: our own fence held it back, and it was never asked. */
+export const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
+
 /** How long a key rests after this error. What the cloud itself asked for counts if it is longer. */
 export const restAfter = (error: unknown, failures: number, clock: Clock, random: Random): Milliseconds => {
   if (!CloudError.is(error)) return backoff(failures, soon, random);

@@ -2,6 +2,7 @@
 // provider sees none of it; what goes wrong on the way comes out as a CloudError.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
+import { messageOf } from "../core/message-of.ts";
 import type { Call, CloudRequest, CloudTransport, Urgency } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { Breaker } from "../runtime/breaker.ts";
@@ -184,5 +185,3 @@ const failureOf = (error: unknown, call: Call): string => {
   if (cause === "breaker" || cause === "fenced") return cause;
   return cause instanceof DeadlineError ? "deadline" : error.kind;
 };
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 // An error as a problem of the object it was met with, in a reason from the one list and in its own words. Pure.
 
 import { dispositions } from "../cloud/disposition.ts";
+import { messageOf } from "../core/message-of.ts";
 import type { Problem } from "../core/problem.ts";
 import { isKubeError, type KubeErrorKind } from "../kube/kube-error.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -19,6 +20,6 @@ export const describeError = (error: unknown): Problem | undefined => {
   return {
     severity: "error",
     reason: "InternalError",
-    text: error instanceof Error ? error.message : String(error),
+    text: messageOf(error),
   };
 };

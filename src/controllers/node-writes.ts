@@ -1,72 +1,33 @@
-// Guarded writes to Nodes: handed to the API server in enforce mode, only written down in observe mode. Each is journalled
-// with its reason, so that "who changed my node?" has an answer.
+// Guarded writes to Nodes, journalled with their reason: refused by the server where the Node is no longer what we knew.
 
 import type { KubeApi } from "../kube/api.ts";
-import { isKubeError } from "../kube/kube-error.ts";
 import type { Node } from "../kube/objects.ts";
 import type { Patch } from "../kube/patch.ts";
 import { nodes } from "../kube/resources.ts";
-import type { Journal, JournalEntry } from "../runtime/journal.ts";
-import type { Clock } from "../seams/clock.ts";
+import { isGuarded, type JournalledOptions, journalled } from "./journalled.ts";
 import type { NodeWrites } from "./node-ports.ts";
 
-export interface NodeWritesOptions {
+export interface NodeWritesOptions extends JournalledOptions {
   readonly api: KubeApi;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly mode: "enforce" | "observe";
   /** Told of every Node that a write brought back. */
   readonly remember: (node: Node) => void;
 }
 
-export const createNodeWrites = ({ api, journal, clock, mode, remember }: NodeWritesOptions): NodeWrites => {
-  const journalled = async <T>(
-    entry: Pick<JournalEntry, "action" | "object" | "why">,
-    send: () => Promise<T>,
-  ): Promise<T> => {
-    const started = clock.monotonic();
-    const end = (outcome: JournalEntry["outcome"], detail?: string) =>
-      journal.record({
-        ...entry,
-        target: "cluster",
-        at: clock.now(),
-        outcome,
-        durationMs: clock.monotonic() - started,
-        ...(detail !== undefined && { detail }),
-      });
-    try {
-      const result = await send();
-      end("done");
-      return result;
-    } catch (error) {
-      const isRefusal = isKubeError(error, "precondition", "conflict", "not-found");
-      end(isRefusal ? "refused" : "failed", error instanceof Error ? error.message : String(error));
-      throw error;
-    }
-  };
-  const observed = (entry: Pick<JournalEntry, "action" | "object" | "why">): void =>
-    journal.record({ ...entry, target: "cluster", at: clock.now(), outcome: "observed" });
-
+export const createNodeWrites = ({ api, remember, ...around }: NodeWritesOptions): NodeWrites => {
+  const send = journalled(around, "cluster", isGuarded);
   return {
     patch: async (node, patch, why, signal) => {
       const entry = { action: describe(patch), object: `node/${node.metadata.name}`, why };
-      if (mode === "observe") {
-        observed(entry);
-        return undefined;
-      }
-      const fresh = await journalled(entry, () => api.patchKnown(nodes, node, patch, signal));
+      const fresh = await send([entry], () => api.patchKnown(nodes, node, patch, signal));
+      if (fresh === "observed") return undefined;
       remember(fresh);
       return fresh;
     },
     delete: async (node, why, signal) => {
       const { name, uid, resourceVersion } = node.metadata;
       const entry = { action: "delete", object: `node/${name}`, why };
-      if (mode === "observe") {
-        observed(entry);
-        return false;
-      }
-      await journalled(entry, () => api.delete(nodes, { name }, { uid, resourceVersion }, signal));
-      return true;
+      const sent = await send([entry], () => api.delete(nodes, { name }, { uid, resourceVersion }, signal));
+      return sent !== "observed";
     },
   };
 };

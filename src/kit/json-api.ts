@@ -1,6 +1,7 @@
 // One JSON request to a cloud: what comes back is its body, and whatever goes wrong is a CloudError of the right kind. It
 // neither retries nor waits nor checks the shape of what came: the framework and the provider do.
 
+import { messageOf } from "../core/message-of.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
@@ -152,7 +153,7 @@ export const jsonApi = (options: JsonApiOptions): JsonApi => {
       return await abortable(answered, call.signal);
     } catch (error) {
       if (CloudError.is(error) || call.signal.aborted) throw error;
-      const said = error instanceof Error ? error.message : String(error);
+      const said = messageOf(error);
       const words = cutText(said, hidden);
       // A cause that would show a secret is replaced by its cleaned words.
       const shows = hidden.some((secret) => secret !== "" && `${said}${String(error)}`.includes(secret));

@@ -1,5 +1,6 @@
 // Long-lived tasks with one end: a scope starts them, aborts them together and waits until the last one is gone.
 
+import { messageOf } from "../core/message-of.ts";
 import { linkedController } from "./abortable.ts";
 
 export interface Task {
@@ -30,5 +31,3 @@ export const runTogether = async (tasks: readonly Task[], signal: AbortSignal): 
   }
   if (failure !== undefined) throw failure.error;
 };
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

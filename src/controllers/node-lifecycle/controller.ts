@@ -3,6 +3,7 @@
 
 import { restAfter } from "../../cloud/disposition.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/message-of.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { guardedNodePatch } from "../../kube/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -191,7 +192,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     } catch (error) {
       // Changed meanwhile (perhaps Ready again) or gone already: look again, it was not a failure.
       if (!isKubeError(error, "conflict", "not-found")) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = messageOf(error);
         tell(node, {
           type: "Warning",
           reason: "DeletingNodeFailed",

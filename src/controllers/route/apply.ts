@@ -1,13 +1,14 @@
 // What carrying out a plan of routes has in common in both styles of the contract: one change with its words for the
 // journal, what came of it, and how an attempt is told apart from what only looks like a failure.
 
+import { isFenced } from "../../cloud/disposition.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { StepOutcome } from "../../provider/plan.ts";
 import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
 import type { Clock } from "../../seams/clock.ts";
-import { type CloudChange, type CloudWrites, isFenced } from "./cloud-writes.ts";
+import type { CloudChange, CloudWrites } from "./cloud-writes.ts";
 import type { Rests } from "./rests.ts";
 
 export type RouteChange =

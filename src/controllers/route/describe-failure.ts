@@ -1,6 +1,7 @@
 // What is said about routes that could not be made or removed. Pure; the first is upstream's message, word for word.
 
 import type { Milliseconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-ports.ts";
@@ -12,19 +13,19 @@ export const describeFailedCreate = (
 ): NodeEvent => ({
   type: "Warning",
   reason: "FailedToCreateRoute",
-  message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${asGoPrints(took)}: ${textOf(error)}`,
+  message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${asGoPrints(took)}: ${messageOf(error)}`,
 });
 
 export const describeFailedRemoval = ({ destination, handle }: ObservedRoute, error: unknown): Problem => ({
   severity: "warning",
   reason: "FailedToRemoveRoute",
-  text: `Could not remove route ${destination} (${handle}), which no node asks for: ${textOf(error)}`,
+  text: `Could not remove route ${destination} (${handle}), which no node asks for: ${messageOf(error)}`,
 });
 
 export const describeFailedListing = (error: unknown): Problem => ({
   severity: "error",
   reason: "RoutesUnknown",
-  text: `The cloud's routes could not be listed, so none is made or removed: ${textOf(error)}`,
+  text: `The cloud's routes could not be listed, so none is made or removed: ${messageOf(error)}`,
 });
 
 export const describeMissingMachine = (name: string): NodeEvent => ({
@@ -43,5 +44,3 @@ export const asGoPrints = (duration: Milliseconds): string => {
   if (minutes === 0) return rest;
   return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
 };
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -6,7 +6,8 @@ import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
-import { type OwnSettings, ownAnnotations, ownPrefix } from "./own-annotations.ts";
+import { ownPrefix } from "../well-known.ts";
+import { type OwnSettings, ownAnnotations } from "./own-annotations.ts";
 import { sourceRangesAnnotation } from "./source-ranges.ts";
 
 export interface AnnotationTable<A extends Fields> {

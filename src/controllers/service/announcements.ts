@@ -1,6 +1,7 @@
 // What is said on a Service about a change, once when it begins and once when it is done, in upstream's words. A round
 // that changes nothing says nothing.
 
+import { messageOf } from "../../core/message-of.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 
@@ -22,7 +23,7 @@ export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];
 
 export const failureOf = (isEnding: boolean, error: unknown): NodeEvent => {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return isEnding
     ? {
         type: "Warning",

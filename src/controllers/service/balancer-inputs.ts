@@ -2,6 +2,7 @@
 // minute. Only what was named is read; a change brings the groups back that asked for it.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { InputDeclaration, Inputs } from "../../provider/inputs.ts";
 import { abortable } from "../../runtime/abortable.ts";
@@ -122,5 +123,5 @@ export const createBalancerInputs = (
 const unreadable = (declaration: InputDeclaration, error: unknown): Problem => ({
   severity: "error",
   reason: "InputUnreadable",
-  text: `${declaration.kind} ${nameOf(declaration)} cannot be read: ${error instanceof Error ? error.message : String(error)} The manager needs to get it; nothing is changed until then.`,
+  text: `${declaration.kind} ${nameOf(declaration)} cannot be read: ${messageOf(error)} The manager needs to get it; nothing is changed until then.`,
 });

@@ -1,9 +1,11 @@
 // Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
 // down in between. It decides nothing; the next round observes what has become of it.
 
+import { isFenced } from "../../cloud/disposition.ts";
+import { serviceUID } from "../../core/brand.ts";
+import { messageOf } from "../../core/message-of.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
 import type { Service } from "../../kube/objects.ts";
-import { CloudError } from "../../provider/errors.ts";
 import type { Step, StepOutcome } from "../../provider/plan.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
 import type { createTickets } from "../tickets.ts";
@@ -81,13 +83,7 @@ export const createCarryOut = (
       journal(step, group, "done");
       return outcome;
     } catch (error) {
-      const isFenced = CloudError.is(error) && error.detail.cause === "fenced";
-      journal(
-        step,
-        group,
-        isFenced ? "observed" : "failed",
-        error instanceof Error ? error.message : String(error),
-      );
+      journal(step, group, isFenced(error) ? "observed" : "failed", messageOf(error));
       throw error;
     }
   }
@@ -99,7 +95,7 @@ export const createCarryOut = (
   ): Promise<readonly Service[]> {
     return Promise.all(
       services.map(async (service) => {
-        const news = outcome.remember?.get(service.metadata.uid as never);
+        const news = outcome.remember?.get(serviceUID(service.metadata.uid));
         const patch = news === undefined ? undefined : factsPatch(service, ports.facts, news);
         if (patch === undefined) return service;
         return (await writes.patch(service, patch, "what was made must be found again", signal)) ?? service;

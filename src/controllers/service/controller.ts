@@ -1,7 +1,7 @@
 // Brings balancers to where their Services want them, group by group: observe, plan (pure), apply, publish. A long
 // operation of the cloud gives the worker back; a change of one Service never waits for another group.
 
-import { restAfter } from "../../cloud/disposition.ts";
+import { isFenced, restAfter } from "../../cloud/disposition.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
@@ -275,9 +275,6 @@ export const createServiceController = (given: ServiceControllerOptions) => {
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;
-
-/** Not an answer of the cloud: it was never asked. */
-const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
 
 /** A creation waits until every annotation is right; teardown and what exists go on. */
 const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>

@@ -6,8 +6,6 @@ import { buildField, duration, integer, oneOf } from "../../core/fields.ts";
 import type { Values } from "../../core/settings.ts";
 import { parseNodeSelector } from "./node-selector.ts";
 
-export const ownPrefix = "fairlead.dev/";
-
 export const ownAnnotations = {
   paused: oneOf("Plans nothing for this Service and writes nothing to it.", ["true", "false"], {
     fallback: "false",

@@ -1,0 +1,60 @@
+// Writes, each journalled with its reason and its outcome, so that "who changed my node?" has an answer: sent in enforce
+// mode, only written down in observe mode. What is sent is for the caller.
+
+import { messageOf } from "../core/message-of.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import { CloudError } from "../provider/errors.ts";
+import type { Journal, JournalEntry } from "../runtime/journal.ts";
+import type { Clock } from "../seams/clock.ts";
+
+export interface JournalledOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly mode: "enforce" | "observe";
+}
+
+/** In the words of the plan. */
+export type WrittenDown = Pick<JournalEntry, "action" | "object" | "why">;
+
+/** One request that does all of this or nothing; `observed` when it was not sent. */
+export type JournalledSend = <T>(
+  entries: readonly WrittenDown[],
+  send: () => Promise<T>,
+) => Promise<T | "observed">;
+
+export const journalled =
+  (
+    { journal, clock, mode }: JournalledOptions,
+    target: JournalEntry["target"],
+    /** Nobody's failure: it was refused as it should be. */
+    isRefusal: (error: unknown) => boolean,
+  ): JournalledSend =>
+  async (entries, send) => {
+    const started = clock.monotonic();
+    const end = (outcome: JournalEntry["outcome"], rest: Pick<JournalEntry, "detail" | "requestID"> = {}) => {
+      const durationMs = clock.monotonic() - started;
+      for (const entry of entries) {
+        journal.record({ ...entry, ...rest, target, at: clock.now(), outcome, durationMs });
+      }
+    };
+    if (mode === "observe") {
+      end("observed");
+      return "observed";
+    }
+    try {
+      const result = await send();
+      end("done");
+      return result;
+    } catch (error) {
+      const requestID = CloudError.is(error) ? error.detail.requestID : undefined;
+      end(isRefusal(error) ? "refused" : "failed", {
+        detail: messageOf(error),
+        ...(requestID !== undefined && { requestID }),
+      });
+      throw error;
+    }
+  };
+
+/** By the guards of a patch or the preconditions of a delete: the object is no longer what we knew. */
+export const isGuarded = (error: unknown): boolean =>
+  isKubeError(error, "precondition", "conflict", "not-found");

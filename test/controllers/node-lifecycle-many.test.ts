@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { milliseconds } from "../../src/core/brand.ts";
+import { KubeError } from "../../src/kube/kube-error.ts";
 import { NodeControllers, type SetupOptions } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 
@@ -64,6 +65,28 @@ describe("many at once", () => {
     await w.pass(600);
     expect(w.told.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletingNode"]]);
     expect(w.nodes.names()).toHaveLength(44);
+  });
+
+  test("a deletion that our own fence held back is nobody's failure, and is made when it may be", async () => {
+    const w = setUp({
+      machines: names(5)
+        .slice(1)
+        .map((name) => machine(name)),
+    }).start("lifecycle");
+    ready(w, names(5));
+    const send = w.nodes.writes.delete;
+    let isOurs = false;
+    const gated: typeof send = async (...all) => {
+      if (!isOurs) throw new KubeError("fenced", "the lease is not ours.", { operation: "delete nodes" });
+      return send(...all);
+    };
+    Object.assign(w.nodes.writes, { delete: gated });
+    w.nodes.setReady("n0", "Unknown");
+    await w.pass(300);
+    expect(w.told).toEqual([]);
+    isOurs = true;
+    await w.until(() => w.nodes.names().length === 4, "the deletion", 600);
+    expect(w.reasons("n0")).toEqual(["DeletingNode"]);
   });
 
   test("ten of thirteen that nobody announced all stay, and it is said on each, once [F22 N1]", async () => {

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
 import { SharedListing } from "../../src/cloud/shared-listing.ts";
+import { createCarryOut } from "../../src/controllers/service/carry-out.ts";
 import { Groups } from "../../src/controllers/service/groups.ts";
 import { createObservation } from "../../src/controllers/service/observation.ts";
 import { createTalk } from "../../src/controllers/service/talk.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
+import { CloudError } from "../../src/provider/errors.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 
@@ -134,4 +136,32 @@ test("a Service that cannot be understood does not keep another one from adoptin
   };
   const observation = createObservation(ports as never, wishes as never, () => [web, broken]);
   expect(observation.listed("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
+});
+
+test("a step that our own fence held back was refused, neither failed nor only looked at", async () => {
+  const written: string[] = [];
+  const apply = () => {
+    throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
+  };
+  const carryOut = createCarryOut(
+    {
+      balancers: { apply },
+      journal: (_: unknown, __: string, outcome: string) => written.push(outcome),
+    } as never,
+    {} as never,
+    {} as never,
+    {} as never,
+  );
+  const nothing = { targets: "", rest: "" };
+  const work = {
+    group: "g",
+    members: [],
+    steps: [{ do: "make" }],
+    before: undefined,
+    now: nothing,
+    isNew: true,
+  };
+  const failure = await carryOut.run(work, new AbortController().signal).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(CloudError);
+  expect(written).toEqual(["refused"]);
 });

@@ -190,8 +190,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
         message: `Deleting node ${name} because it does not exist in the cloud provider`,
       });
     } catch (error) {
-      // Changed meanwhile (perhaps Ready again) or gone already: look again, it was not a failure.
-      if (!isKubeError(error, "conflict", "not-found")) {
+      // Changed meanwhile (perhaps Ready again), gone already, or no longer ours to delete: it was not a failure.
+      if (!isKubeError(error, "conflict", "not-found", "fenced")) {
         const text = messageOf(error);
         tell(node, {
           type: "Warning",

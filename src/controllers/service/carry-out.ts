@@ -83,7 +83,7 @@ export const createCarryOut = (
       journal(step, group, "done");
       return outcome;
     } catch (error) {
-      journal(step, group, isFenced(error) ? "observed" : "failed", messageOf(error));
+      journal(step, group, isFenced(error) ? "refused" : "failed", messageOf(error));
       throw error;
     }
   }

@@ -45,7 +45,7 @@ export interface ServicePorts {
   readonly journal: (
     step: Step,
     group: string,
-    outcome: "done" | "failed" | "observed",
+    outcome: "done" | "failed" | "refused" | "observed",
     detail?: string,
   ) => void;
   readonly observer: ServiceObserver;

@@ -227,6 +227,20 @@ test("kubectl annotate pauses a Service, also its teardown, until it is taken of
   expect(cluster.cloud.balancers.list()).toEqual([]);
 });
 
+test("a balancer that somebody made by hand is taken over by the Service that names it, and no other is touched [F39]", async () => {
+  const { balancers } = cluster.cloud;
+  const [mine, other] = ["mine", "other"].map((name) => balancers.create({ name, labels: { team: "web" } }));
+  manager();
+  await services.create("web", {}, { "balancer.fake.example/adopt": mine?.id ?? "" });
+  const { service, balancer } = await services.served("web");
+  expect(balancer.id).toBe(mine?.id ?? "");
+  expect(balancer.labels).toMatchObject({ team: "web", "owner-uid": service.metadata.uid });
+  expect(balancer.targets).toEqual([machine]);
+  expect(changesIn(cluster)).toEqual(["PATCH /balancers/{id}"]);
+  await kubectl("delete", "service", "web", "--timeout=60s");
+  expect(balancers.list()).toEqual([expect.objectContaining({ id: other?.id, labels: { team: "web" } })]);
+});
+
 test("a Service without node ports is served without any [F26]", async () => {
   manager();
   await services.create("web", { allocateLoadBalancerNodePorts: false });

@@ -20,6 +20,8 @@ export interface Series {
   count: number;
   /** Wall time. */
   first: number;
+  /** Attempts in a row that failed to write it. */
+  failures?: number;
   /** Where it was written, once it was. */
   written?: { readonly name: string; readonly namespace: string };
 }
@@ -32,19 +34,34 @@ export interface Correlated {
   readonly last: number;
 }
 
+interface OwnSeries extends Series {
+  /** Among the different messages of late. */
+  counts: boolean;
+}
+
 interface Group {
   readonly type: Occurrence["type"];
   readonly reason: string;
   last: number;
-  /** By message, oldest first. */
-  readonly series: (Series & { counts: boolean })[];
+  /** By message, oldest first. Nearly always there is one. */
+  series: OwnSeries | OwnSeries[];
   combined?: Series;
 }
 
-interface Subject {
-  readonly groups: Group[];
-  readonly buckets: Partial<Record<Occurrence["type"], { tokens: number; at: number }>>;
+interface Bucket {
+  tokens: number;
+  at: number;
 }
+
+interface Subject {
+  groups: Group | Group[];
+  normal?: Bucket;
+  warning?: Bucket;
+}
+
+/** One thing is kept as itself, several as a list. */
+const listed = <T extends object>(some: T | T[] | undefined): readonly T[] =>
+  some === undefined ? [] : Array.isArray(some) ? some : [some];
 
 const capacity = 4096;
 const burst = 25;
@@ -62,20 +79,30 @@ export interface EventCorrelator {
 export const createEventCorrelator = (clock: Clock): EventCorrelator => {
   const subjects = new Recent<Subject>(capacity);
 
-  const subjectOf = ({ component, object }: Occurrence): Subject => {
+  /** The group of this occurrence, made where there is none. */
+  const groupOf = (occurrence: Occurrence): { readonly subject: Subject; readonly group: Group } => {
+    const { component, object, type, reason } = occurrence;
     const { kind, namespace, name, uid, apiVersion } = object;
     const key = [component, kind, namespace, name, uid, apiVersion].join("\0");
-    const known = subjects.get(key);
-    if (known !== undefined) return known;
-    const subject: Subject = { groups: [], buckets: {} };
-    subjects.set(key, subject);
-    return subject;
+    let subject = subjects.get(key);
+    const known = listed(subject?.groups).find((each) => each.type === type && each.reason === reason);
+    const group: Group = known ?? { type, reason, last: clock.monotonic(), series: [] };
+    if (subject === undefined) {
+      subject = { groups: group };
+      subjects.set(key, subject);
+    } else if (known === undefined) subject.groups = [...listed(subject.groups), group];
+    const now = clock.monotonic();
+    // After a silence the messages are counted anew, the events are not.
+    if (now - group.last > longestGap) for (const each of listed(group.series)) each.counts = false;
+    group.last = now;
+    return { subject, group };
   };
 
-  const passes = ({ buckets }: Subject, type: Occurrence["type"]): boolean => {
+  const passes = (subject: Subject, type: Occurrence["type"]): boolean => {
     const now = clock.monotonic();
-    buckets[type] ??= { tokens: burst, at: now };
-    const bucket = buckets[type];
+    const kind = type === "Normal" ? "normal" : "warning";
+    subject[kind] ??= { tokens: burst, at: now };
+    const bucket = subject[kind];
     bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) / refillEvery);
     bucket.at = now;
     if (bucket.tokens < 1) return false;
@@ -83,31 +110,18 @@ export const createEventCorrelator = (clock: Clock): EventCorrelator => {
     return true;
   };
 
-  const groupOf = ({ groups }: Subject, { type, reason }: Occurrence): Group => {
-    const now = clock.monotonic();
-    let group = groups.find((each) => each.type === type && each.reason === reason);
-    if (group === undefined) {
-      group = { type, reason, last: now, series: [] };
-      groups.push(group);
-    }
-    // After a silence the messages are counted anew, the events are not.
-    if (now - group.last > longestGap) for (const each of group.series) each.counts = false;
-    group.last = now;
-    return group;
-  };
-
   /** The event that an occurrence counts up: its own, or one for all when there are too many different ones. */
   const seriesOf = (group: Group, message: string): Series => {
-    const { series } = group;
-    const at = series.findIndex((each) => each.message === message);
-    let own = series[at];
-    if (own?.counts !== true) {
-      if (own !== undefined) series.splice(at, 1);
-      own = { ...(own ?? { message, count: 0, first: clock.now() }), counts: true };
-      series.push(own);
-    }
-    const counting = series.filter(({ counts }) => counts);
-    if (series.length > mostSeries) series.shift();
+    const all = listed(group.series);
+    const known = all.find((each) => each.message === message);
+    if (known?.counts === true && all.length === 1) return known;
+    const own = known ?? { message, count: 0, first: clock.now(), counts: true };
+    const isLatest = known?.counts === true;
+    own.counts = true;
+    const kept = isLatest ? [...all] : [...all.filter((each) => each !== own), own];
+    if (kept.length > mostSeries) kept.shift();
+    group.series = kept.length === 1 ? own : kept;
+    const counting = kept.filter(({ counts }) => counts);
     const [oldest] = counting;
     if (counting.length < distinctMessages || oldest === undefined) return own;
     // Kept one short of the limit, so that the next one counts too.
@@ -118,8 +132,7 @@ export const createEventCorrelator = (clock: Clock): EventCorrelator => {
 
   return {
     correlate: (occurrence) => {
-      const subject = subjectOf(occurrence);
-      const group = groupOf(subject, occurrence);
+      const { subject, group } = groupOf(occurrence);
       const series = seriesOf(group, occurrence.message);
       series.count += 1;
       if (!passes(subject, occurrence.type)) return undefined;

@@ -22,11 +22,6 @@ export interface EventRecorderOptions {
   readonly onLost?: (why: EventLoss, occurrence: Occurrence, error?: unknown) => void;
 }
 
-interface Pending {
-  readonly event: Correlated;
-  readonly tries: number;
-}
-
 const mostTries = 12;
 const retryEvery = seconds(10);
 const longestMessage = 1024;
@@ -45,7 +40,7 @@ export class EventRecorder {
   readonly #api: KubeApi;
   readonly #correlator;
   /** Waiting: what happens again before it is written is one write. */
-  readonly #queue = new Map<Series, Pending>();
+  readonly #queue = new Map<Series, Correlated>();
   readonly #busy = new Set<Series>();
   #delayed = 0;
   #serial = 0;
@@ -69,7 +64,7 @@ export class EventRecorder {
       this.#lose("spam", occurrence);
       return;
     }
-    this.#enqueue({ event, tries: 0 });
+    this.#enqueue(event);
     this.#pump();
   }
 
@@ -91,28 +86,28 @@ export class EventRecorder {
     this.#signal = undefined;
   }
 
-  #enqueue(pending: Pending): void {
-    const { series } = pending.event;
+  #enqueue(event: Correlated): void {
+    const { series } = event;
     const queued = this.#queue.get(series);
-    if (queued !== undefined && queued.event.count >= pending.event.count) return;
+    if (queued !== undefined && queued.count >= event.count) return;
     if (queued === undefined && this.#queue.size >= (this.#options.capacity ?? 50_000)) {
-      this.#lose("queue-full", pending.event.occurrence);
+      this.#lose("queue-full", event.occurrence);
       return;
     }
-    this.#queue.set(series, pending);
+    this.#queue.set(series, event);
   }
 
   #pump(): void {
     const signal = this.#signal;
     if (signal === undefined || signal.aborted) return;
-    for (const [series, pending] of this.#queue) {
+    for (const [series, event] of this.#queue) {
       if (this.#busy.size >= (this.#options.atOnce ?? 32)) return;
       // The name that a second write needs is known only after the first.
       if (this.#busy.has(series)) continue;
       this.#queue.delete(series);
       this.#busy.add(series);
       // Never rejects: every failure is kept, retried or counted as lost.
-      void this.#deliver(pending, signal).finally(() => {
+      void this.#deliver(event, signal).finally(() => {
         this.#busy.delete(series);
         this.#pump();
         this.#tellIdle();
@@ -127,26 +122,29 @@ export class EventRecorder {
     for (const resolve of waiting) resolve();
   }
 
-  async #deliver(pending: Pending, signal: AbortSignal): Promise<void> {
-    const { event, tries } = pending;
+  async #deliver(event: Correlated, signal: AbortSignal): Promise<void> {
+    const { series, occurrence } = event;
     try {
       await this.#write(event, signal);
+      delete series.failures;
     } catch (error) {
       if (signal.aborted) {
-        this.#enqueue(pending);
+        this.#enqueue(event);
         return;
       }
       const isRefused = error instanceof KubeError && !isKubeError(error, ...temporary);
-      if (isRefused || tries + 1 >= mostTries) {
-        this.#lose(isRefused ? "refused" : "undeliverable", event.occurrence, error);
+      series.failures = (series.failures ?? 0) + 1;
+      const { failures } = series;
+      if (isRefused || failures >= mostTries) {
+        this.#lose(isRefused ? "refused" : "undeliverable", occurrence, error);
         return;
       }
       const { clock, random } = this.#options;
-      const delay: Milliseconds = tries === 0 ? milliseconds(random.fraction() * retryEvery) : retryEvery;
+      const delay: Milliseconds = failures === 1 ? milliseconds(random.fraction() * retryEvery) : retryEvery;
       this.#delayed++;
       clock.after(delay, () => {
         this.#delayed--;
-        this.#enqueue({ event, tries: tries + 1 });
+        this.#enqueue(event);
         this.#pump();
       });
     }

@@ -9,9 +9,9 @@ const mebibyte = 1_048_576;
 /** What one look at one object leaves behind; measured with 5,000 Nodes that are looked at in one go. */
 export const reconcileGarbage = 2048;
 
-/** A collection takes some 10 ms with what we keep of 5,000 nodes; once per four mebibytes that is little. */
+/** A collection takes some 20 ms with what we keep of 5,000 nodes; seldom enough for processor and memory both. */
 export const createGarbageMeter = (
-  every: number = 4 * mebibyte,
+  every: number = 3 * mebibyte,
   collect: () => void = () => Bun.gc(true),
 ): GarbageMeter => {
   let made = 0;

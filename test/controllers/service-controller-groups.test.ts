@@ -208,3 +208,19 @@ test("a shared balancer stays while one of its owners cannot be placed, although
   expect(script.things.get("thing-of-group-x")?.owners).toEqual([w.get("a").metadata.uid]);
   expect(w.fallen).toEqual([]);
 });
+
+test("who shares a balancer with a paused Service is told what it waits for, and goes on when that goes on", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("a", { annotations: { ...inGroup("x").annotations, "fairlead.dev/paused": "true" } });
+  w.create("b", inGroup("x"));
+  await w.pass(30);
+  expect([...script.things]).toEqual([]);
+  expect(w.events("a")).toEqual([]);
+  expect(w.events("b")).toEqual([
+    "Normal WaitingForCloud Waiting for default/a, which shares its load balancer and is paused",
+  ]);
+  w.annotate("a", { "fairlead.dev/paused": undefined });
+  await w.pass(30);
+  expect(hostnames(w, "b")).toEqual(["thing-of-group-x.example"]);
+});

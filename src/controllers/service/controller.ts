@@ -5,6 +5,7 @@ import { isFenced, restAfter } from "../../cloud/disposition.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
+import { keyOf } from "../../kube/resource-path.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -105,7 +106,13 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     present: readonly Service[],
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    if (present.some(isPaused)) return settled;
+    const [paused] = present.filter(isPaused);
+    if (paused !== undefined) {
+      for (const service of present.filter((each) => !isPaused(each))) {
+        talk.waits(service, `${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
+      }
+      return settled;
+    }
     const ticket = tickets.take(group);
     if (ticket === "pending") return waiting;
     if (ticket !== undefined) observation.changed(group);

@@ -79,6 +79,15 @@ export const createCredentials = (
           clock,
         );
 
+  let lastToken: string | undefined;
+  /** A file that is emptied before it is written anew does not make us nobody meanwhile. */
+  const tokenNow = async (): Promise<string | undefined> => {
+    const text = await parts.token.text();
+    if (text !== undefined && text.trim() === "" && lastToken !== undefined) return lastToken;
+    lastToken = text;
+    return text;
+  };
+
   let tls: TlsMaterial | undefined;
   let checked = "";
 
@@ -130,7 +139,7 @@ export const createCredentials = (
         parts.ca.text(),
         parts.cert.text(),
         parts.key.text(),
-        parts.token.text(),
+        tokenNow(),
       ]);
       const given = plugin === undefined || token !== undefined ? {} : await plugin.current(signal);
       checkTls(ca, cert ?? given.cert, key ?? given.key?.reveal());

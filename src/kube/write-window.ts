@@ -29,9 +29,9 @@ export interface WriteWindow {
   enter(priority: WritePriority, signal: AbortSignal): Promise<(outcome: WriteOutcome) => void>;
 }
 
-/** More in flight that makes each this much slower than the best epoch only adds latency. */
 /** What a proxy before the server says must not stop all writes for an hour. */
 const longestRest = minutes(1);
+/** More in flight that makes each this much slower than the best epoch only adds latency. */
 const tolerated = 1.25;
 const tooSlow = 1.6;
 

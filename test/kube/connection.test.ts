@@ -105,6 +105,9 @@ test("a rotated token is seen within a second, and at once after a refusal", asy
   expect(await token()).toBe("Bearer one");
   await clock.advance(seconds(1));
   expect(await token()).toBe("Bearer two");
+  await seam.write("/t", "", 0o600);
+  connection.refresh();
+  expect(await token()).toBe("Bearer two");
   await seam.write("/t", "three", 0o600);
   connection.refresh();
   expect(await token()).toBe("Bearer three");

@@ -232,7 +232,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
 
   const run = async (signal: AbortSignal): Promise<void> => {
     // Between two terms others led and nobody watched for us: every proof starts again.
-    for (const name of [...evidence.keys()]) forget(name);
+    for (const name of [...evidence.keys(), ...subjects.keys()]) forget(name);
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
       const isKnown = before !== undefined && after !== undefined;
       if (isKnown && sameForUs(before, after) && isManaged(before) === isManaged(after)) return;

@@ -73,7 +73,7 @@ export const adoptionConformance = (harness: Harness): void => {
     expect(world.lab.mutations).toBe(before);
   });
 
-  test("gives it back without our mark when it is released [F41]", async () => {
+  test("gives it back without our mark when it is released", async () => {
     const world = fresh();
     await converge(world, [world.naming]);
     await converge(world, [{ ...world.naming, ending: "release" }]);

@@ -38,10 +38,11 @@ export const createHealth = (
   onResult: (page: HealthPage, result: CheckResult) => void = () => undefined,
 ): Health => {
   const checks = new Map<string, HealthCheck>();
-  // Without any check upstream answers with a ping, and scripts look for it.
-  checks.set("ping", { name: "ping", pages: ["healthz", "livez", "readyz"], check: () => undefined });
-  const on = (page: HealthPage): readonly HealthCheck[] =>
-    [...checks.values()].filter(({ pages }) => pages.includes(page));
+  const on = (page: HealthPage): readonly HealthCheck[] => {
+    const concerned = [...checks.values()].filter(({ pages }) => pages.includes(page));
+    // As upstream: that it answers at all is the check where there is no other.
+    return concerned.length > 0 ? concerned : [{ name: "ping", pages: [page], check: () => undefined }];
+  };
   const look = (page: HealthPage, check: HealthCheck): CheckResult => {
     const result = { name: check.name, problem: safely(check) };
     onResult(page, result);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { chooseWebhooks } from "../../src/app/compose-webhook.ts";
 import { flagFields } from "../../src/app/flags.ts";
 import { readFlags } from "../../src/app/read-flags.ts";
 
@@ -142,6 +143,34 @@ describe("TestAddFlags", () => {
     // Upstream parses it and refuses it later, when options are validated; both end the process.
     const texts = readFlags(["--controllers=foo,bar"]).problems.map(({ text }) => text);
     expect(texts.filter((text) => text.includes("which is not known"))).toHaveLength(2);
+  });
+});
+
+describe("TestCreateConfig", () => {
+  const given = ["--secure-port=10200", "--leader-elect=false", "--concurrent-node-syncs=1"];
+
+  test("TestCreateConfig: ports, webhooks, the number of workers and --master arrive", () => {
+    const more = ["--webhook-secure-port=10300", "--webhooks=*", "--master=https://127.0.0.1:6443"];
+    const { flags, problems } = readFlags([...given, ...more]);
+    expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect([flags["secure-port"], flags["webhook-secure-port"], flags.webhooks]).toEqual([
+      10_200,
+      10_300,
+      ["*"],
+    ]);
+    expect([flags["concurrent-node-syncs"], flags["leader-elect"]]).toEqual([1, false]);
+    expect(flags.master).toBe("https://127.0.0.1:6443");
+  });
+  test("TestCreateConfigWithoutWebHooks: without --webhooks none is on, so no port is opened for them", () => {
+    expect(chooseWebhooks(readFlags(given).flags.webhooks ?? [], ["services"]).enabled).toEqual([]);
+  });
+  test("TestCreateConfigWithoutWebHooks: --concurrent-node-status-updates counts for nothing here and says so, as we do", () => {
+    // Upstream's second pool of workers exists because every refresh asks the cloud per node; ours writes what one listing says.
+    const { problems } = readFlags([...given, "--concurrent-node-status-updates=2"]);
+    expect(problems.map(({ key, severity }) => [key, severity])).toContainEqual([
+      "--concurrent-node-status-updates",
+      "warning",
+    ]);
   });
 });
 

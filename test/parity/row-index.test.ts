@@ -59,6 +59,21 @@ const catalogue: Readonly<Record<string, number>> = {
   TestDeleteTaint: 4,
 };
 
+/** Upstream's tests of the process and of what it stands on: rows without numbers, so what counts is that each is there. */
+const ofTheProcess: readonly string[] = [
+  ...["TestDefaultFlags", "TestAddFlags", "TestCreateConfig", "TestCreateConfigWithoutWebHooks"],
+  ...["TestCloudControllerManagerAliases", "TestNodeControllerValidation"],
+  ...["TestCloudControllerManagerConfigurationDefaults", "TestCloudControllerNamesDeclaration"],
+  ...["TestWebhookEnableDisable", "TestIsControllerEnabled", "TestMutableHealthzHandler"],
+  ...["TestValidateGenericControllerManagerConfigurationOptions", "TestParseNodeIPAnnotation"],
+  ...["TestLeaderMigratorFilterFunc", "TestLeaderMigrationOptions", "TestReadLeaderMigrationConfiguration"],
+  ...["TestValidateLeaderMigrationConfiguration", "TestTryAcquireOrRenew", "TestReleaseLease"],
+  ...["TestReleaseOnCancellation", "TestReleaseMethodCallsGet", "TestLeaseConversion"],
+  ...["TestLeaderElectionConfigValidation", "TestLeaderElectionHealthChecker"],
+  ...["TestItemExponentialFailureRateLimiter", "TestItemExponentialFailureRateLimiterOverFlow"],
+  ...["TestAddWhileProcessing", "TestDeduping", "TestQueueDrainageUsingShutDownWithDrain"],
+];
+
 const titles = async (): Promise<readonly string[]> => {
   const folder = await mkdtemp(join(tmpdir(), "fairlead-rows-"));
   try {
@@ -66,6 +81,7 @@ const titles = async (): Promise<readonly string[]> => {
     const args = [
       "test",
       import.meta.dir,
+      join(import.meta.dir, "../serving"),
       "-t",
       "^nothing is run$",
       "--reporter=junit",
@@ -101,6 +117,11 @@ test("every row of the catalogue has a test of its name and number", async () =>
     ),
   );
   expect(missing).toEqual([]);
+}, 20_000);
+
+test("every test of the process is answered by one of ours", async () => {
+  const all = (await titles()).join("\n");
+  expect(ofTheProcess.filter((name) => !new RegExp(`\\b${name}\\b`).test(all))).toEqual([]);
 }, 20_000);
 
 test("a row that is not there is missed", () => {

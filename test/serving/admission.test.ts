@@ -84,7 +84,7 @@ describe("what is no review is refused and counted", () => {
   });
 });
 
-describe("app/webhooks_test.go", () => {
+describe("which webhooks are on", () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ["webhook-a,webhook-b", ["webhook-a", "webhook-b"]],
     ["webhook-a", ["webhook-a"]],
@@ -92,7 +92,7 @@ describe("app/webhooks_test.go", () => {
     ["-webhook-b", []],
     ["*", ["webhook-a", "webhook-b"]],
   ];
-  test.each(cases)("--webhooks=%s", (flag, enabled) => {
+  test.each(cases)("TestWebhookEnableDisable: --webhooks=%s", (flag, enabled) => {
     const all = ["webhook-a", "webhook-b"];
     expect(chooseWebhooks(flag.split(","), all)).toEqual({ enabled, unknown: [] });
   });

@@ -20,17 +20,18 @@ const ask = async (health: ReturnType<typeof createHealth>, target: string) => {
   return { status, body };
 };
 
-describe("pkg/healthz/handler_test.go", () => {
-  const broken = "[+]ping ok\n[+]good ok\n[-]bad failed: reason withheld\nhealthz check failed\n";
+describe("health pages", () => {
+  const broken = "[+]good ok\n[-]bad failed: reason withheld\nhealthz check failed\n";
   const cases: readonly (readonly [string, Record<string, string | undefined>, string, number, string])[] = [
     ["none", {}, "/healthz", 200, "ok"],
+    ["none, verbose", {}, "/healthz?verbose", 200, "[+]ping ok\nhealthz check passed\n"],
     ["good", { good: undefined }, "/healthz", 200, "ok"],
     [
       "good, verbose",
       { good: undefined },
       "/healthz?verbose=true",
       200,
-      "[+]ping ok\n[+]good ok\nhealthz check passed\n",
+      "[+]good ok\nhealthz check passed\n",
     ],
     ["good and bad", { good: undefined, bad: "x" }, "/healthz", 500, broken],
     ["one of two", { good: undefined, bad: "x" }, "/healthz/good", 200, "ok"],
@@ -40,10 +41,10 @@ describe("pkg/healthz/handler_test.go", () => {
       { bad: "x" },
       "/healthz?verbose&exclude=bad&exclude=no",
       200,
-      '[+]ping ok\n[+]bad excluded: ok\nwarn: some health checks cannot be excluded: no matches for "no"\nhealthz check passed\n',
+      '[+]bad excluded: ok\nwarn: some health checks cannot be excluded: no matches for "no"\nhealthz check passed\n',
     ],
   ];
-  test.each(cases)("%s", async (_, checks, target, status, body) => {
+  test.each(cases)("TestMutableHealthzHandler: %s", async (_, checks, target, status, body) => {
     expect(await ask(healthWith(checks), target)).toEqual({ status, body });
   });
 

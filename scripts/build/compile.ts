@@ -22,6 +22,8 @@ const common = ({ path, exportName }: ProviderModule, defines: Readonly<Record<s
     define: Object.fromEntries(Object.entries(defines).map(([name, text]) => [name, JSON.stringify(text)])),
     target: "bun",
     minify: true,
+    // What is imported when it is needed is a part of its own: short commands do not wait for all of it to be read.
+    splitting: true,
     format: "esm",
     throw: false,
   }) as const;

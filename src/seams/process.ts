@@ -1,7 +1,10 @@
 // The process as the operating system sees it: signals and accidents in, text and an exit code out.
 
+import { writeSync } from "node:fs";
+
 export interface SystemProcess {
   readonly pid: number;
+  /** Whole, before it returns. */
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly exit: (code: number) => never;
@@ -16,6 +19,19 @@ export interface SignalHandlers {
   readonly accident: (error: unknown) => void;
 }
 
+/** The stream is made at the first line: that takes longer than all that `--version` has to do. */
+const createLines = (): ((text: string) => void) => {
+  let stream: NodeJS.WriteStream | undefined;
+  return (text) => {
+    if (stream === undefined) {
+      stream = process.stderr;
+      // A full disk, or nobody reading, takes the lines and not the manager.
+      stream.on("error", () => undefined);
+    }
+    stream.write(text);
+  };
+};
+
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;
 
 export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemProcess => {
@@ -28,8 +44,6 @@ export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemPro
     });
   }
   process.on("SIGHUP", reload);
-  // A full disk, or nobody reading, takes the lines and not the manager.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const onAccident = (error: unknown) => {
     accident(error);
     process.exit(1);
@@ -38,8 +52,8 @@ export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemPro
   process.on("unhandledRejection", onAccident);
   return {
     pid: process.pid,
-    stdout: (text) => process.stdout.write(text),
-    stderr: (text) => process.stderr.write(text),
+    stdout: (text) => writeSync(1, text),
+    stderr: createLines(),
     exit: (code) => process.exit(code),
   };
 };

@@ -162,6 +162,7 @@ export const fakeLoadBalancers = (
     },
     adopts: ({ settings }, { balancer }) => settings.adopt === balancer.id,
     drains: true,
+    releases: true,
     targetLimit: () => targetLimit,
     plan,
     apply,

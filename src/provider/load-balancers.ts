@@ -43,7 +43,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly sessionAffinitySeconds?: number;
   readonly settings: Values<A>;
   readonly facts: Facts;
-  /** `release`: the Service goes or asks for it, but the cloud object stays and loses our mark. */
+  /** `release`: the Service goes, but what it has in the cloud stays and loses our mark. Only where `releases` is said. */
   readonly ending?: "delete" | "release";
 }
 
@@ -130,6 +130,12 @@ export interface LoadBalancers<
   apply(step: S, call: Call): Promise<StepOutcome>;
   /** Pure. The status of one member, given what is there. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
+  /**
+   * What a Service has can be given back: `plan` knows the ending `release`, after which it stays and nothing of it carries our
+   * mark for that Service. In a group with others only what is this Service's alone is let go; the rest is theirs. Absent, a
+   * Service that asks for it and ends keeps what it has, finalizer included, and is told so.
+   */
+  readonly releases?: true;
   /**
    * A target can be told to take no new connections: where the operator or the Service gives nodes that leave the time for
    * it, they come as `draining` first. Absent, they are left out at once: the cloud drains by itself, or cannot.

@@ -21,7 +21,7 @@ export const adoptionConformance = (harness: Harness): void => {
     }
     const memory: Memory = new Map();
     const wish = (words: Partial<WishWords> = {}) => makeWish(harness, { name: "web", targets, ...words });
-    return { lab, memory, plain: wish(), naming: wish({ annotations: says }), wish };
+    return { lab, memory, says, plain: wish(), naming: wish({ annotations: says }), wish };
   };
   type World = ReturnType<typeof fresh>;
   const stateOf = ({ lab }: World): string => JSON.stringify(lab.simulated.state());
@@ -73,12 +73,44 @@ export const adoptionConformance = (harness: Harness): void => {
     expect(world.lab.mutations).toBe(before);
   });
 
-  test("gives it back without our mark when it is released", async () => {
-    const world = fresh();
-    await converge(world, [world.naming]);
-    await converge(world, [{ ...world.naming, ending: "release" }]);
-    expect((await listOf(world)).map(({ ownership }) => ownership)).toEqual(["unmarked"]);
-  });
+  const ownershipOf = async (world: World) =>
+    (await listOf(world)).map(({ ownership, owners }) => [ownership, owners]);
+  if (new Lab(harness).cloud.loadBalancers?.releases === true) {
+    test("is given back without our mark, and taken over by another Service as it was: a transfer [F41]", async () => {
+      const world = fresh();
+      await converge(world, [world.naming]);
+      const adopted = stateOf(world);
+      const released = { ...world.naming, ending: "release" } as const;
+      await converge(world, [released]);
+      expect(await ownershipOf(world)).toEqual([["unmarked", []]]);
+      const before = world.lab.mutations;
+      expect((await converge(world, [released])).steps).toBe(0);
+      world.lab.connect();
+      expect((await converge(world, [world.wish({ ending: "delete" })])).steps).toBe(0);
+      expect(world.lab.mutations).toBe(before);
+      const heir = world.wish({ name: "heir", annotations: world.says });
+      await converge(world, [heir]);
+      expect(await ownershipOf(world)).toEqual([["ours", [heir.owner.uid]]]);
+      expect(stateOf(world).replaceAll(heir.owner.uid, world.naming.owner.uid)).toBe(adopted);
+    });
+
+    test.each(faultHows)("is given back to the same end with %p at any request", async (how) => {
+      const run = async (position?: number) => {
+        const world = fresh();
+        await converge(world, [world.naming]);
+        const first = world.lab.requests.length;
+        if (position !== undefined) world.lab.faulty.failAt(position, how);
+        await converge(world, [{ ...world.naming, ending: "release" }]);
+        return { state: stateOf(world), requests: world.lab.requests.length - first };
+      };
+      const { state: expected } = await run();
+      for (let position = 0, isReached = true; isReached; position++) {
+        const { state, requests } = await run(position);
+        isReached = requests > position;
+        expect({ position, state }).toEqual({ position, state: expected });
+      }
+    });
+  }
 
   test.each(faultHows)("adopts to the same end with %p at any request", async (how) => {
     const expected = await adoptedState();

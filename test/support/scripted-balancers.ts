@@ -50,7 +50,11 @@ interface Observed extends ObservedLoadBalancer {
 
 type ScriptedStep = Step &
   (
-    | { readonly do: "make" | "change" | "adopt"; readonly thing: Thing; readonly touches: readonly string[] }
+    | {
+        readonly do: "make" | "change" | "adopt" | "release";
+        readonly thing: Thing;
+        readonly touches: readonly string[];
+      }
     | { readonly do: "remove"; readonly id: string; readonly touches: readonly string[] }
   );
 
@@ -74,6 +78,8 @@ export class ScriptedBalancers {
   ranges: "none" | "kept" | "readable" = "none";
   /** Shown are an address of each family that is asked for, in place of a name. */
   hasAddresses = false;
+  /** Balancers can be given back. */
+  releases = false;
   /** Said of every plan while it is there. */
   conflict: string | undefined;
   /** What is ordered never comes about. */
@@ -131,6 +137,7 @@ export class ScriptedBalancers {
             this.surveys.push(wishes.map(({ owner }) => owner.name));
             return new Set<string>(wishes.map(({ owner }) => owner.uid));
           },
+          ...(this.releases && { releases: true as const }),
           adopts: ({ settings }: Desired, { thing }: Observed) => settings.adopt === thing.id,
           settingsOf: () => ({}),
           rangesOf: ({ thing }: Observed) => (this.ranges === "readable" ? thing.ranges : undefined),
@@ -239,6 +246,11 @@ const planOf = (
   const touches = [...new Set<string>([...before, ...owners, ...members.map(({ owner }) => owner.uid)])];
   if (first === undefined) {
     if (observed?.ownership !== "ours") return { steps: [] };
+    if (members.some(({ ending }) => ending === "release")) {
+      const { group: _, ...unmarked } = observed.thing;
+      const thing = { ...unmarked, owners: [] };
+      return { steps: [{ do: "release", on: thing.id, thing, touches }] };
+    }
     return { steps: [{ do: "remove", on: observed.group, id: observed.thing.id, touches }] };
   }
   const group = groupOf(first);

@@ -5,19 +5,27 @@ import { messageOf } from "../../core/message-of.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 
-export type Change = "ensure" | "update" | "delete";
+export type Change = "ensure" | "update" | "delete" | "release";
 
 const begin: Readonly<Record<Change, NodeEvent | undefined>> = {
   ensure: { type: "Normal", reason: "EnsuringLoadBalancer", message: "Ensuring load balancer" },
   update: undefined,
   delete: { type: "Normal", reason: "DeletingLoadBalancer", message: "Deleting load balancer" },
+  release: { type: "Normal", reason: "ReleasingLoadBalancer", message: "Releasing load balancer" },
 };
 
 const end: Readonly<Record<Change, NodeEvent>> = {
   ensure: { type: "Normal", reason: "EnsuredLoadBalancer", message: "Ensured load balancer" },
   update: { type: "Normal", reason: "UpdatedLoadBalancer", message: "Updated load balancer with new hosts" },
   delete: { type: "Normal", reason: "DeletedLoadBalancer", message: "Deleted load balancer" },
+  release: { type: "Normal", reason: "ReleasedLoadBalancer", message: "Released load balancer" },
 };
+
+/** Upstream has no such words; whoever looks for the balancer later needs its name. */
+export const releasedAs = (name: string | undefined): NodeEvent => ({
+  ...end.release,
+  message: `Released load balancer${name === undefined ? "" : ` ${name}`}: it stays in the cloud and is not ours any more`,
+});
 
 export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];
@@ -34,8 +42,12 @@ export const failureOf = (isEnding: boolean, error: unknown): NodeEvent => {
 };
 
 /** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */
-export const changeOf = (before: Fingerprint | undefined, now: Fingerprint, isEnding: boolean): Change => {
-  if (isEnding) return "delete";
+export const changeOf = (
+  before: Fingerprint | undefined,
+  now: Fingerprint,
+  ending: "delete" | "release" | undefined,
+): Change => {
+  if (ending !== undefined) return ending;
   return before !== undefined && before.rest === now.rest && before.targets !== now.targets
     ? "update"
     : "ensure";

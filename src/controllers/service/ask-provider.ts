@@ -12,7 +12,7 @@ import type { createBalancerInputs } from "./balancer-inputs.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import type { ServicePorts } from "./ports.ts";
 import { createSurveys } from "./surveys.ts";
-import { isOurs, type Member, type Wish, type Wishes } from "./wishes.ts";
+import { isEnding, isOurs, type Member, type Wish, type Wishes } from "./wishes.ts";
 
 export interface Round {
   readonly group: string;
@@ -23,7 +23,7 @@ export interface Round {
 }
 
 export const createPlanning = (
-  ports: Pick<ServicePorts, "services" | "balancers" | "clock">,
+  ports: Pick<ServicePorts, "services" | "balancers" | "clock" | "listing">,
   wishes: Wishes,
   inputs: Pick<ReturnType<typeof createBalancerInputs>, "of">,
 ) => {
@@ -49,6 +49,15 @@ export const createPlanning = (
     }),
   ];
 
+  /** What is known to be wrong with it, whatever else fails. */
+  const problemsOf = (service: Service): readonly Problem[] => {
+    try {
+      return wishes.of(service).problems;
+    } catch {
+      return [];
+    }
+  };
+
   return {
     plan: async (
       { group, members, observed, gone }: Round,
@@ -69,18 +78,24 @@ export const createPlanning = (
         everybody,
         call,
       );
-      const asked = members.map((member) => planned(member, observed));
-      return { plan: balancers.plan(asked, observed, { survey, inputs: given.inputs, orphans: gone }), now };
+      const released = observed === undefined ? [] : wishes.endings.released(gone);
+      const givenBack = new Set(released.map(({ owner }) => owner.uid));
+      const asked = [...members.map((member) => planned(member, observed)), ...released];
+      const orphans = gone.filter((uid) => !givenBack.has(uid));
+      return { plan: balancers.plan(asked, observed, { survey, inputs: given.inputs, orphans }), now };
     },
 
-    /** What is known to be wrong with it, whatever else fails. */
-    problemsOf: (service: Service): readonly Problem[] => {
-      try {
-        return wishes.of(service).problems;
-      } catch {
-        return [];
-      }
-    },
+    /** Of these Services those whose condition an error is. A listing that failed is nobody's who has what was asked for. */
+    concernedBy: (error: unknown, keys: readonly string[]) =>
+      keys.flatMap((key) => {
+        const service = services.get(key);
+        if (service === undefined) return [];
+        const isServed = (service.status.loadBalancer?.ingress ?? []).length > 0 && !isEnding(service);
+        const isOthers = isServed && error === ports.listing.failure?.error;
+        return isOthers ? [] : { service, problems: problemsOf(service) };
+      }),
+
+    problemsOf,
   };
 };
 

@@ -10,6 +10,7 @@ import type { Step, StepOutcome } from "../../provider/plan.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
 import type { createTickets } from "../tickets.ts";
 import { beginOf, changeOf } from "./announcements.ts";
+import type { LastEndings } from "./endings.ts";
 import { factsPatch } from "./facts.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { ServicePorts } from "./ports.ts";
@@ -29,13 +30,17 @@ export interface Work {
   readonly isNew: boolean;
 }
 
+/** What the cloud calls that which is changed. */
+const namesOf = (steps: readonly Step[]): string =>
+  [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
+
 export const createCarryOut = (
-  ports: ServicePorts,
+  ports: ServicePorts & { readonly endings: Pick<LastEndings, "name"> },
   talk: Talk,
   tickets: Pick<ReturnType<typeof createTickets>, "hold">,
   progress: Pick<Progress, "patience" | "pause">,
 ) => {
-  const { balancers, writes, journal } = ports;
+  const { balancers, writes, journal, endings } = ports;
   /** Said once per plan: what would be done if we did anything. */
   const shown = new Map<string, string>();
 
@@ -52,7 +57,8 @@ export const createCarryOut = (
   async function run(work: Work, signal: AbortSignal): Promise<Outcome> {
     let services: readonly Service[] = work.members.map(({ service }) => service);
     for (const { service, wish } of work.members) {
-      const event = beginOf(changeOf(work.before, work.now, wish.ending !== undefined));
+      const event = beginOf(changeOf(work.before, work.now, wish.ending));
+      if (wish.ending === "release") endings.name(wish.owner.uid, namesOf(work.steps));
       if (event !== undefined && work.isNew) talk.event(service, event);
     }
     // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.

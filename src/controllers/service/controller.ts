@@ -2,7 +2,7 @@
 // operation of the cloud gives the worker back; a change of one Service never waits for another group.
 
 import { isFenced, restAfter } from "../../cloud/disposition.ts";
-import { milliseconds, minutes } from "../../core/brand.ts";
+import { milliseconds, minutes, type ServiceUID, serviceUID } from "../../core/brand.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
@@ -35,7 +35,7 @@ import type { ServiceSettings } from "./settings.ts";
 import { createTalk } from "./talk.ts";
 import { Turns } from "./turns.ts";
 import { createWakeUps } from "./wake-ups.ts";
-import { createWishes, isEnding, isOurs, isWrong, type Member } from "./wishes.ts";
+import { createWishes, isEnding, isOurs, isRefused } from "./wishes.ts";
 
 export interface ServiceControllerOptions extends ServicePorts {
   readonly settings: ServiceSettings;
@@ -68,12 +68,14 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   });
   const planning = createPlanning(options, wishes, inputs);
   const conditions = createConditions(options);
-  const carryOut = createCarryOut(options, talk, tickets, progress);
+  const { endings } = wishes;
+  const carryOut = createCarryOut({ ...options, endings }, talk, tickets, progress);
   const placement = createPlacement(options, groups, wishes, talk, (group) => queue.add(group));
   const finish = createFinish(
     {
       ...options,
       conditions,
+      endings,
       isLeftElsewhere: placement.isLeftElsewhere,
       patience: (group, checkAfter) => progress.patience(group, checkAfter),
     },
@@ -93,7 +95,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     } catch (error) {
       nodeSyncs.end(group);
       if (!signal.aborted && !isFenced(error))
-        await conditions.failed(group, error, concerned(group, error), signal);
+        await conditions.failed(group, error, planning.concernedBy(error, groups.membersOf(group)), signal);
       throw error;
     } finally {
       wakeUps.forgetGone(present);
@@ -135,10 +137,13 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       talk.problems(service, problems);
       await conditions.show(service, problems, signal);
     }
-    const members = all.filter((member) => !isRefused(member, observed));
-    const gone = groups.goneFrom(group);
+    const members = all.filter((member) => !member.isHeld && !isRefused(member, observed));
+    const owed = groups.goneFrom(group);
+    const gone = owed.filter((uid) => !endings.isHeld(uid));
     if (all.length > 0 && members.length === 0 && gone.length === 0) return settled;
     if (members.length === 0 && placement.isStillUsed(observed, gone)) return settled;
+    // Nobody can be asked any more what was to become of this: it is an orphan, which is told.
+    if (all.length === 0 && gone.length < owed.length) return forget(group, owed);
     // Nothing there may change while nobody knows what is meant; what it has is shown all the same.
     const blocked = members.filter(({ isBlocked }) => isBlocked);
     if (blocked.length > 0) {
@@ -174,23 +179,31 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     }
     const outcome = await finish(group, told, observed, progress.underWay(group), signal);
     if (outcome.kind !== "settled") return outcome;
-    if (observed === undefined || members.length > 0) groups.settle(group, gone);
+    if (observed === undefined || members.length > 0) settleDebts(group, gone);
     if (members.length > 0) progress.settle(group, now);
     else progress.forget(group);
     // As our own writes left them: their echoes wake nobody.
     for (const key of groups.membersOf(group)) {
       const service = services.get(key);
-      if (service !== undefined && !isOurs(service)) groups.dismiss(key);
+      if (service === undefined || isOurs(service)) continue;
+      groups.dismiss(key);
+      endings.forget([serviceUID(service.metadata.uid)]);
     }
-    if (groups.membersOf(group).length === 0) {
-      progress.forget(group);
-      observation.forget(group);
-      inputs.forget(group);
-      carryOut.forget(group);
-    }
+    if (groups.membersOf(group).length === 0) forget(group, []);
     const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
     if (!Number.isFinite(changesAt)) return settled;
     return again(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
+  };
+
+  const settleDebts = (group: string, paid: readonly ServiceUID[]): void => {
+    groups.settle(group, paid);
+    endings.forget(paid);
+  };
+
+  const forget = (group: string, owed: readonly ServiceUID[]): Outcome => {
+    settleDebts(group, owed);
+    for (const part of [progress, observation, inputs, carryOut]) part.forget(group);
+    return settled;
   };
 
   const change = async (
@@ -200,7 +213,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const { group, members, now } = work;
     const before = progress.settledWish(group);
     const isNew = progress.underWay(group) === undefined;
-    const ends = members.every(({ wish }) => wish.ending !== undefined);
+    const ends = members.every(({ wish }) => wish.ending !== undefined) ? "delete" : undefined;
     if (options.isObserving) return carryOut.show(work);
     const kind = changeOf(before, now, ends);
     progress.change(group, kind);
@@ -215,17 +228,6 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       if (kind === "update") options.observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
     }
   };
-
-  /** Whose condition an error is. A listing that failed is nobody's who has what was asked for. */
-  const concerned = (group: string, error: unknown) =>
-    groups.membersOf(group).flatMap((key) => {
-      const service = services.get(key);
-      if (service === undefined) return [];
-      const isServed = (service.status.loadBalancer?.ingress ?? []).length > 0 && !isEnding(service);
-      return isServed && error === listing.failure?.error
-        ? []
-        : { service, problems: planning.problemsOf(service) };
-    });
 
   const onError = (group: string, error: unknown, failures: number): Outcome => {
     const isOfListing = error === listing.failure?.error;
@@ -282,7 +284,3 @@ export const createServiceController = (given: ServiceControllerOptions) => {
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;
-
-/** A creation waits until every annotation is right; teardown and what exists go on. */
-const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>
-  wish.ending === undefined && isWrong({ problems }) && observed?.owners.includes(wish.owner.uid) !== true;

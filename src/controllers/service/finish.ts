@@ -8,8 +8,9 @@ import { jsonPatch } from "../../kube/patch.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../provider/load-balancers.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
-import { type Change, endOf } from "./announcements.ts";
+import { type Change, endOf, releasedAs } from "./announcements.ts";
 import type { Conditions } from "./conditions.ts";
+import type { LastEndings } from "./endings.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer, hasFinalizer } from "./predicates.ts";
 import { ingressOf, isSameIngress } from "./status.ts";
@@ -18,6 +19,7 @@ import type { Member } from "./wishes.ts";
 
 export interface FinishPorts extends Pick<ServicePorts, "balancers" | "writes"> {
   readonly conditions: Pick<Conditions, "atRest">;
+  readonly endings: Pick<LastEndings, "nameOf">;
   /** Whether anything of this owner is left in another group than this. */
   readonly isLeftElsewhere: (uid: ServiceUID, group: string) => boolean;
   readonly patience: (group: string, checkAfter: Milliseconds) => Milliseconds;
@@ -87,7 +89,9 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
     if (steps.length === 0) return settled;
     await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
-    if (hasFinalizer(service)) talk.event(service, endOf("delete"));
+    if (!hasFinalizer(service)) return settled;
+    const isReleased = wish.ending === "release";
+    talk.event(service, isReleased ? releasedAs(ports.endings.nameOf(wish.owner.uid)) : endOf("delete"));
     return settled;
   };
 

@@ -25,6 +25,11 @@ export const ownAnnotations = {
     "How long a node that leaves takes no new connections before it is no target any more, where the cloud can do that.",
     { max: minutes(60) },
   ),
+  "on-delete": oneOf(
+    "What becomes of the balancer when the Service is deleted or asks for none any more: it is deleted, or stays in the cloud without our mark.",
+    ["delete", "release"],
+    { fallback: "delete" },
+  ),
 };
 
 export interface OwnSettings {

@@ -9,6 +9,7 @@ import { keyOf } from "../../kube/resource-path.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { mergeObserved, readAnnotations, unreadable } from "./annotations.ts";
 import { describeService, serviceProblems } from "./describe.ts";
+import { cannotRelease, deletionHeld, endingOf, LastEndings } from "./endings.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
 import type { ServicePorts } from "./ports.ts";
@@ -32,9 +33,11 @@ export interface Member {
   readonly isBlocked: boolean;
   /** Immutable settings for whose sake the balancer has to be made again. */
   readonly recreate: readonly string[];
+  /** It ends, and nobody knows whether what it has is to be deleted or given back: that stays. */
+  readonly isHeld: boolean;
 }
 
-type WishPorts = TargetPorts & Pick<ServicePorts, "annotations" | "facts">;
+type WishPorts = TargetPorts & Pick<ServicePorts, "annotations" | "facts" | "services">;
 
 export const createWishes = (ports: WishPorts) => {
   const targets = createTargets(ports);
@@ -42,6 +45,10 @@ export const createWishes = (ports: WishPorts) => {
   const lastSettings = new Map<ServiceUID, Partial<Values<Fields>>>();
   /** By uid: the last right ranges. */
   const lastRanges = new Map<ServiceUID, readonly Cidr[]>();
+  const canRelease = ports.balancers.releases === true;
+  const endings = new LastEndings((uid) =>
+    ports.services.list().some(({ metadata }) => metadata.uid === uid),
+  );
 
   /** Nobody is let in or kept out by a typo: as long as one is wrong, the ranges stay as they are. */
   const rangesFor = (service: Service, observed: ObservedLoadBalancer | undefined): readonly Cidr[] => {
@@ -59,6 +66,8 @@ export const createWishes = (ports: WishPorts) => {
 
   return {
     refreshTargets: targets.refresh,
+    /** How those ended, or would end, whose balancer is not simply deleted. */
+    endings,
     of: (service: Service, observed?: ObservedLoadBalancer): Member => {
       const uid = serviceUID(service.metadata.uid);
       const isReadElsewhere = (key: string): boolean => isFactAnnotation(ports.facts, key);
@@ -76,9 +85,19 @@ export const createWishes = (ports: WishPorts) => {
       if (ends) targets.forget(keyOf(service.metadata), uid);
       const settings = mergeObserved(held.settings, read.frozen, known);
       const picked = ends ? nobody : targets.pick(service, read.own, ports.balancers.targetLimit?.(settings));
+      const ending = endingOf(service, read.own, { canRelease });
+      const isHeld = ends && hasBalancer && ending.kind === "held";
       const problems = ends
-        ? []
-        : [...read.problems, ...held.problems, ...picked.problems, ...serviceProblems(service)];
+        ? isHeld
+          ? [deletionHeld(ending.why)]
+          : []
+        : [
+            ...read.problems,
+            ...held.problems,
+            ...picked.problems,
+            ...serviceProblems(service),
+            ...(read.own.values["on-delete"] === "release" && !canRelease ? [cannotRelease] : []),
+          ];
       // Nothing is taken down that could not be made again as it is asked for.
       const mayRecreate = !isWrong({ problems });
       const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
@@ -90,8 +109,9 @@ export const createWishes = (ports: WishPorts) => {
         targets: picked.targets,
         sourceRanges: rangesFor(service, observed),
         ...(known !== undefined && { observed: known }),
-        ...(ends && { ending: "delete" as const }),
+        ...(ends && { ending: ending.kind === "release" ? ("release" as const) : ("delete" as const) }),
       });
+      endings.note(ending, wish);
       return {
         service,
         wish,
@@ -99,6 +119,7 @@ export const createWishes = (ports: WishPorts) => {
         isAwaited: picked.isAwaited,
         isBlocked: !ends && (!picked.areKnown || isUnreadable),
         recreate: ends || !mayRecreate ? [] : held.recreate,
+        isHeld,
         ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
       };
     },
@@ -128,6 +149,10 @@ export const isEnding = (service: Service, question: { readonly hasBalancer?: bo
 
 export const isWrong = ({ problems }: Pick<Member, "problems">): boolean =>
   problems.some(({ severity }) => severity === "error");
+
+/** A creation waits until every annotation is right; teardown and what exists go on. */
+export const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>
+  wish.ending === undefined && isWrong({ problems }) && observed?.owners.includes(wish.owner.uid) !== true;
 
 /** What goes needs no target. */
 const nobody: PickedTargets = { targets: [], problems: [], isAwaited: false, areKnown: true };

@@ -1,10 +1,19 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import { type Configuration, readAll } from "../../src/app/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+// Loaded here, because loading it takes time that is not virtual.
+import "../../src/app/manage.ts";
+import { runManager } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
 import { pairs, repeated } from "../../src/core/list-fields.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { asTransport } from "../../src/sandbox/as-transport.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { Transport } from "../../src/seams/transport.ts";
 import { memoryFiles } from "../support/memory-files.ts";
+import { ServiceWorld } from "../support/service-world.ts";
 
 // The argument lists of the manifests that the Go managers ship, word by word, on the fake cloud with the flags and presets
 // that the manager of that cloud adds: all are accepted, and what is ignored is said.
@@ -55,7 +64,8 @@ const openstackArguments = [
 ];
 const oneIdentity = "--use-service-account-credentials";
 
-test.each<readonly [string, AnyProvider, readonly string[], readonly string[]]>([
+/** The manifest, its cloud, its arguments, and those of them that count for nothing here. */
+const shipped: readonly (readonly [string, AnyProvider, readonly string[], readonly string[]])[] = [
   [
     "hcloud deploy/ccm.yaml",
     hcloud,
@@ -124,13 +134,58 @@ test.each<readonly [string, AnyProvider, readonly string[], readonly string[]]>(
     ["--cloud-provider=vsphere", "--v=2", "--cloud-config=/etc/cloud/vsphere.conf"],
     [],
   ],
-])("%s: its arguments are accepted as they are [S3]", async (_, provider, args, ignored) => {
+];
+
+test.each(shipped)("%s: its arguments are accepted as they are [S3]", async (_, provider, args, ignored) => {
   const { problems } = await read(provider, args);
   expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
   const said = problems.filter(({ reason }) => reason === "FlagWithoutEffect").map(({ key }) => key);
   expect(said).toEqual([...ignored]);
   expect(problems).toHaveLength(ignored.length);
 });
+
+test.each(shipped)(
+  "%s: a manager in a pod runs with them and serves a Service [S1 S3]",
+  async (_, provider, args) => {
+    const world = new ServiceWorld({ latency: 0 });
+    world.create("web");
+    const account = "/var/run/secrets/kubernetes.io/serviceaccount";
+    const disk = memoryFiles({
+      [`${account}/token`]: "a-token",
+      [`${account}/ca.crt`]: createAuthority("cluster", world.clock, seededRandom(4)).cert,
+      ...{ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" },
+    });
+    const asAdministrator = asTransport(world.server);
+    const seams = {
+      clock: world.clock,
+      random: seededRandom(3),
+      files: disk.files,
+      // The sandbox knows no service accounts: whoever comes is the administrator.
+      transport: ((request, signal) => {
+        const headers = Object.entries(request.headers ?? {}).filter(([name]) => name !== "authorization");
+        return asAdministrator({ ...request, headers: Object.fromEntries(headers) }, signal);
+      }) as Transport,
+      cloudTransport: cloudTransport(world.cloud),
+      environment: {
+        KUBERNETES_SERVICE_HOST: "10.96.0.1",
+        KUBERNETES_SERVICE_PORT: "443",
+        FAKE_ENDPOINT: "http://cloud",
+      },
+    };
+    const lines: string[] = [];
+    const streams = {
+      out: (text: string) => void lines.push(text),
+      err: (text: string) => void lines.push(text),
+    };
+    const stop = new AbortController();
+    const ended = runManager(provider, args, streams, seams, stop.signal);
+    const isServed = () => world.addressesOf("web").length > 0;
+    await world.until(isServed, "the Service to have its address", 30);
+    stop.abort(new Error("the test is over"));
+    await world.pass(15);
+    expect([await ended, lines.filter((line) => line.startsWith("E"))]).toEqual([0, []]);
+  },
+);
 
 test("flags that a cloud's manager adds are settings of the cloud", async () => {
   const tagging = await read(aws, ["--tags=a=b", "--tags=c=d", "--resources=instance", "--resources=volume"]);

@@ -1,5 +1,5 @@
 // A credential that renews itself: one fetch at a time, shared by all who wait, made again before it ends or when it
-// was refused. The provider only says how one is fetched.
+// was refused. A fetch that failed rests for all of them; the provider only says how one is fetched.
 
 import { seconds } from "../core/brand.ts";
 import type { Fetched } from "../provider/provider.ts";
@@ -15,6 +15,9 @@ export interface RenewingCredential<T> {
 /** Renewed this long before it ends, or at four fifths of its life, whichever is later in life. */
 const margin = seconds(30);
 
+/** After a fetch that failed nobody tries again for this long, doubled with every further one. */
+const rest = { first: seconds(1), cap: seconds(30) } as const;
+
 /** `fetchOne` brings its own signal: one caller who gives up must not fail the others who wait for the same fetch. */
 export const renewingCredential = <T>(
   clock: Clock,
@@ -23,16 +26,26 @@ export const renewingCredential = <T>(
   let held: { readonly value: T; readonly renewAt: number } | undefined;
   let fetching: Promise<T> | undefined;
   let generation = 0;
+  let failures = 0;
+  /** Whoever asks while it rests is given the failure that there was. */
+  let failed: { readonly error: unknown; readonly until: number } | undefined;
 
   const renew = async (mine: number): Promise<T> => {
     try {
       const { value, goodUntil } = await fetchOne();
+      failures = 0;
+      failed = undefined;
       const life = goodUntil === undefined ? Number.POSITIVE_INFINITY : fromNow(goodUntil, clock);
       // What was forgotten while it was under way is not kept.
       if (mine === generation) {
         held = { value, renewAt: clock.monotonic() + Math.max(life * 0.8, life - margin) };
       }
       return value;
+    } catch (error) {
+      const pause = Math.min(rest.cap, rest.first * 2 ** Math.min(30, failures));
+      failures += 1;
+      failed = { error, until: clock.monotonic() + pause };
+      throw error;
     } finally {
       if (mine === generation) fetching = undefined;
     }
@@ -41,6 +54,8 @@ export const renewingCredential = <T>(
   return {
     current: () => {
       if (held !== undefined && clock.monotonic() < held.renewAt) return Promise.resolve(held.value);
+      if (fetching === undefined && failed !== undefined && clock.monotonic() < failed.until)
+        return Promise.reject(failed.error);
       fetching ??= renew(generation);
       return fetching;
     },

@@ -37,13 +37,32 @@ describe("a credential [F70]", () => {
     expect(await credential.current()).toBe("t2");
   });
 
-  test("that could not be fetched is fetched by the next who asks", async () => {
-    const { credential } = setUpCredential(async (n) => {
-      if (n === 1) throw new Error("no");
+  test("that could not be fetched rests for all who ask, 1 s and then ever longer up to 30 s, until it comes", async () => {
+    let isDown = true;
+    const { clock, credential, count } = setUpCredential(async (n) => {
+      if (isDown) throw new Error(`no ${n}`);
       return { value: `t${n}` };
     });
-    expect(await credential.current().catch((error: Error) => error.message)).toBe("no");
-    expect(await credential.current()).toBe("t2");
+    const ask = () => credential.current().catch((error: Error) => error.message);
+    const fetchedAt: number[] = [];
+    for (let second = 0; second < 130; second += 1) {
+      const before = count();
+      expect(new Set(await Promise.all([ask(), ask(), ask()])).size).toBe(1);
+      if (count() > before) fetchedAt.push(second);
+      await clock.advance(seconds(1));
+    }
+    expect(fetchedAt).toEqual([0, 1, 3, 7, 15, 31, 61, 91, 121]);
+    isDown = false;
+    expect(await ask()).toBe("no 9");
+    await clock.advance(seconds(30));
+    expect(await ask()).toBe("t10");
+    credential.forget("t10");
+    // It came: the next failure rests shortly again.
+    isDown = true;
+    expect(await ask()).toBe("no 11");
+    await clock.advance(seconds(1));
+    isDown = false;
+    expect(await ask()).toBe("t12");
   });
 
   test("that was forgotten while it was fetched is not kept", async () => {

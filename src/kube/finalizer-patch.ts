@@ -18,5 +18,7 @@ export const finalizerPatch = (
   const next = wanted === "present" ? [...others, finalizer] : others;
   const change =
     next.length === 0 ? ({ op: "remove", path } as const) : ({ op: "add", path, value: next } as const);
-  return jsonPatch([testUID(object), testValue(path, present), change], subresource);
+  // An object that goes takes no finalizer any more: the server would call that invalid, and it is only a lost race.
+  const alive = wanted === "present" ? [testValue("/metadata/deletionTimestamp", undefined)] : [];
+  return jsonPatch([testUID(object), ...alive, testValue(path, present), change], subresource);
 };

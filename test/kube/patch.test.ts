@@ -97,10 +97,11 @@ describe("a node patch", () => {
   });
 });
 
-test("a finalizer is added beside others and guards them", () => {
+test("a finalizer is added beside others and guards them; to an object that goes, of which nobody knew yet, it is a lost race", () => {
   const metadata = { name: "a", uid: "u", resourceVersion: "1", finalizers: ["other"] };
   expect(finalizerPatch({ metadata }, "ours", "present")?.body).toEqual([
     { op: "test", path: "/metadata/uid", value: "u" },
+    { op: "test", path: "/metadata/deletionTimestamp", value: null },
     { op: "test", path: "/metadata/finalizers", value: ["other"] },
     { op: "add", path: "/metadata/finalizers", value: ["other", "ours"] },
   ]);

@@ -158,6 +158,7 @@ describe("Test_getPatchBytes", () => {
     const patch = finalizerPatch(before, "bar", "present", "status");
     expect(patch?.body).toEqual([
       { op: "test", path: "/metadata/uid", value: "uid-web" },
+      { op: "test", path: "/metadata/deletionTimestamp", value: null },
       { op: "test", path: "/metadata/finalizers", value: ["foo"] },
       { op: "add", path: "/metadata/finalizers", value: ["foo", "bar"] },
     ]);

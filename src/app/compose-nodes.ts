@@ -4,7 +4,7 @@ import { createNodeController } from "../controllers/node/controller.ts";
 import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
 import type { NodePorts } from "../controllers/node-ports.ts";
 import { createNodeWrites } from "../controllers/node-writes.ts";
-import type { KubeObject, ObjectReference } from "../kube/objects.ts";
+import type { KubeObject, Node, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { ControllerName } from "./controller-names.ts";
 import { type Surroundings, teller } from "./surroundings.ts";
@@ -15,6 +15,12 @@ export const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectRe
   name,
   uid,
 });
+
+/** Whether a Node is this manager's: without a selector every one is. */
+export const isSelectedBy =
+  (flags: Surroundings["settings"]["flags"]) =>
+  ({ metadata }: Node): boolean =>
+    [...(flags["node-selector"] ?? [])].every(([key, value]) => metadata.labels?.[key] === value);
 
 /** What every controller of Nodes is given; `component` names it on events. */
 export const nodePorts = (around: Surroundings, component: string): NodePorts => {
@@ -33,8 +39,7 @@ export const nodePorts = (around: Surroundings, component: string): NodePorts =>
       mode: flags.mode,
       remember: (node) => nodes.remember(node),
     }),
-    isSelected: (node) =>
-      [...(flags["node-selector"] ?? [])].every(([key, value]) => node.metadata.labels?.[key] === value),
+    isSelected: isSelectedBy(flags),
     tell: teller(around, component, nodeReference),
   };
 };

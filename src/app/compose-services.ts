@@ -15,6 +15,7 @@ import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import { runTogether } from "../runtime/scope.ts";
 import { sleep } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
+import { isSelectedBy } from "./compose-nodes.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { type Surroundings, teller } from "./surroundings.ts";
 
@@ -52,6 +53,11 @@ export const composeServices = (
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
   const { flags } = settings;
+  if (flags["load-balancer-target-drain"] > 0 && balancers.drains !== true) {
+    log.warn(
+      "--load-balancer-target-drain has no effect: balancers of this cloud cannot keep a target without new connections, so nodes that leave are left out at once",
+    );
+  }
   const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
     random,
@@ -64,6 +70,7 @@ export const composeServices = (
   const controller = createServiceController({
     services,
     nodes,
+    isSelected: isSelectedBy(flags),
     machineOf: (node) => inventory.machineOf(identityOf(node)),
     onMachines: (listener) => inventory.subscribe(listener),
     openSlices: (onProblem) =>

@@ -1,7 +1,7 @@
 // Work of the cloud that is asked about by the id it was given: all tickets are gathered and checked
 // together, and nobody waits in a worker. Tickets live in memory only; one that is lost is made up for by observing.
 
-import { restAfter } from "../cloud/disposition.ts";
+import { isFenced, restAfter } from "../cloud/disposition.ts";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Pending, StepOutcome } from "../provider/plan.ts";
@@ -24,6 +24,9 @@ interface Held {
   news: TicketNews;
 }
 
+/** Most errors of a cloud are over at the next attempt. */
+const failuresBeforeTrouble = 3;
+
 /** Tickets that fall due this shortly after another are checked with it. */
 const gathering: Milliseconds = milliseconds(100);
 
@@ -37,6 +40,7 @@ export const createTickets = (
   let cancel: (() => void) | undefined;
   let isChecking = false;
   let failures = 0;
+  let trouble: unknown;
 
   const waiting = () => [...held].filter(([, { news }]) => news === "pending");
 
@@ -58,6 +62,13 @@ export const createTickets = (
     wake(key);
   };
 
+  /** Whoever waits must be able to say why nothing comes, and to take it back. */
+  const becomes = (next: unknown): void => {
+    if (next === trouble) return;
+    trouble = next;
+    for (const [key] of waiting()) wake(key);
+  };
+
   const check = async (): Promise<void> => {
     const stop = signal;
     if (pending === undefined || stop === undefined) return;
@@ -72,9 +83,11 @@ export const createTickets = (
         for (const [key, one] of some) tell(key, one, outcomes.get(one.ticket));
       }
       failures = 0;
+      becomes(undefined);
     } catch (error) {
       // Nothing was learnt of them; they are asked about again, later each time.
       failures += 1;
+      if (failures >= failuresBeforeTrouble && !stop.aborted && !isFenced(error)) becomes(error);
       const rest = restAfter(error, failures, clock, random);
       for (const [, one] of due) if (one.news === "pending") one.due = clock.monotonic() + rest;
     } finally {
@@ -97,12 +110,18 @@ export const createTickets = (
       if (news !== undefined && news !== "pending") held.delete(key);
       return news;
     },
+    /** Why nothing has been learnt of any of them for some attempts; undefined while they can be asked about. */
+    get trouble(): unknown {
+      return trouble;
+    },
     /** Those that are waited for or have news. */
     get keys(): Iterable<string> {
       return held.keys();
     },
     begin: (until: AbortSignal): void => {
       signal = until;
+      failures = 0;
+      trouble = undefined;
       plan();
     },
     end: (): void => {

@@ -9,6 +9,7 @@ import type { World } from "./world.ts";
 const names = ["web", "mail", "api", "dns", "shop", "game"] as const;
 const algorithm = "balancer.fake.example/algorithm";
 const paused = "fairlead.dev/paused";
+const onDelete = "fairlead.dev/on-delete";
 const operations = {
   balancers: ["GET /balancers", "POST /balancers", "PATCH /balancers/{id}", "DELETE /balancers/{id}"],
   routes: ["GET /routes", "POST /routes", "DELETE /routes/{id}"],
@@ -124,6 +125,7 @@ export const serviceWeather = (world: World, dice: Dice): Weather => {
           dice.pick(["round-robin", "least-connections", "round-robbin"]),
         ),
     },
+    { weight: 2, strike: () => people.annotate(anyName(), onDelete, dice.pick(["delete", "keep"])) },
     { weight: 6, strike: () => fault("status") },
     { weight: 5, strike: () => fault(dice.pick(["reset", "lost-answer", "hang", "cut", "slow"]) ?? "reset") },
     { weight: 2, strike: quotaFull },
@@ -139,7 +141,7 @@ export const serviceWeather = (world: World, dice: Dice): Weather => {
     mishaps: world.checksRoutesOften ? [...mishaps, ...byHand] : mishaps,
     calm: () => {
       for (const { metadata } of people.services()) {
-        for (const key of [paused, algorithm]) {
+        for (const key of [paused, algorithm, onDelete]) {
           if (metadata.annotations?.[key] !== undefined) people.annotate(metadata.name, key, undefined);
         }
       }

@@ -89,6 +89,8 @@ export class ScriptedBalancers {
   /** What becomes of a ticket when it is checked; running without an entry. */
   readonly outcomes = new Map<string, "done" | "failed" | "lost">();
   readonly checks: (readonly string[])[] = [];
+  /** Nobody can ask about tickets. */
+  checkRefusal: CloudError | undefined;
   readonly #open = new Map<string, ScriptedStep>();
   readonly #busy = new Set<string>();
   readonly #clock: Clock;
@@ -199,6 +201,7 @@ export class ScriptedBalancers {
 
   async #check(tickets: readonly string[]): Promise<ReadonlyMap<string, StepOutcome | CloudError>> {
     this.checks.push(tickets);
+    if (this.checkRefusal !== undefined) throw this.checkRefusal;
     const answers = new Map<string, StepOutcome | CloudError>();
     for (const ticket of tickets) {
       const step = this.#open.get(ticket);

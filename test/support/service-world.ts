@@ -73,6 +73,7 @@ export class ServiceWorld {
   readonly written: string[] = [];
   /** Paths that were read by a manager. */
   readonly read: string[] = [];
+  readonly logged: string[] = [];
   /** How processes ended that nobody told to. */
   readonly fallen: unknown[] = [];
   onCrossing: Crossing | undefined;
@@ -126,7 +127,7 @@ export class ServiceWorld {
           "--controllers=service",
           ...flags,
         ]),
-        log: createLog({ format: "text", verbosity: 0, clock: own, write: () => undefined }),
+        log: createLog({ format: "text", verbosity: 0, clock: own, write: (line) => this.logged.push(line) }),
         seams: {
           clock: own,
           random: seededRandom((this.#options.seed ?? 1) * 1000 + this.#starts),

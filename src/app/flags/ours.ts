@@ -16,7 +16,7 @@ const ownFields = {
     { fallback: "fairlead" },
   ),
   "node-selector": pairs(
-    "Only Nodes with these labels are initialised, tainted when switched off, and deleted; Nodes with a foreign provider id never are.",
+    "Only Nodes with these labels are initialised, tainted when switched off, deleted, given routes, and targets of load balancers; Nodes with a foreign provider id never are.",
   ),
   "node-address-families": list("IP families a Node shows, in order of preference: IPv4, IPv6."),
   "node-address-include": cidrList("Only addresses in these ranges are shown on Nodes."),

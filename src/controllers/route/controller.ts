@@ -86,7 +86,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     if (hasStarted || wanted.waiting.length === 0) pauseFrom = began;
     hasStarted = true;
     fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
-    teller.problems(wanted, listing, plan);
+    teller.problems(wanted, listing, plan, underWay.unknown());
     const results = await apply(table, wanted, listing, plan, { signal, urgency: "new-node" });
     noteResults(results);
     writeConditions(plan, results);
@@ -121,6 +121,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     const plannedFrom = (listing: RouteListing) => {
       const wanted = planWanted({
         nodes: nodes.list(),
+        isSelected: options.isSelected,
         machineOf: (node) => machines.machineOf(node),
         keysOf: (node) => machines.keysOf(node),
         clusterCIDRs,
@@ -210,7 +211,8 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   const writeCondition = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
     const hasRoutes = node && verdicts.get(node.metadata.uid);
-    if (node === undefined || hasRoutes === undefined || isPaused(node)) return settled;
+    if (node === undefined || hasRoutes === undefined || isPaused(node) || !options.isSelected(node))
+      return settled;
     const condition = planNetworkCondition(node, hasRoutes, clock.now());
     if (condition === undefined) return settled;
     const why = hasRoutes ? "its routes are there" : "a route of it is missing";
@@ -220,7 +222,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
 
   const searchMachine = async (name: string): Promise<Outcome> => {
     const node = nodes.get(name);
-    if (node !== undefined && !isPaused(node)) return machines.look(node);
+    if (node !== undefined && !isPaused(node) && options.isSelected(node)) return machines.look(node);
     machines.end(name);
     return settled;
   };
@@ -247,7 +249,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     // Conditions of the last term may still wait to be written, and another replica has led since.
     verdicts = new Map();
     const stopNodes = nodes.subscribe(({ before, after }) => {
-      if (isRelevantForRoutes(before, after)) lookSoon();
+      if (isRelevantForRoutes(before, after, options.isSelected)) lookSoon();
     });
     const stopNews = inventory.subscribe(() => {
       for (const name of machines.waiting) queue.add(machineOf(name));

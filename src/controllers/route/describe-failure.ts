@@ -5,6 +5,7 @@ import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-ports.ts";
+import type { RouteChange } from "./apply.ts";
 
 export const describeFailedCreate = (
   { destination, target }: WantedRoute,
@@ -26,6 +27,13 @@ export const describeFailedListing = (error: unknown): Problem => ({
   severity: "error",
   reason: "RoutesUnknown",
   text: `The cloud's routes could not be listed, so none is made or removed: ${messageOf(error)}`,
+});
+
+/** Of a change that the cloud is at. */
+export const describeUnknown = (change: RouteChange, error: unknown): Problem => ({
+  severity: "warning",
+  reason: "RouteUnknown",
+  text: `What has become of route ${change.route.destination}, which the cloud was told to ${change.do}, cannot be asked, and is asked again: ${messageOf(error)}`,
 });
 
 export const describeMissingMachine = (name: string): NodeEvent => ({

@@ -20,6 +20,8 @@ export type MachineAnswer =
 
 export interface WantedQuestion {
   readonly nodes: readonly Node[];
+  /** Another manager's Nodes are left alone, whatever their machines are. */
+  readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => MachineAnswer;
   /** Every key its provider id may stand for, without asking anybody. */
   readonly keysOf: (node: Node) => readonly string[];
@@ -38,7 +40,14 @@ export interface Wanted {
   readonly problems: readonly Problem[];
 }
 
-export const planWanted = ({ nodes, machineOf, keysOf, clusterCIDRs, families }: WantedQuestion): Wanted => {
+export const planWanted = ({
+  nodes,
+  isSelected,
+  machineOf,
+  keysOf,
+  clusterCIDRs,
+  families,
+}: WantedQuestion): Wanted => {
   const routes: WantedRoute[] = [];
   const waiting: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
@@ -50,13 +59,13 @@ export const planWanted = ({ nodes, machineOf, keysOf, clusterCIDRs, families }:
     addresses: new Set<string>(),
   };
   for (const node of nodes.toSorted(byAge)) {
-    const isLeftAlone = isPaused(node);
+    const isLeftAlone = isPaused(node) || !isSelected(node);
     const ranges = podCIDRsOf(node);
     if (!isLeftAlone && ranges.length === 0) continue;
-    const answer = machineOf(node);
-    if (isLeftAlone || answer.kind !== "found") {
+    const answer: MachineAnswer = isLeftAlone ? { kind: "foreign" } : machineOf(node);
+    if (answer.kind !== "found") {
       spare(spared, node, keysOf(node));
-      if (!isLeftAlone && answer.kind === "unknown") waiting.push(node);
+      if (answer.kind === "unknown") waiting.push(node);
       continue;
     }
     const addresses = addressesOf(node);

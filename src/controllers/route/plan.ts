@@ -5,6 +5,7 @@ import type { Cidr } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
 import { isOurs } from "./ours.ts";
+import { overlaps } from "./overlaps.ts";
 import { isSpared, matchTarget, type Spared } from "./target.ts";
 
 export interface RouteQuestion {
@@ -26,8 +27,11 @@ export interface RoutePlan {
 }
 
 export const planRoutes = ({ wanted, observed, spared, clusterCIDRs }: RouteQuestion): RoutePlan => {
+  // One for many ranges may be how the pods of Nodes that are left alone are reached: a table without marks cannot tell.
+  const destinations = observed.map(({ destination }) => destination);
+  const touching = overlaps(destinations, [...spared.destinations]);
   const mayRemove = (route: ObservedRoute): boolean =>
-    isOurs(route, clusterCIDRs) && !isSpared(spared, route);
+    isOurs(route, clusterCIDRs) && !isSpared(spared, route) && !touching.has(route.destination);
   const there = Map.groupBy(observed, ({ destination }) => destination);
   const wishes = Map.groupBy(wanted, ({ destination }) => destination);
   const plan = {

@@ -6,13 +6,14 @@ import { isPaused } from "../node-facts.ts";
 import { networkCondition } from "./plan-condition.ts";
 import { addressesOf, podCIDRsOf } from "./plan-wanted.ts";
 
-const aboutRoutes = (node: Node): string =>
+const aboutRoutes = (node: Node, isSelected: (node: Node) => boolean): string =>
   JSON.stringify([
     node.metadata.uid,
     node.spec.providerID ?? "",
     podCIDRsOf(node).map(({ text, range }) => range ?? text),
     addressesOf(node).toSorted(),
     isPaused(node),
+    isSelected(node),
   ]);
 
 /** A kubelet or somebody else says so after we said otherwise: without a look it would stay until the next full check. */
@@ -23,10 +24,16 @@ const becameUnavailable = (before: Node, after: Node): boolean => {
   return is === true && was !== true;
 };
 
-export const isRelevantForRoutes = (before: Node | undefined, after: Node | undefined): boolean => {
+export const isRelevantForRoutes = (
+  before: Node | undefined,
+  after: Node | undefined,
+  isSelected: (node: Node) => boolean = () => true,
+): boolean => {
   const known = [before, after].filter((node) => node !== undefined);
   // Without a pod range it neither had nor gets a route.
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
-  return aboutRoutes(before) !== aboutRoutes(after) || becameUnavailable(before, after);
+  return (
+    aboutRoutes(before, isSelected) !== aboutRoutes(after, isSelected) || becameUnavailable(before, after)
+  );
 };

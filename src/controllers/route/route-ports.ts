@@ -32,6 +32,8 @@ export interface RoutePorts {
   readonly writes: NodeWrites;
   readonly cloudWrites: CloudWrites;
   readonly inventory: Inventory;
+  /** Whether a Node is this manager's; the routes of all others are left alone. */
+  readonly isSelected: (node: Node) => boolean;
   readonly routes: Routes;
   /** How work that takes long is asked about; absent where this cloud gives no tickets. */
   readonly pending: Pending | undefined;

@@ -4,13 +4,24 @@
 import type { Problem } from "../../core/problem.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import { ToldOnce } from "../told-once.ts";
-import type { ChangeResult } from "./apply.ts";
-import { describeFailedCreate, describeFailedListing, describeFailedRemoval } from "./describe-failure.ts";
+import type { ChangeResult, RouteChange } from "./apply.ts";
+import {
+  describeFailedCreate,
+  describeFailedListing,
+  describeFailedRemoval,
+  describeUnknown,
+} from "./describe-failure.ts";
 import { describeFill } from "./headroom.ts";
 import type { RoutePlan } from "./plan.ts";
 import type { Wanted } from "./plan-wanted.ts";
 import type { RouteControllerOptions } from "./route-ports.ts";
 import type { RouteListing } from "./route-table.ts";
+
+/** Changes of which nothing can be learnt, and why. */
+export interface Unknown {
+  readonly changes: readonly RouteChange[];
+  readonly error: unknown;
+}
 
 /** No Node can have such a name. */
 const subjects = { table: " table", listing: " listing" } as const;
@@ -23,17 +34,22 @@ export class RouteTeller {
     this.#options = options;
   }
 
-  problems(wanted: Wanted, listing: RouteListing, plan: RoutePlan): void {
+  problems(wanted: Wanted, listing: RouteListing, plan: RoutePlan, unknown: Unknown): void {
     const { nodes, routes, settings } = this.#options;
     const fill = {
       routes: listing.routes.length + plan.create.length - plan.remove.length,
       ...(routes.limit !== undefined && { limit: routes.limit }),
     };
+    const lost = unknown.changes.map((change) => ({
+      change,
+      problem: describeUnknown(change, unknown.error),
+    }));
     this.#report(subjects.listing, []);
     this.#report(subjects.table, [
       ...listing.problems,
       ...wanted.problems,
       ...describeFill(fill, settings.warnAt),
+      ...lost.flatMap(({ change, problem }) => (change.do === "remove" ? [problem] : [])),
     ]);
     const byNode = new Map([...wanted.nodeProblems].map(([name, problems]) => [name, [...problems]]));
     for (const { route, problem } of plan.refused) {
@@ -41,6 +57,11 @@ export class RouteTeller {
       byNode.set(node, [...(byNode.get(node) ?? []), problem]);
     }
     const names = nodes.list().map(({ metadata }) => metadata.name);
+    for (const { change, problem } of lost) {
+      if (change.do === "remove") continue;
+      const { node } = change.route.target;
+      byNode.set(node, [...(byNode.get(node) ?? []), problem]);
+    }
     this.#told.forgetAllBut(new Set([...Object.values(subjects), ...names]));
     for (const name of names) {
       for (const { reason, text } of this.#told.news(name, byNode.get(name) ?? [])) {

@@ -41,11 +41,17 @@ export const createUnderWay = (ports: TicketPorts, rests: Rests, onNews: () => v
     return { failed, isAny };
   };
 
+  /** Changes of which nothing can be learnt, and why. */
+  const unknown = (): { readonly changes: readonly RouteChange[]; readonly error: unknown } => ({
+    changes: tickets.trouble === undefined ? [] : [...begun.values()].map(({ change }) => change),
+    error: tickets.trouble,
+  });
+
   const end = (): void => {
     for (const key of begun.keys()) rests.clear(key);
     begun.clear();
     tickets.end();
   };
 
-  return { wait, news, begin: tickets.begin, end };
+  return { wait, news, unknown, begin: tickets.begin, end };
 };

@@ -82,7 +82,9 @@ export const createPlanning = (
       const givenBack = new Set(released.map(({ owner }) => owner.uid));
       const asked = [...members.map((member) => planned(member, observed)), ...released];
       const orphans = gone.filter((uid) => !givenBack.has(uid));
-      return { plan: balancers.plan(asked, observed, { survey, inputs: given.inputs, orphans }), now };
+      const plan = balancers.plan(asked, observed, { survey, inputs: given.inputs, orphans });
+      if (given.warnings.length === 0) return { plan, now };
+      return { plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] }, now };
     },
 
     /** Of these Services those whose condition an error is. A listing that failed is nobody's who has what was asked for. */

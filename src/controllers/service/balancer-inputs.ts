@@ -15,13 +15,21 @@ export interface GivenInputs {
   readonly version: string;
   /** What could not be read: nothing is planned without it. */
   readonly problems: readonly Problem[];
+  /** What could be read before and cannot now: it goes on with what was read last. */
+  readonly warnings: readonly Problem[];
 }
 
 interface Held {
   readonly declaration: InputDeclaration;
   readonly groups: Set<string>;
   last?: ReadInput;
+  failures: number;
+  /** Why it cannot be read any more. */
+  stale?: unknown;
 }
+
+/** An API server that was away for a moment is no news. */
+const failuresBeforeWarning = 2;
 
 /** Everything is looked at again in this time, but never more than one of them in a second. */
 const round: Milliseconds = minutes(1);
@@ -47,7 +55,7 @@ export const createBalancerInputs = (
 
   const hold = (group: string, declaration: InputDeclaration): Held => {
     const key = keyOf(declaration);
-    const one = held.get(key) ?? { declaration, groups: new Set<string>() };
+    const one = held.get(key) ?? { declaration, groups: new Set<string>(), failures: 0 };
     one.groups.add(group);
     held.set(key, one);
     onAsked();
@@ -58,11 +66,19 @@ export const createBalancerInputs = (
     const before = one.last?.version;
     try {
       one.last = await read(one.declaration, signal);
-    } catch {
+    } catch (error) {
       // What was read last still holds; what never was is told when somebody plans with it.
+      if (signal.aborted || one.last === undefined) return;
+      one.failures += 1;
+      const isNews = one.failures === failuresBeforeWarning;
+      if (one.failures >= failuresBeforeWarning) one.stale = error;
+      if (isNews) onNews(one.groups);
       return;
     }
-    if (one.last.version !== before) onNews(one.groups);
+    const isReadAgain = one.stale !== undefined;
+    one.failures = 0;
+    delete one.stale;
+    if (one.last.version !== before || isReadAgain) onNews(one.groups);
   };
 
   return {
@@ -73,10 +89,12 @@ export const createBalancerInputs = (
     ): Promise<GivenInputs> => {
       release(group, new Set(declarations.map(keyOf)));
       const problems: Problem[] = [];
+      const warnings: Problem[] = [];
       const mine = new Map<string, Held>();
       for (const declaration of declarations) {
         const one = hold(group, declaration);
         mine.set(keyOf(declaration), one);
+        if (one.stale !== undefined) warnings.push(stale(declaration, one.stale));
         try {
           one.last ??= await read(declaration, signal);
         } catch (error) {
@@ -96,6 +114,7 @@ export const createBalancerInputs = (
         },
         version: [...mine].map(([key, one]) => `${key} ${one.last?.version}`).join(),
         problems,
+        warnings,
       };
     },
 
@@ -119,6 +138,12 @@ export const createBalancerInputs = (
     },
   };
 };
+
+const stale = (declaration: InputDeclaration, error: unknown): Problem => ({
+  severity: "warning",
+  reason: "InputUnreadable",
+  text: `${declaration.kind} ${nameOf(declaration)} cannot be read any more, and what was read last is used: ${messageOf(error)} The manager needs to get it; no change of it is seen until then.`,
+});
 
 const unreadable = (declaration: InputDeclaration, error: unknown): Problem => ({
   severity: "error",

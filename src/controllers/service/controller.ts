@@ -33,6 +33,7 @@ import { Progress } from "./progress.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { ServiceSettings } from "./settings.ts";
 import { createTalk } from "./talk.ts";
+import { createTicketTrouble } from "./ticket-trouble.ts";
 import { Turns } from "./turns.ts";
 import { createWakeUps } from "./wake-ups.ts";
 import { createWishes, isEnding, isOurs, isRefused } from "./wishes.ts";
@@ -68,6 +69,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   });
   const planning = createPlanning(options, wishes, inputs);
   const conditions = createConditions(options);
+  const trouble = createTicketTrouble(options, talk, conditions, planning.problemsOf);
   const { endings } = wishes;
   const carryOut = createCarryOut({ ...options, endings }, talk, tickets, progress);
   const placement = createPlacement(options, groups, wishes, talk, (group) => queue.add(group));
@@ -116,7 +118,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       return settled;
     }
     const ticket = tickets.take(group);
-    if (ticket === "pending") return waiting;
+    if (ticket === "pending") {
+      await trouble.show(group, present, tickets.trouble, signal);
+      return waiting;
+    }
     if (ticket !== undefined) observation.changed(group);
     if (CloudError.is(ticket)) throw ticket;
     if (ticket !== undefined && ticket !== "lost") await carryOut.remember(present, ticket, signal);
@@ -202,7 +207,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
 
   const forget = (group: string, owed: readonly ServiceUID[]): Outcome => {
     settleDebts(group, owed);
-    for (const part of [progress, observation, inputs, carryOut]) part.forget(group);
+    for (const part of [progress, observation, inputs, carryOut, trouble]) part.forget(group);
     return settled;
   };
 

@@ -44,6 +44,8 @@ export const upstreamNodeChange = (before: Node | undefined, after: Node | undef
 export interface NodeChangeOptions {
   /** Some Service chooses its targets by labels. */
   readonly labelsMatter?: boolean;
+  /** Another manager's Nodes are no targets of ours. */
+  readonly isSelected?: (node: Node) => boolean;
 }
 
 const addressText = ({ status }: Node): string => addressesOf(status.addresses).join();
@@ -52,9 +54,10 @@ const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[lab
 export const isRelevantNodeChange = (
   before: Node | undefined,
   after: Node | undefined,
-  { labelsMatter = false }: NodeChangeOptions = {},
+  { labelsMatter = false, isSelected = () => true }: NodeChangeOptions = {},
 ): boolean => {
   if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
+  if (isSelected(before) !== isSelected(after)) return true;
   // Excluded before and after: whatever else has become of it, no balancer leads there.
   if (isExcluded(after)) return false;
   return (

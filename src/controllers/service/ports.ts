@@ -28,6 +28,8 @@ export interface ServicePorts {
   readonly services: ServiceStore;
   readonly writes: ServiceWrites;
   readonly nodes: NodeStore;
+  /** Whether a Node is this manager's: another one's machines are no targets of ours. */
+  readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
   /** Called when more may be known of machines than before; returns how to stop it. */
   readonly onMachines: (listener: () => void) => () => void;

@@ -17,7 +17,7 @@ import type { ServiceSettings } from "./settings.ts";
 import { requestsOnlyLocalTraffic } from "./source-ranges.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetRules } from "./target-policy.ts";
 
-export interface TargetPorts extends Pick<ServicePorts, "nodes" | "machineOf" | "balancers"> {
+export interface TargetPorts extends Pick<ServicePorts, "nodes" | "isSelected" | "machineOf" | "balancers"> {
   readonly clock: Clock;
   readonly endpoints: Pick<EndpointNodes, "of" | "release">;
   readonly settings: Pick<ServiceSettings, "targets" | "targetDrain">;
@@ -39,7 +39,7 @@ export interface PickedTargets extends ChosenTargets {
 const ruleNames = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
 
 export const createTargets = (ports: TargetPorts) => {
-  const { nodes, machineOf, balancers, settings, endpoints, clock } = ports;
+  const { nodes, isSelected, machineOf, balancers, settings, endpoints, clock } = ports;
   /** By uid: a typo in a selector keeps the targets that the last right one chose. */
   const lastRules = new Map<ServiceUID, Rules>();
   let departures: Departures = new Map();
@@ -50,7 +50,7 @@ export const createTargets = (ports: TargetPorts) => {
   let everyNode: ChosenTargets | undefined;
 
   const make = (): readonly BalancerTarget[] => {
-    const all = nodes.list();
+    const all = nodes.list().filter(isSelected);
     const before = new Set<NodeName>((made ?? []).map(({ node }) => node));
     departures = departuresOf(all, departures, (name) => before.has(name), clock.now());
     return targetsOf(all, machineOf, { isLeaving: (name) => departures.has(name) });

@@ -30,7 +30,7 @@ export interface WakeUpParts {
 }
 
 export const createWakeUps = (
-  { services, nodes, onMachines, listing, clock }: ServicePorts,
+  { services, nodes, isSelected, onMachines, listing, clock }: ServicePorts,
   { queue, groups, wishes, placement, observation, progress, nodeSyncs, talk, isNews }: WakeUpParts,
 ) => {
   const urgent = { priority: priorities.urgent };
@@ -97,7 +97,8 @@ export const createWakeUps = (
       const stops = [
         services.subscribe(onService),
         nodes.subscribe(({ before, after }) => {
-          if (isRelevantNodeChange(before, after, wishes)) burst.hit();
+          if (isRelevantNodeChange(before, after, { labelsMatter: wishes.labelsMatter, isSelected }))
+            burst.hit();
         }),
         onMachines(() => burst.hit()),
         listing.subscribe(onListing),

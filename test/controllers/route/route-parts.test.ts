@@ -96,6 +96,7 @@ describe("planWanted", () => {
       nodes: drafts.map((draft) => toNode(draft)),
       machineOf: ({ metadata }) =>
         kind === "found" ? { kind, machine: { source: "cloud", key: metadata.name } } : { kind },
+      isSelected: () => true,
       keysOf: ({ metadata }) => [`key-${metadata.name}`],
       clusterCIDRs: [cidr("10.244.0.0/16"), cidr("fd00::/48")],
       families: ["IPv4"],

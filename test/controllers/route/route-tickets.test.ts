@@ -19,9 +19,11 @@ class Desk implements Pending {
   readonly limit = 10;
   readonly checks: (readonly string[])[] = [];
   readonly outcomes = new Map<string, StepOutcome | CloudError | "lost">();
+  failure: CloudError | undefined;
 
   async check(tickets: readonly string[]) {
     this.checks.push(tickets);
+    if (this.failure !== undefined) throw this.failure;
     return new Map(
       tickets.flatMap((ticket): [string, StepOutcome | CloudError][] => {
         const outcome = this.outcomes.get(ticket) ?? stillAtIt(ticket);
@@ -142,6 +144,29 @@ test("tickets do not outlive a term: the next one observes", async () => {
   await w.settle();
   expect(pending.checks).toHaveLength(length);
   expect(w.cloud.changes).toHaveLength(2);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});
+
+test("a route that nobody can ask about is said on its node after three attempts, once until it is fine again [F59 N8]", async () => {
+  const { w, pending } = setUp();
+  pending.failure = refusal("forbidden", "tickets may not be read");
+  await w.settle();
+  expect(w.reasons("n1")).toEqual([]);
+  await w.pass(7200);
+  const told = () => w.told.filter(({ reason }) => reason === "RouteUnknown");
+  expect(told().map(({ node }) => node)).toEqual(["n1"]);
+  expect(told()[0]?.message).toContain("tickets may not be read");
+  expect(w.cloud.changes).toHaveLength(1);
+  pending.failure = undefined;
+  await w.pass(7200);
+  pending.failure = refusal("forbidden", "tickets may not be read");
+  await w.pass(7200);
+  expect(told()).toHaveLength(2);
+  pending.failure = undefined;
+  w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+  pending.outcomes.set("t1", { done: true });
+  await w.pass(7200);
   expect(w.network("n1")).toBe("False RouteCreated");
   await w.stop();
 });

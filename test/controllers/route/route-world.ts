@@ -30,6 +30,7 @@ export interface RouteSetup {
   /** In place of the scripted table. */
   readonly routes?: (clock: VirtualClock) => Routes;
   readonly pending?: Pending;
+  readonly selector?: Readonly<Record<string, string>>;
 }
 
 export interface NodeToAdd {
@@ -39,6 +40,7 @@ export interface NodeToAdd {
   readonly conditions?: readonly Condition[];
   readonly hasMachine?: boolean;
   readonly isPaused?: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export class RouteWorld {
@@ -73,6 +75,8 @@ export class RouteWorld {
       writes: this.nodes.writes,
       cloudWrites: createCloudWrites({ journal: this.nodes.journal, clock, mode }),
       inventory: this.inventory,
+      isSelected: ({ metadata }) =>
+        Object.entries(setup.selector ?? {}).every(([key, value]) => metadata.labels?.[key] === value),
       routes: setup.routes?.(clock) ?? this.cloud.routes,
       pending: setup.pending,
       clock,
@@ -92,6 +96,7 @@ export class RouteWorld {
     if (more.hasMachine !== false) this.machines.put(machine(name));
     this.nodes.add({
       name,
+      ...(more.labels !== undefined && { labels: more.labels }),
       ...(more.isPaused === true && { annotations: { [pausedAnnotation]: "true" } }),
       spec: {
         ...(providerID !== "" && { providerID }),

@@ -1,0 +1,51 @@
+// What is said on Services that wait for work of the cloud while nobody can ask what has become of it: a condition and an
+// event as for any other error, which go when it can be asked again. It asks nothing itself.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Service } from "../../kube/objects.ts";
+import { serviceStatusPatch } from "../../kube/service-patch.ts";
+import { describeError } from "../describe-error.ts";
+import { failureOf } from "./announcements.ts";
+import type { Conditions } from "./conditions.ts";
+import type { ServicePorts } from "./ports.ts";
+import type { Talk } from "./talk.ts";
+import { isEnding } from "./wishes.ts";
+
+export const createTicketTrouble = (
+  { writes }: Pick<ServicePorts, "writes">,
+  talk: Pick<Talk, "failure" | "recovered">,
+  conditions: Pick<Conditions, "show" | "atRest">,
+  /** What else is known to be wrong with it. */
+  problemsOf: (service: Service) => readonly Problem[],
+) => {
+  /** Groups on whose Services it stands. */
+  const told = new Set<string>();
+
+  return {
+    /** While work of this group is under way; `trouble` is why it cannot be asked about, if so. */
+    show: async (
+      group: string,
+      services: readonly Service[],
+      trouble: unknown,
+      signal: AbortSignal,
+    ): Promise<void> => {
+      const problem = describeError(trouble);
+      if (trouble !== undefined && problem !== undefined) {
+        told.add(group);
+        for (const service of services) {
+          talk.failure(service, failureOf(isEnding(service), trouble));
+          await conditions.show(service, [...problemsOf(service), problem], signal);
+        }
+        return;
+      }
+      if (!told.delete(group)) return;
+      for (const service of services) {
+        talk.recovered(service);
+        const kept = conditions.atRest(service, problemsOf(service), false);
+        const patch = kept && serviceStatusPatch({ service, conditions: kept });
+        if (patch !== undefined) await writes.patch(service, patch, "the cloud answers again", signal);
+      }
+    },
+    forget: (group: string): void => void told.delete(group),
+  };
+};

@@ -31,7 +31,7 @@ export interface ApiBalancer {
   readonly id: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly status: "active" | "changing";
+  readonly status: "active" | "changing" | "failed";
   readonly ip: string;
   readonly ipv6: string | null;
   readonly families: readonly string[];
@@ -47,7 +47,7 @@ export interface ApiBalancer {
 export type BalancerOrder = Partial<
   Pick<
     ApiBalancer,
-    "name" | "labels" | "families" | "sources" | "algorithm" | "listeners" | "targets" | "draining"
+    "name" | "labels" | "ip" | "families" | "sources" | "algorithm" | "listeners" | "targets" | "draining"
   >
 >;
 

@@ -76,6 +76,8 @@ const changesOf = (desired: Desired, there: ApiBalancer): BalancerOrder => {
   };
 };
 
+const states = { active: "ready", changing: "changing", failed: "failed" } as const;
+
 const outcomeOf = ({ name, status }: ApiBalancer): StepOutcome =>
   status === "active"
     ? { done: true }
@@ -96,20 +98,21 @@ export const fakeLoadBalancers = (
   const toObserved = (balancer: ApiBalancer): FakeBalancer => {
     // Written by us as a Service's uid.
     const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
-    const state = balancer.status === "active" ? "ready" : "changing";
+    const state = states[balancer.status];
     if (!isOurs(balancer)) {
       return { group: `unmarked-${balancer.id}`, owners: [], ownership: "unmarked", state, balancer };
     }
     return { group: owner, owners: [owner], ownership: "ours", state, balancer };
   };
 
-  const create = (desired: Desired): FakeStep => ({
+  const create = (desired: Desired, kept: Pick<BalancerOrder, "ip"> = {}): FakeStep => ({
     do: "create balancer",
     on: desired.defaultName,
     order: {
       name: desired.defaultName,
       labels: { ...marks, [ownerLabel]: desired.owner.uid },
       ...wantedOf(desired),
+      ...kept,
     },
   });
 
@@ -136,6 +139,11 @@ export const fakeLoadBalancers = (
     }
     if (desired === undefined || desired.ending === "delete") {
       return { steps: [{ do: "delete balancer", on: name, id }] };
+    }
+    if (status === "failed") {
+      // Made again with the address that people know.
+      const again = create(desired, { ip: observed.balancer.ip });
+      return { steps: [{ do: "delete balancer", on: name, id }, again] };
     }
     const order = changesOf(desired, observed.balancer);
     return { steps: Object.keys(order).length === 0 ? [] : [{ do: "change balancer", on: name, id, order }] };

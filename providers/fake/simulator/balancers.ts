@@ -15,7 +15,7 @@ export interface SimulatedBalancer {
   readonly id: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly status: "active" | "changing";
+  readonly status: "active" | "changing" | "failed";
   readonly ip: string;
   /** Only where IPv6 is among its families. */
   readonly ipv6: string | null;
@@ -30,7 +30,7 @@ export interface SimulatedBalancer {
   readonly draining: readonly string[];
 }
 
-type Wanted = Partial<Omit<SimulatedBalancer, "id" | "status" | "ip" | "ipv6">>;
+type Wanted = Partial<Omit<SimulatedBalancer, "id" | "status" | "ipv6">>;
 
 interface Kept extends Omit<SimulatedBalancer, "status"> {
   readonly busyUntil: number;
@@ -39,6 +39,7 @@ interface Kept extends Omit<SimulatedBalancer, "status"> {
 export class Balancers {
   readonly #clock: Clock;
   readonly #byID = new Map<string, Kept>();
+  readonly #failed = new Set<string>();
   #next = 1;
   actionTime: Milliseconds;
 
@@ -54,7 +55,8 @@ export class Balancers {
   get(id: string): SimulatedBalancer {
     const { busyUntil, ...balancer } = this.#known(id);
     const ipv6 = balancer.families.includes("IPv6") ? balancer.ipv6 : null;
-    return { ...balancer, ipv6, status: this.#clock.monotonic() < busyUntil ? "changing" : "active" };
+    const isBusy = this.#clock.monotonic() < busyUntil;
+    return { ...balancer, ipv6, status: this.#failed.has(id) ? "failed" : isBusy ? "changing" : "active" };
   }
 
   create(wanted: Wanted): SimulatedBalancer {
@@ -65,6 +67,9 @@ export class Balancers {
     }
     const number = this.#next++;
     const id = `b${number}`;
+    const ip = wanted.ip ?? `192.0.2.${number % 256}`;
+    if (wanted.ip !== undefined && [...this.#byID.values()].some((balancer) => balancer.ip === ip))
+      throw new Refusal(409, "address_taken", `another balancer has ${ip}`);
     this.#byID.set(id, {
       labels: {},
       families: ["IPv4"],
@@ -76,7 +81,7 @@ export class Balancers {
       ...wanted,
       id,
       name,
-      ip: `192.0.2.${number % 256}`,
+      ip,
       ipv6: `2001:db8::${number.toString(16)}`,
       busyUntil: this.#busyUntil(),
     });
@@ -92,8 +97,14 @@ export class Balancers {
     return this.get(id);
   }
 
+  /** Something in the cloud broke: it serves nobody and takes no order but to be removed. */
+  fail(id: string): void {
+    this.#known(id);
+    this.#failed.add(id);
+  }
+
   remove(id: string): void {
-    this.#idle(id);
+    if (!this.#failed.delete(id)) this.#idle(id);
     this.#byID.delete(id);
   }
 
@@ -113,8 +124,9 @@ export class Balancers {
 
   #idle(id: string): Kept {
     const balancer = this.#known(id);
-    if (this.get(id).status === "changing")
-      throw new Refusal(423, "locked", `balancer ${id} is being changed`);
+    const { status } = this.get(id);
+    if (status === "changing") throw new Refusal(423, "locked", `balancer ${id} is being changed`);
+    if (status === "failed") throw new Refusal(409, "failed", `balancer ${id} has failed`);
     return balancer;
   }
 }

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { keepLoopbackDirect } from "../../src/seams/environment.ts";
 import { describeMachine } from "./machine.ts";
 import { measureNodes } from "./nodes.ts";
+import { measureScrape } from "./scrape.ts";
 import { measureServices } from "./services.ts";
 import { measureStart } from "./start.ts";
 import { decimal, table } from "./table.ts";
@@ -14,6 +15,7 @@ const usage = `Usage: npm run bench -- <what> [options]
   nodes      Nodes that join at once                              [--count 1000,5000]
   services   Services made, one Node more, a restart, all deleted [--count 200] [--nodes 1000]
   start      time to the version, and to the first health check
+  scrape     a load on /metrics, and the Lease meanwhile          [--seconds 60] [--rate 500]
 
   --runs <n>            how often (1)
   --cloud-latency <ms>  how long the cloud takes to answer (20)
@@ -35,6 +37,8 @@ const { positionals, values } = parseArgs({
     count: { type: "string" },
     nodes: { type: "string", default: "1000" },
     runs: { type: "string", default: "1" },
+    seconds: { type: "string", default: "60" },
+    rate: { type: "string", default: "500" },
     "cloud-latency": { type: "string", default: "20" },
     action: { type: "string", default: "0" },
     executable: { type: "string" },
@@ -129,10 +133,28 @@ const start = async (): Promise<void> => {
   say("Start of the process, medians of 7", run.server, rows);
 };
 
+const scrape = async (): Promise<void> => {
+  const load = { seconds: whole("seconds", values.seconds), rate: whole("rate", values.rate) };
+  const run = await measureScrape({ ...common, count: 0, ...load });
+  const rows = table(
+    [
+      ["Answers", ({ answers }) => String(answers)],
+      ["failed", ({ failed }) => String(failed)],
+      ["median ms", ({ medianMs }) => decimal(medianMs, 1)],
+      ["p99 ms", ({ p99Ms }) => decimal(p99Ms, 1)],
+      ["worst ms", ({ worstMs }) => decimal(worstMs, 1)],
+      ["longest time between renewals s", (each) => decimal(each.longestRenewalSeconds, 2)],
+      ["CPU s", ({ cost }) => decimal(cost?.cpuSeconds, 2)],
+    ],
+    [run],
+  );
+  say(`${load.rate} requests per second to /metrics for ${load.seconds} s`, run.server, rows);
+};
+
 if (values.help) {
   process.stdout.write(`${usage}\n`);
   process.exit(0);
 }
 keepLoopbackDirect();
-const measures: Readonly<Record<string, () => Promise<void>>> = { nodes, services, start };
+const measures: Readonly<Record<string, () => Promise<void>>> = { nodes, services, start, scrape };
 await (measures[positionals[0] ?? ""] ?? (() => fail(usage)))();

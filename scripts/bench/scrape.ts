@@ -1,57 +1,81 @@
-// Load on /metrics of a running manager, and how late its Lease is renewed meanwhile. Started by hand:
-// `bun scripts/bench/scrape.ts URL TOKEN KUBECONFIG LEASE [SECONDS] [RATE]`. It asserts nothing.
+// Measures a load on /metrics of a manager that leads: how long answers take, and whether the Lease is renewed in time
+// meanwhile. Everybody may read the page here, so that the page is measured and not the API server that is asked who asks.
 
 import { leases } from "../../src/kube/resources.ts";
-import { connect, never } from "../../test/kube/cluster/connect.ts";
+import { freePort } from "../../test/cluster/rig/free-port.ts";
+import { until } from "../../test/cluster/rig/until.ts";
+import { never } from "../../test/kube/cluster/connect.ts";
+import { type ProcessCost, processCost } from "./process-cost.ts";
+import { type BenchOptions, mustRun, openBench } from "./world.ts";
 
-const [url = "", token = "", kubeconfig = "", lease = "cloud-controller-manager", span = "15", rate = "500"] =
-  process.argv.slice(2);
-if (url === "" || kubeconfig === "") {
-  process.stderr.write("Expected: scrape.ts URL TOKEN KUBECONFIG LEASE [SECONDS] [RATE]\n");
-  process.exit(2);
+export interface ScrapeRun {
+  readonly server: string;
+  readonly answers: number;
+  readonly failed: number;
+  readonly medianMs: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+  /** Longest time between two renewals of the Lease; two seconds are asked for. */
+  readonly longestRenewalSeconds: number;
+  readonly cost: ProcessCost | undefined;
 }
 
-const api = await connect(kubeconfig);
-const renewals: number[] = [];
-let last = "";
-const look = async (): Promise<void> => {
-  const found = await api.get(leases, { namespace: "kube-system", name: lease }, never);
-  const renewed = found.spec?.renewTime ?? "";
-  if (renewed !== last) renewals.push(Date.parse(renewed));
-  last = renewed;
-};
+const lease = { namespace: "kube-system", name: "cloud-controller-manager" };
 
-const latencies: number[] = [];
-const failures = new Map<string, number>();
-const ask = async (): Promise<void> => {
-  const began = performance.now();
-  try {
-    const headers = { authorization: `Bearer ${token}` };
-    const reply = await fetch(url, { headers, tls: { rejectUnauthorized: false } });
-    await reply.text();
-    if (!reply.ok) failures.set(String(reply.status), (failures.get(String(reply.status)) ?? 0) + 1);
+export const measureScrape = async (
+  options: BenchOptions & { readonly seconds: number; readonly rate: number },
+): Promise<ScrapeRun> => {
+  const { seconds, rate } = options;
+  await using bench = await openBench(options);
+  const port = await freePort();
+  const manager = bench.start(
+    ...[`--secure-port=${port}`, "--bind-address=127.0.0.1", "--authorization-always-allow-paths=/metrics"],
+  );
+  const renewedAt = async (): Promise<string> =>
+    (await bench.api.get(leases, lease, never)).spec?.renewTime ?? "";
+  await until("the manager to lead", async () => (await renewedAt()) !== "", { explain: manager.output });
+
+  const latencies: number[] = [];
+  let failed = 0;
+  const ask = async (): Promise<void> => {
+    const began = performance.now();
+    try {
+      const reply = await fetch(`https://127.0.0.1:${port}/metrics`, { tls: { rejectUnauthorized: false } });
+      await reply.text();
+      if (!reply.ok) failed += 1;
+    } catch {
+      failed += 1;
+    }
     latencies.push(performance.now() - began);
-  } catch (error) {
-    failures.set(String(error), (failures.get(String(error)) ?? 0) + 1);
+  };
+  const renewals = new Set<string>();
+  const began = performance.now();
+  const pending: Promise<void>[] = [];
+  let looked = 0;
+  for (let sent = 0; performance.now() - began < seconds * 1000; ) {
+    mustRun(manager);
+    const due = ((performance.now() - began) / 1000) * rate;
+    for (; sent < due; sent += 1) pending.push(ask());
+    if (performance.now() - looked > 200) {
+      looked = performance.now();
+      renewals.add(await renewedAt());
+    }
+    await Bun.sleep(2);
   }
+  await Promise.all(pending);
+  const times = [...renewals].map((text) => Date.parse(text)).toSorted((a, b) => a - b);
+  const gaps = times.slice(1).map((at, index) => (at - (times[index] ?? at)) / 1000);
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return {
+    server: bench.serverName,
+    answers: sorted.length,
+    failed,
+    medianMs: at(0.5),
+    p99Ms: at(0.99),
+    worstMs: at(1),
+    longestRenewalSeconds: Math.max(...gaps),
+    cost: processCost(manager.pid),
+  };
 };
-
-const began = performance.now();
-const pending: Promise<void>[] = [];
-for (let sent = 0; performance.now() - began < Number(span) * 1000; ) {
-  const due = ((performance.now() - began) / 1000) * Number(rate);
-  for (; sent < due; sent += 1) pending.push(ask());
-  if (pending.length % 50 === 0) await look();
-  await Bun.sleep(5);
-}
-await Promise.all(pending);
-await look();
-const gaps = renewals.slice(1).map((at, index) => (at - (renewals[index] ?? at)) / 1000);
-const sorted = latencies.toSorted((a, b) => a - b);
-const at = (share: number): number => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
-process.stdout.write(
-  `${latencies.length} answers in ${span} s, ${[...failures].map(([what, count]) => `${count} × ${what}`).join(", ") || "none failed"}\n` +
-    `latency in ms: median ${at(0.5)}, p99 ${at(0.99)}, most ${at(1 - 1e-9)}\n` +
-    `${renewals.length} renewals of the Lease; seconds between two: ${gaps.map((gap) => gap.toFixed(2)).join(" ")}\n`,
-);
-process.exit(0);

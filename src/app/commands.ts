@@ -1,46 +1,120 @@
 // What the executable does at once and then ends: help, version, notices, a manifest; and what is wrong with a command that
-// it does not know.
+// it does not know. Wrong flags are refused here too; what is wrong with the cloud's settings is the manager's matter.
 
+import { didYouMean } from "../core/did-you-mean.ts";
 import type { Problem } from "../core/problem.ts";
-import type { Files } from "../seams/files.ts";
+import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
 import type { Configuration } from "./configuration.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./help.ts";
+import type { ManagerSeams } from "./manager.ts";
 import { rawVersion } from "./raw-version.ts";
+import type { Flags } from "./read-flags.ts";
 import { notices, version } from "./version.ts";
-import { keptAuthority, webhookManifest } from "./webhook-manifest.ts";
+import { webhookManifest } from "./webhook-manifest.ts";
 
-/** The text that was asked for; undefined when it is the manager that is wanted. */
+/** In the order of the help. */
+export const commands = {
+  run: "Run the manager: what happens without a command, too.",
+  version:
+    "Show the version, as --version does; with --notices, the licences of everything inside this file.",
+  "webhook-manifest":
+    "Print the ValidatingWebhookConfiguration for --webhooks, for kubectl apply -f -. Give it the flags of the manager: the port and the authority in --webhook-cert-dir go in.",
+  help: "Show this, as --help does.",
+} as const;
+
+export interface Answer {
+  readonly out: string;
+  /** For stderr: what is wrong, or worth a word. */
+  readonly errors: readonly string[];
+  readonly code: 0 | 2;
+}
+
+export interface CommandOptions {
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly seams: Pick<ManagerSeams, "files" | "clock" | "random">;
+}
+
+const done = (out: string, ...notes: readonly string[]): Answer => ({ out, errors: notes, code: 0 });
+const refused = (problems: readonly Problem[]): Answer => ({
+  out: "",
+  errors: problems.map(({ text }) => text),
+  code: 2,
+});
+const isError = ({ severity }: Problem): boolean => severity === "error";
+
+const manifestProblems = (flags: Flags): readonly Problem[] => {
+  const wrong = (flag: string, text: string): Problem => ({
+    severity: "error",
+    reason: "InvalidFlag",
+    key: `--${flag}`,
+    text: `--${flag} ${text}`,
+  });
+  const found: Problem[] = [];
+  const asked = flags.webhooks ?? [];
+  if (asked.length > 0 && chooseWebhooks(asked).enabled.length === 0)
+    found.push(wrong("webhooks", "names no webhook to tell the API server of; leave it out, or name one"));
+  if (flags["webhook-secure-port"] === 0)
+    found.push(wrong("webhook-secure-port", "is 0, so no webhook is served; give the port of the manager"));
+  return found;
+};
+
+const manifest = async (flags: Flags, { program, seams }: CommandOptions): Promise<Answer> => {
+  const problems = manifestProblems(flags);
+  if (problems.length > 0) return refused(problems);
+  // What makes certificates is loaded only for this.
+  const { authorityError, findAuthority } = await import("./webhook-authority.ts");
+  try {
+    const { ca, note } = await findAuthority(flags, program, seams);
+    const text = webhookManifest(program, flags["webhook-secure-port"], ca);
+    return done(text, ...(note === undefined ? [] : [note]));
+  } catch (error) {
+    return { out: "", errors: [authorityError(error)], code: 2 };
+  }
+};
+
+/** What was asked for; undefined when it is the manager that is wanted. */
 export const answerCommand = async (
-  { settings: { flags, positional } }: Configuration,
-  { provider, program, files }: { provider: AnyProvider; program: string; files: Files },
-): Promise<string | undefined> => {
-  if (flags.help) return helpText(program, provider.config);
-  if (flags.notices) return notices;
-  if (flags.version !== "no" || positional[0] === "version") {
-    return flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`;
+  configuration: Configuration,
+  options: CommandOptions,
+): Promise<Answer | undefined> => {
+  const { provider, program } = options;
+  const { flags, positional } = configuration.settings;
+  if (flags.help || positional[0] === "help") return done(helpText(program, provider.config, commands));
+  const asksForVersion = flags.version !== "no" || positional[0] === "version";
+  const isManifest = positional[0] === "webhook-manifest";
+  if (!flags.notices && !asksForVersion && !isManifest) return undefined;
+  const problems = [...configuration.flagProblems, ...commandProblems(configuration, provider)];
+  if (problems.some(isError)) return refused(problems.filter(isError));
+  if (flags.notices) return done(notices);
+  if (!asksForVersion) return manifest(flags, options);
+  return done(flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`);
+};
+
+const wordProblem = ([first, ...more]: readonly string[]): Problem | undefined => {
+  const names = Object.keys(commands);
+  const wrong = (text: string): Problem => ({ severity: "error", reason: "UnknownCommand", text });
+  if (first !== undefined && !names.includes(first)) {
+    const meant = didYouMean(first, names);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    return wrong(`${first} is not a command; there are ${names.join(", ")} (run is the default)${hint}`);
   }
-  if (positional[0] === "webhook-manifest") {
-    return webhookManifest(program, await keptAuthority(flags, files));
-  }
-  return undefined;
+  const [extra] = more;
+  return extra === undefined
+    ? undefined
+    : wrong(`${extra} is not expected behind ${first}; one command is enough, and flags begin with --`);
 };
 
 export const commandProblems = (
   { settings: { flags, positional }, problems }: Configuration,
   provider: AnyProvider,
 ): readonly Problem[] => {
-  const found: Problem[] = [];
+  const found: Problem[] = [...webhookProblems(flags)];
   // The value of a flag that is not known looks like a command; the flag is what is wrong.
   const hasUnknownFlag = problems.some(({ reason }) => reason === "UnknownFlag");
-  const command = positional.find((word) => word !== "run");
-  if (command !== undefined && !hasUnknownFlag) {
-    found.push({
-      severity: "error",
-      reason: "UnknownCommand",
-      text: `${command} is not a command; there are run (the default), version and webhook-manifest`,
-    });
-  }
+  const word = hasUnknownFlag ? undefined : wordProblem(positional);
+  if (word !== undefined) found.push(word);
   const named = flags["cloud-provider"];
   if (named !== undefined && ![provider.name, "external"].includes(named)) {
     found.push({

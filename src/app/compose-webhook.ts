@@ -3,11 +3,11 @@
 
 import { admitService } from "../controllers/service/admit.ts";
 import { isFactAnnotation } from "../controllers/service/facts.ts";
-import { didYouMean } from "../core/did-you-mean.ts";
 import type { Listen } from "../seams/listener.ts";
 import { createAdmission, type Webhook } from "../serving/admission.ts";
 import { ownNames } from "../serving/own-certificate.ts";
 import type { Log } from "../telemetry/log.ts";
+import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
 import { ConfigurationError } from "./configuration-error.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { listenOn, type OpenPort, type PortFlags } from "./listen-on.ts";
@@ -15,24 +15,7 @@ import type { Manager, ManagerSeams } from "./manager.ts";
 import type { Flags } from "./read-flags.ts";
 import { keptName, serviceNames, serviceWebhook } from "./webhook-manifest.ts";
 
-const known = [serviceWebhook] as const;
-
-/** Upstream's rule: `*` for all, a name for one, `-name` against one; without a star only what is named. */
-export const chooseWebhooks = (
-  asked: readonly string[],
-  all: readonly string[] = known,
-): { readonly enabled: readonly string[]; readonly unknown: readonly string[] } => {
-  const isEnabled = (name: string): boolean => {
-    if (asked.includes(name)) return true;
-    return !asked.includes(`-${name}`) && asked.includes("*");
-  };
-  return {
-    enabled: all.filter(isEnabled),
-    unknown: asked.filter((word) => word !== "*" && !all.includes(word.replace(/^-/, ""))),
-  };
-};
-
-const portFlags = (flags: Flags, names: readonly string[]): PortFlags => ({
+export const portFlags = (flags: Flags, names: readonly string[]): PortFlags => ({
   prefix: "webhook-",
   portFlag: "webhook-secure-port",
   port: flags["webhook-secure-port"],
@@ -60,26 +43,13 @@ export interface WebhookOptions {
   readonly manager: () => Manager;
 }
 
-const refuse = (flag: string, text: string): never => {
-  throw new ConfigurationError([
-    { severity: "error", reason: "InvalidFlag", key: `--${flag}`, text: `--${flag} ${text}` },
-  ]);
-};
-
 /** Undefined when no webhook is asked for, or the port is 0. */
 export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | undefined> => {
   const { flags, provider, program, seams, log, manager } = options;
-  const { enabled, unknown } = chooseWebhooks(flags.webhooks ?? []);
-  const [wrong] = unknown;
-  if (wrong !== undefined) {
-    const meant = didYouMean(wrong.replace(/^-/, ""), [...known]);
-    const hint = meant === undefined ? `there is ${known.join(", ")}` : `did you mean ${meant}?`;
-    refuse("webhooks", `names ${JSON.stringify(wrong.slice(0, 80))}, which is not known; ${hint}`);
-  }
-  const port = flags["webhook-secure-port"];
-  if (enabled.length === 0 || port === 0) return undefined;
-  if (port === flags["secure-port"])
-    refuse("webhook-secure-port", `is ${port}, as --secure-port is; choose another`);
+  const problems = webhookProblems(flags);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const { enabled } = chooseWebhooks(flags.webhooks ?? []);
+  if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
   const { clock } = seams;
   const table = provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
   const facts = provider.facts ?? {};

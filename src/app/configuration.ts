@@ -17,6 +17,8 @@ export interface Configuration {
   readonly settings: ReadFlags;
   /** What is wrong with any part of it. With an error among them it must not be used. */
   readonly problems: readonly Problem[];
+  /** Those among them that are about flags and their file, not about the cloud: what a short command cares for. */
+  readonly flagProblems: readonly Problem[];
   /** What it was read from, by path: when a version changes, it is worth reading again. */
   readonly versions: ReadonlyMap<string, string | undefined>;
 }
@@ -93,6 +95,7 @@ export const readAll = async ({
     ...(fileFlags !== undefined && path !== undefined && { file: { path, flags: fileFlags } }),
   });
   problems.push(...settings.problems);
+  const flagProblems = [...problems];
 
   const file: Record<string, string> = {};
   const places = new Map<string, string>();
@@ -132,7 +135,8 @@ export const readAll = async ({
     }
   }
   const { given } = settings.cloud;
-  return { settings: { ...settings, cloud: { given, file, places, inputFiles } }, problems, versions };
+  const whole = { ...settings, cloud: { given, file, places, inputFiles } };
+  return { settings: whole, problems, flagProblems, versions };
 };
 
 export const isUsable = ({ problems }: Configuration): boolean =>

@@ -44,7 +44,12 @@ const paragraph = (name: string, field: Field<unknown>): string => {
 
 const headingOf = (title: string): string => `${title.charAt(0).toUpperCase()}${title.slice(1)} flags:`;
 
-export const helpText = (program: string, config: Fields, further: Fields = {}): string => {
+export const helpText = (
+  program: string,
+  config: Fields,
+  commands: Readonly<Record<string, string>>,
+  further: Fields = {},
+): string => {
   const groups = [...flagGroups, { title: "cloud", fields: further }].flatMap(({ title, fields }) => {
     const shown = Object.entries<Field<unknown>>(fields).filter(
       ([, field]) => notesOf(field).deprecated !== true,
@@ -63,7 +68,11 @@ export const helpText = (program: string, config: Fields, further: Fields = {}):
     ),
     "",
     "Usage:",
-    `  ${program} [flags]`,
+    `  ${program} [command] [flags]`,
+    "",
+    "Commands:",
+    "",
+    ...Object.entries(commands).map(([name, text]) => `  ${name}\n${wrapText(text, width, indent)}`),
     "",
     ...groups,
     "Settings of the cloud, by variable or with --config-set name=value:",

@@ -57,7 +57,8 @@ const problem = (flag: string, text: string): ConfigurationError =>
     { severity: "error", reason: "InvalidFlag", key: `--${flag}`, text: `--${flag} ${text}` },
   ]);
 
-const settingsOf = (flags: PortFlags): CertificateSettings => {
+/** Throws a ConfigurationError for flags that do not fit together. */
+export const settingsOf = (flags: PortFlags): CertificateSettings => {
   const { prefix, certFile, keyFile, folder, keptName, names } = flags;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [given, missing] =

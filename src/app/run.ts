@@ -47,10 +47,11 @@ export const runManager = async (
   const program = `${provider.name}-cloud-controller-manager`;
   const readConfiguration = () => readAll({ provider, args, environment, files });
   const first = await readConfiguration();
-  const answer = await answerCommand(first, { provider, program, files });
+  const answer = await answerCommand(first, { provider, program, seams });
   if (answer !== undefined) {
-    out(answer);
-    return 0;
+    out(answer.out);
+    for (const text of answer.errors) err(`${program}: ${text}\n`);
+    return answer.code;
   }
   const { flags } = first.settings;
   let verbosity = flags.v;

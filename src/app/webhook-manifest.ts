@@ -1,9 +1,5 @@
-// The manifest that tells the API server of our admission webhook, to be printed and applied. The authority in it is that of
-// the certificate in `--webhook-cert-dir`; one that lives in memory only is told by the log.
-
-import { join } from "node:path";
-import type { Files } from "../seams/files.ts";
-import type { Flags } from "./read-flags.ts";
+// The manifest that tells the API server of our admission webhook, to be printed and applied. Whose authority is in it is
+// found elsewhere (webhook-authority.ts).
 
 export const serviceWebhook = "service-annotations";
 
@@ -14,7 +10,7 @@ export const serviceNames = (program: string): readonly string[] => [
 ];
 
 /** What to apply, as JSON that is YAML too. A webhook that is away must not keep anybody from writing: Ignore. */
-export const webhookManifest = (program: string, ca: string | undefined): string =>
+export const webhookManifest = (program: string, port: number, ca: string | undefined): string =>
   `${JSON.stringify(
     {
       apiVersion: "admissionregistration.k8s.io/v1",
@@ -28,7 +24,7 @@ export const webhookManifest = (program: string, ca: string | undefined): string
           failurePolicy: "Ignore",
           timeoutSeconds: 5,
           clientConfig: {
-            service: { name: program, namespace: "kube-system", path: `/${serviceWebhook}`, port: 10260 },
+            service: { name: program, namespace: "kube-system", path: `/${serviceWebhook}`, port },
             ...(ca !== undefined && { caBundle: Buffer.from(ca).toString("base64") }),
           },
           rules: [
@@ -49,15 +45,3 @@ export const webhookManifest = (program: string, ca: string | undefined): string
   )}\n`;
 
 export const keptName = "cloud-controller-manager-webhook";
-
-/** PEM of the authority that signed what lies there; undefined when there is nothing. */
-export const keptAuthority = async (flags: Flags, files: Files): Promise<string | undefined> => {
-  const folder = flags["webhook-cert-dir"];
-  if (folder === undefined) return undefined;
-  try {
-    const cert = await files.read(join(folder, `${keptName}.crt`));
-    return /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(cert)?.[1];
-  } catch {
-    return undefined;
-  }
-};

@@ -1,6 +1,6 @@
 // A certificate authority in memory: it makes keys and issues certificates for servers and clients. It revokes nothing and keeps no list.
 
-import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
@@ -14,6 +14,8 @@ export interface KeyAndCertificate {
 export interface Authority {
   /** PEM, for those who are to trust it. */
   readonly cert: string;
+  /** PEM of its private key, for who keeps it to be the same authority later. */
+  key(): string;
   issueServer(commonName: string, names: readonly string[], lifetime?: Milliseconds): KeyAndCertificate;
   issueClient(subject: Subject, lifetime?: Milliseconds): KeyAndCertificate;
 }
@@ -32,8 +34,16 @@ const makeSerial = (random: Random): Uint8Array => {
   return Uint8Array.from(bytes, (byte, index) => (index === 0 ? (byte & 0x3f) | 0x40 : byte));
 };
 
-export const createAuthority = (commonName: string, clock: Clock, random: Random): Authority => {
-  const own = makeKeys();
+const keysOf = (key: string) => ({ privateKey: createPrivateKey(key), publicKey: createPublicKey(key) });
+
+/** With `kept`, the authority that was kept under the same name; else a new one. */
+export const createAuthority = (
+  commonName: string,
+  clock: Clock,
+  random: Random,
+  kept?: KeyAndCertificate,
+): Authority => {
+  const own = kept === undefined ? makeKeys() : keysOf(kept.key);
   const issuer: Subject = { commonName };
   const issue = (
     subject: Subject,
@@ -55,7 +65,8 @@ export const createAuthority = (commonName: string, clock: Clock, random: Random
       names,
     });
   return {
-    cert: issue(issuer, own.publicKey, "authority", milliseconds(10 * year)),
+    cert: kept?.cert ?? issue(issuer, own.publicKey, "authority", milliseconds(10 * year)),
+    key: () => keyText(own.privateKey),
     issueServer: (name, names, lifetime = year) => {
       const { publicKey, privateKey } = makeKeys();
       const cert = issue({ commonName: name }, publicKey, "server", lifetime, names);

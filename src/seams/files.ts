@@ -11,6 +11,7 @@ export interface Files {
   read(path: string): Promise<string>;
   /** Changes whenever the content may have changed; undefined when there is no such file. */
   version(path: string): Promise<string | undefined>;
+  /** Whole or not at all. The folder is made (for us alone) if there is none. */
   write(path: string, content: string, mode: number): Promise<void>;
   run(
     command: readonly string[],

@@ -1,6 +1,7 @@
 // Files and programs of the machine we run on.
 
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Files } from "./files.ts";
 
 export const systemFiles: Files = {
@@ -14,7 +15,14 @@ export const systemFiles: Files = {
       return undefined;
     }
   },
-  write: (path, content, mode) => writeFile(path, content, { mode }),
+  write: async (path, content, mode) => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // A file that is there already would keep its own mode, and be seen half written.
+    const next = `${path}.new`;
+    await rm(next, { force: true });
+    await writeFile(next, content, { mode });
+    await rename(next, path);
+  },
   run: async (command, env, signal) => {
     const child = Bun.spawn([...command], {
       env: { ...process.env, ...env },

@@ -1,10 +1,10 @@
-// A certificate for those who gave none: an authority in memory signs one for the names of this process, again and again
-// before it ends. With a folder, it is kept there under upstream's names and found again at the next start.
+// A certificate for those who gave none: an authority of our own signs one for the names of this process, again and again
+// before it ends. With a folder, both are kept there, the certificate under upstream's names, and found again at the next start.
 
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import { createAuthority } from "../pki/authority.ts";
+import { type Authority, createAuthority } from "../pki/authority.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import type { KeyPair } from "../seams/listener.ts";
@@ -29,24 +29,26 @@ export const isDue = (cert: string, now: number): boolean => {
   }
 };
 
+/** Of a chain in PEM: the one that vouches for the rest. */
+export const lastCertificate = (chain: string): string | undefined =>
+  /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(chain)?.[1];
+
 export interface OwnCertificate {
-  /** PEM of the authority that signed it. */
-  readonly ca: string;
+  readonly authority: Authority;
   readonly pair: KeyPair;
 }
 
+/** By an authority that was kept, or by a new one. */
 export const makeOwnCertificate = (
   names: readonly string[],
   { clock, random }: { readonly clock: Clock; readonly random: Random },
+  known?: Authority,
 ): OwnCertificate => {
-  const authority = createAuthority(`localhost-ca@${Math.floor(clock.now() / 1000)}`, clock, random);
-  const { cert, key } = authority.issueServer(
-    `localhost@${Math.floor(clock.now() / 1000)}`,
-    names,
-    ownLifetime,
-  );
+  const second = Math.floor(clock.now() / 1000);
+  const authority = known ?? createAuthority(`localhost-ca@${second}`, clock, random);
+  const { cert, key } = authority.issueServer(`localhost@${second}`, names, ownLifetime);
   // The whole chain is served: who pins the authority needs nothing else.
-  return { ca: authority.cert, pair: { cert: cert + authority.cert, key } };
+  return { authority, pair: { cert: cert + authority.cert, key } };
 };
 
 export interface KeepOptions {
@@ -56,23 +58,52 @@ export interface KeepOptions {
   readonly files: Files;
 }
 
-/** What lies in the folder, if it is still good for a while. */
-export const findKept = async (
-  { folder, name, files }: KeepOptions,
-  now: number,
-): Promise<KeyPair | undefined> => {
+const readKept = async ({ folder, files }: KeepOptions, name: string): Promise<KeyPair | undefined> => {
   try {
     const [cert, key] = await Promise.all([
       files.read(join(folder, `${name}.crt`)),
       files.read(join(folder, `${name}.key`)),
     ]);
-    return isDue(cert, now) ? undefined : { cert, key };
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)) ? { cert, key } : undefined;
   } catch {
     return undefined;
   }
 };
 
-export const keep = async ({ folder, name, files }: KeepOptions, { cert, key }: KeyPair): Promise<void> => {
-  await files.write(join(folder, `${name}.key`), key, 0o600);
-  await files.write(join(folder, `${name}.crt`), cert, 0o644);
+/** What lies in the folder, if it is still good for a while. */
+export const findKept = async (options: KeepOptions, now: number): Promise<KeyPair | undefined> => {
+  const pair = await readKept(options, options.name);
+  return pair === undefined || isDue(pair.cert, now) ? undefined : pair;
+};
+
+/** Whether what it signs now is good for its whole life. */
+const outlives = (cert: string, now: number): boolean =>
+  Date.parse(new X509Certificate(cert).validTo) - now > ownLifetime;
+
+/** The same authority signs again, so that those who trust it need not be told: `caBundle` above all. */
+export const stillGood = (authority: Authority | undefined, now: number): Authority | undefined =>
+  authority !== undefined && outlives(authority.cert, now) ? authority : undefined;
+
+/** The authority in the folder, beside the certificate. */
+export const findKeptAuthority = async (
+  options: KeepOptions,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<Authority | undefined> => {
+  const pair = await readKept(options, `${options.name}-ca`);
+  if (pair === undefined) return undefined;
+  const { subject } = new X509Certificate(pair.cert);
+  const commonName = /^CN=(.+)$/m.exec(subject)?.[1];
+  return commonName === undefined
+    ? undefined
+    : stillGood(createAuthority(commonName, clock, random, pair), clock.now());
+};
+
+export const keep = async (
+  { folder, name, files }: KeepOptions,
+  { authority, pair }: OwnCertificate,
+): Promise<void> => {
+  await files.write(join(folder, `${name}-ca.key`), authority.key(), 0o600);
+  await files.write(join(folder, `${name}-ca.crt`), authority.cert, 0o644);
+  await files.write(join(folder, `${name}.key`), pair.key, 0o600);
+  await files.write(join(folder, `${name}.crt`), pair.cert, 0o644);
 };

@@ -4,11 +4,21 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { milliseconds, seconds } from "../core/brand.ts";
 import { type WatchedFile, watchedFile } from "../kube/watched-file.ts";
+import type { Authority } from "../pki/authority.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import type { KeyPair, ServedCertificates } from "../seams/listener.ts";
 import type { Random } from "../seams/random.ts";
-import { findKept, isDue, type KeepOptions, keep, makeOwnCertificate } from "./own-certificate.ts";
+import {
+  findKept,
+  findKeptAuthority,
+  isDue,
+  type KeepOptions,
+  keep,
+  lastCertificate,
+  makeOwnCertificate,
+  stillGood,
+} from "./own-certificate.ts";
 
 export interface CertificateSettings {
   readonly given?: { readonly certFile: string; readonly keyFile: string };
@@ -103,18 +113,22 @@ export const createCertificateSource = (options: CertificateOptions): Certificat
   const kept: KeepOptions | undefined = settings.keep && { ...settings.keep, files };
   let own: KeyPair | undefined;
   let ca: string | undefined;
+  let authority: Authority | undefined;
 
   const ownPair = async (): Promise<KeyPair> => {
     own ??= kept === undefined ? undefined : await findKept(kept, clock.now());
     if (own !== undefined && !isDue(own.cert, clock.now())) {
-      ca ??= /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(own.cert)?.[1];
+      ca ??= lastCertificate(own.cert);
       return own;
     }
-    const made = makeOwnCertificate(settings.names, { clock, random });
-    own = made.pair;
-    ca = made.ca;
+    authority =
+      stillGood(authority, clock.now()) ??
+      (kept === undefined ? undefined : await findKeptAuthority(kept, { clock, random }));
+    const made = makeOwnCertificate(settings.names, { clock, random }, authority);
+    ({ authority, pair: own } = made);
+    ca = authority.cert;
     if (kept !== undefined) {
-      await keep(kept, own).catch((error: unknown) =>
+      await keep(kept, made).catch((error: unknown) =>
         onProblem(`The certificate could not be kept in ${kept.folder}: ${String(error)}`),
       );
     }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chooseWebhooks } from "../../src/app/compose-webhook.ts";
+import { chooseWebhooks } from "../../src/app/choose-webhooks.ts";
 import { flagFields } from "../../src/app/flags.ts";
 import { readFlags } from "../../src/app/read-flags.ts";
 

@@ -1,0 +1,100 @@
+import { expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { fake } from "../../providers/fake/index.ts";
+import { answerCommand } from "../../src/app/commands.ts";
+import { readAll } from "../../src/app/configuration.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { memoryFiles } from "../support/memory-files.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+// What a word on the command line answers at once, and which flags it refuses.
+
+const provider = fake as unknown as AnyProvider;
+const program = "fake-cloud-controller-manager";
+const clock = new VirtualClock();
+
+const answer = async (args: readonly string[], disk = memoryFiles()) => {
+  const { files } = disk;
+  const configuration = await readAll({ provider, args, environment: {}, files });
+  return answerCommand(configuration, {
+    ...{ provider, program },
+    seams: { files, clock, random: seededRandom(1) },
+  });
+};
+
+interface Client {
+  readonly service: { readonly port: number };
+  readonly caBundle?: string;
+}
+const clientOf = (out = ""): Client => JSON.parse(out).webhooks[0].clientConfig;
+
+test("without a command, and with run, it is the manager that is wanted", async () => {
+  expect(await answer([])).toBeUndefined();
+  expect(await answer(["run", "--v=2"])).toBeUndefined();
+});
+
+test("--help names the commands, and the word help is one of them", async () => {
+  const shown = await answer(["--help"]);
+  const out = shown?.out ?? "";
+  const commands = out.slice(out.indexOf("Commands:"), out.indexOf(" flags:"));
+  for (const word of ["run", "version", "--notices", "webhook-manifest", "help"]) {
+    expect(commands).toContain(word);
+  }
+  expect(await answer(["help"])).toEqual(shown);
+});
+
+const wrong: readonly (readonly [readonly string[], string])[] = [
+  [["version", "--foo"], "--foo is not known"],
+  [["--version", "--foo"], "--foo is not known"],
+  [["version", "--v=99"], "--v must be"],
+  [["version", "please"], "please is not expected behind version"],
+  [["webhook-manifest", "--webhook-secure-prt=1"], "did you mean --webhook-secure-port?"],
+  [["webhook-manifest", "--webhook-secure-port=70000"], "--webhook-secure-port must be"],
+  [["webhook-manifest", "--webhook-secure-port=0"], "--webhook-secure-port is 0"],
+  [["webhook-manifest", "--webhooks=nonsense"], '--webhooks names "nonsense", which is not known'],
+  [["webhook-manifest", "--webhooks=-service-annotations"], "--webhooks names no webhook"],
+  [["webhook-manifest", "--webhook-tls-cert-file=/nowhere"], "The authority of the webhook cannot be told"],
+];
+test.each(wrong)("%j is refused and prints nothing else", async (args, text) => {
+  const got = await answer(args);
+  expect(got).toMatchObject({ out: "", code: 2 });
+  expect(got?.errors.join("\n")).toContain(text);
+});
+
+test("the version does not mind what is wrong with the cloud", async () => {
+  expect(await answer(["version", "--config-set=endpoint=x"])).toMatchObject({ code: 0, errors: [] });
+});
+
+test("the manifest leads to the port of the flags; without an authority it says how to get one", async () => {
+  const got = await answer(["webhook-manifest", "--webhook-secure-port=20260"]);
+  expect(got?.code).toBe(0);
+  expect(clientOf(got?.out)).toMatchObject({ service: { port: 20260 } });
+  expect(clientOf(got?.out).caBundle).toBeUndefined();
+  expect(got?.errors).toEqual([expect.stringContaining("--webhook-cert-dir")]);
+});
+
+test("the manifest holds the authority in --webhook-cert-dir, made now and the same ever after", async () => {
+  const disk = memoryFiles();
+  const args = ["webhook-manifest", "--webhook-cert-dir=/certs"];
+  const first = await answer(args, disk);
+  const bundle = clientOf(first?.out).caBundle ?? "";
+  expect(first).toMatchObject({ code: 0, errors: [] });
+  expect(clientOf((await answer(args, disk))?.out).caBundle).toBe(bundle);
+  const ca = new X509Certificate(Buffer.from(bundle, "base64"));
+  const served = new X509Certificate(await disk.files.read("/certs/cloud-controller-manager-webhook.crt"));
+  expect(served.verify(ca.publicKey)).toBe(true);
+  expect(served.subjectAltName).toContain(`${program}.kube-system.svc`);
+});
+
+test("the manifest holds the authority of a given chain, or says that the chain has none", async () => {
+  const authority = createAuthority("theirs", clock, seededRandom(2));
+  const { cert } = authority.issueServer("webhook", ["localhost"]);
+  const disk = memoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });
+  const of = (path: string) => answer(["webhook-manifest", `--webhook-tls-cert-file=${path}`], disk);
+  const chain = await of("/chain.crt");
+  expect(clientOf(chain?.out).caBundle).toBe(Buffer.from(authority.cert).toString("base64"));
+  const leaf = await of("/leaf.crt");
+  expect(leaf?.errors[0]).toContain("/leaf.crt does not hold the authority");
+});

@@ -60,11 +60,14 @@ const git = (...args: string[]): string =>
     .trim();
 
 /** A file made from sources that no commit has must not pass for that commit. */
-const versionOf = (released: string): string => {
-  const commit = git("rev-parse", "--short=12", "HEAD") || "unknown";
+const commitOf = (): string => {
+  const commit = git("rev-parse", "HEAD");
   const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
-  return `v${released}+${commit}${isDirty ? ".dirty" : ""}`;
+  return commit === "" ? "" : `${commit}${isDirty ? ".dirty" : ""}`;
 };
+
+const versionOf = (released: string, commit: string): string =>
+  `v${released}+${commit === "" ? "unknown" : commit.replace(/^(.{12})[0-9a-f]*/, "$1")}`;
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
@@ -73,7 +76,8 @@ const make = async ({ wanted, targets: chosen, outdir, runtime }: Order): Promis
   const { version: released } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
   };
-  const version = versionOf(released);
+  const commit = commitOf();
+  const version = versionOf(released, commit);
   const contents = await findContents(provider);
   const materials = packageFolders(contents.files).map((folder) => readMaterial(resolve(root, folder)));
   const notices = noticesText(readFileSync(resolve(root, "LICENSE"), "utf8"), Bun.version, materials);
@@ -89,7 +93,7 @@ const make = async ({ wanted, targets: chosen, outdir, runtime }: Order): Promis
       target,
       outfile,
       runtime,
-      defines: { FAIRLEAD_VERSION: version, FAIRLEAD_NOTICES: notices },
+      defines: { FAIRLEAD_VERSION: version, FAIRLEAD_COMMIT: commit, FAIRLEAD_NOTICES: notices },
     });
     const executable = basename(outfile);
     const sha256 = createHash("sha256").update(readFileSync(outfile)).digest("hex");

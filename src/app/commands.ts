@@ -82,7 +82,7 @@ export const answerCommand = async (
   const { provider, program } = options;
   const { flags, positional } = configuration.settings;
   if (flags.help || positional[0] === "help") return done(helpText(program, provider.config, commands));
-  const asksForVersion = flags.version !== "no" || positional[0] === "version";
+  const asksForVersion = flags.version !== "false" || positional[0] === "version";
   const isManifest = positional[0] === "webhook-manifest";
   if (!flags.notices && !asksForVersion && !isManifest) return undefined;
   const problems = [...configuration.flagProblems, ...commandProblems(configuration, provider)];

@@ -1,8 +1,10 @@
 // What is different between two configurations, in words for the log and by what it takes to apply it. Values of secrets
 // are shown nowhere, whatever their name.
 
+import { milliseconds } from "../core/brand.ts";
+import { formatDuration } from "../core/duration.ts";
 import { Secret } from "../core/secret.ts";
-import type { Field } from "../core/settings.ts";
+import type { Field, FieldKind } from "../core/settings.ts";
 import type { Environment } from "../seams/environment.ts";
 import type { Configuration } from "./configuration.ts";
 import { type AnyProvider, readConfig } from "./connect-cloud.ts";
@@ -18,8 +20,9 @@ export interface ConfigurationDiff {
   readonly needsNewManager: boolean;
 }
 
-const shown = (value: unknown): string => {
+const shown = (value: unknown, kind?: FieldKind): string => {
   if (value === undefined) return "unset";
+  if (kind === "duration" && typeof value === "number") return formatDuration(milliseconds(value));
   if (value instanceof Map)
     return JSON.stringify([...value].map(([key, entry]) => `${key}=${entry}`).join(","));
   return JSON.stringify(value) ?? String(value);
@@ -47,17 +50,20 @@ export const diffConfigurations = (
     if (toldElsewhere.includes(name) || plain(old) === plain(next)) continue;
     const field: Field<unknown> = flagFields[name];
     const restart = notesOf(field).needsRestart === true;
-    changes.push(`--${name}: ${shown(old)} -> ${shown(next)}${restart ? " (needs a restart)" : ""}`);
+    const change = `${shown(old, field.kind)} -> ${shown(next, field.kind)}`;
+    changes.push(`--${name}: ${change}${restart ? " (needs a restart)" : ""}`);
     if (restart) needRestart.push(name);
     else if (name !== "v") needsNewManager = true;
   }
   const valuesOf = ({ settings }: Configuration): Readonly<Record<string, unknown>> =>
     readConfig(provider, { environment, ...settings.cloud }).values;
   const [old, next] = [valuesOf(before), valuesOf(after)];
-  for (const name of Object.keys(provider.config)) {
+  for (const [name, { kind }] of Object.entries<Field<unknown>>(provider.config)) {
     if (plain(old[name]) === plain(next[name])) continue;
     const hidden = isSecret(old[name]) || isSecret(next[name]);
-    changes.push(`${name}: ${hidden ? "changed" : `${shown(old[name])} -> ${shown(next[name])}`}`);
+    changes.push(
+      `${name}: ${hidden ? "changed" : `${shown(old[name], kind)} -> ${shown(next[name], kind)}`}`,
+    );
     needsNewManager = true;
   }
   const files = [before, after].map(({ settings }) => settings.cloud.inputFiles ?? new Map<string, Secret>());

@@ -89,10 +89,10 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
   let versions = options.first.versions;
   let refused: string | undefined;
 
-  const refuse = (texts: readonly string[]): ReloadResult => {
+  const refuse = (texts: readonly string[], wasAsked: boolean): ReloadResult => {
     const said = texts.join("\n");
-    // Once, however often the same mistake is looked at.
-    if (said !== refused) {
+    // Once, however often the same mistake is looked at; but who asks is answered.
+    if (wasAsked || said !== refused) {
       for (const text of texts) log.error(text);
       log.error("The configuration was not changed: what was read is wrong; the one before stays in force");
     }
@@ -107,15 +107,20 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
     }
     options.onVerbosity?.(next.settings.flags.v);
   };
-  const reload = async (): Promise<ReloadResult> => {
+  const reload = async (wasAsked: boolean): Promise<ReloadResult> => {
     const read = await options.readConfiguration();
     versions = read.versions;
     if (!isUsable(read)) {
-      return refuse(read.problems.flatMap(({ severity, text }) => (severity === "error" ? [text] : [])));
+      const wrong = read.problems.filter(({ severity }) => severity === "error");
+      return refuse(
+        wrong.map(({ text }) => text),
+        wasAsked,
+      );
     }
     const diff = diffConfigurations(running.configuration, read, options);
     if (diff.changes.length === 0) {
       if (refused !== undefined) log.info("The configuration is right again; nothing in it has changed");
+      else if (wasAsked) log.info("The configuration was read again as asked; nothing in it has changed");
       refused = undefined;
       return "unchanged";
     }
@@ -125,7 +130,7 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
       try {
         begin = await prepare(next);
       } catch (error) {
-        return refuse([messageOf(error)]);
+        return refuse([messageOf(error)], wasAsked);
       }
     }
     refused = undefined;
@@ -142,7 +147,7 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
       const wasAsked = await reloads.within(lookEvery, clock, looking.signal);
       if (looking.signal.aborted) return;
       try {
-        if (wasAsked || (await haveChanged(versions, files))) onReload?.(await reload());
+        if (wasAsked || (await haveChanged(versions, files))) onReload?.(await reload(wasAsked));
       } catch (error) {
         log.warn(`The configuration could not be looked at: ${messageOf(error)}`);
       }

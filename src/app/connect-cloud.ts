@@ -51,27 +51,45 @@ export const rawConfig = (
   return { ...raw, ...Object.fromEntries(given) };
 };
 
+/** `path:line:column: ` of a setting whose value is that of a file; nothing where it is not. */
+const placeOf = (
+  key: string | undefined,
+  raw: Readonly<Record<string, string>>,
+  { places, file }: SettingSources,
+): string => {
+  const place = key === undefined ? undefined : places?.get(key);
+  return place === undefined || file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
+};
+
 /** The values of the table, and everything that is wrong with them, what is in a file with its place. */
 export const readConfig = (provider: AnyProvider, settings: SettingSources) => {
   const raw = rawConfig(provider, settings);
   const read = readSettings(provider.config, raw, { what: "setting" });
-  const whereIs = (key: string | undefined): string => {
-    const place = key === undefined ? undefined : settings.places?.get(key);
-    return place === undefined || settings.file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
-  };
-  const problems = read.problems.map((problem) => ({
-    ...problem,
-    text: `${whereIs(problem.key)}${problem.text}`,
-    // An unknown setting is wrong here: nobody else reads these.
-    severity: problem.reason === "RenamedSetting" ? problem.severity : ("error" as const),
-  }));
-  return { values: read.values, problems };
+  /** Only `--config-set` takes names that nobody has looked at. */
+  const whoSays = ({ reason, key }: Problem): readonly [string, string] =>
+    reason === "UnknownSetting" && key !== undefined && settings.given.has(key)
+      ? ["--config-set: ", ` (there are ${Object.keys(provider.config).join(", ")})`]
+      : [placeOf(key, raw, settings), ""];
+  const problems = read.problems.map((problem) => {
+    const [before, behind] = whoSays(problem);
+    return {
+      ...problem,
+      text: `${before}${problem.text}${behind}`,
+      // An unknown setting is wrong here: nobody else reads these.
+      severity: problem.reason === "RenamedSetting" ? problem.severity : ("error" as const),
+    };
+  });
+  return { values: read.values, raw, problems };
 };
 
 export const configProblems = (provider: AnyProvider, settings: SettingSources): readonly Problem[] => {
-  const { values, problems } = readConfig(provider, settings);
+  const { values, raw, problems } = readConfig(provider, settings);
   if (problems.some(({ severity }) => severity === "error")) return problems;
-  return [...problems, ...(provider.checkConfig?.(values) ?? [])];
+  const found = (provider.checkConfig?.(values) ?? []).map((problem) => ({
+    ...problem,
+    text: `${placeOf(problem.key, raw, settings)}${problem.text}`,
+  }));
+  return [...problems, ...found];
 };
 
 export const connectCloud = (

@@ -31,7 +31,7 @@ const fallbackText = ({ fallback, kind }: Field<unknown>): string => {
   }
   if (Array.isArray(fallback)) return ` (default ${fallback.join(",")})`;
   const isPlain = fallback === true || Boolean(fallback && ["number", "string"].includes(typeof fallback));
-  return isPlain && fallback !== "no" ? ` (default ${fallback})` : "";
+  return isPlain && fallback !== "false" ? ` (default ${fallback})` : "";
 };
 
 const paragraph = (name: string, field: Field<unknown>): string => {

@@ -3,6 +3,7 @@
 
 import { seconds } from "../core/brand.ts";
 import { Secret } from "../core/secret.ts";
+import type { Field } from "../core/settings.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
 import type { RuntimeFigures } from "../seams/runtime-figures.ts";
 import { jsonAnswer, refusal, textAnswer } from "../serving/answers.ts";
@@ -10,12 +11,13 @@ import { cachedText } from "../serving/cached-text.ts";
 import type { Health } from "../serving/health.ts";
 import { healthPages } from "../serving/health-pages.ts";
 import { type Page, readOnly } from "../serving/secure-port.ts";
-import { configz } from "./configz.ts";
+import { configz, goDuration } from "./configz.ts";
 import { debugState } from "./debug-state.ts";
+import { type FlagName, flagFields } from "./flags.ts";
 import type { Manager } from "./manager.ts";
 import type { Flags } from "./read-flags.ts";
 import type { createHealthMetrics } from "./serving-metrics.ts";
-import { version } from "./version.ts";
+import { commit, version } from "./version.ts";
 
 export interface PagesOptions {
   readonly program: string;
@@ -39,9 +41,9 @@ const versionInfo = () => {
     major,
     minor,
     gitVersion: version.startsWith("v") || version === "dev" ? version : `v${version}`,
-    gitCommit: "",
-    gitTreeState: "",
-    buildDate: "",
+    gitCommit: commit.replace(/\.dirty$/, ""),
+    gitTreeState: commit === "" ? "" : commit.endsWith(".dirty") ? "dirty" : "clean",
+    // No buildDate: with it, two builds of one commit would not be the same file.
     goVersion: "",
     compiler: `bun ${Bun.version}`,
     platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
@@ -57,7 +59,8 @@ const flagLines = (flags: Flags): string =>
         return `${name}=${[...value.keys()].map((key) => `${key}=${new Secret("")}`).join(",")}`;
       }
       if (value instanceof Map) return `${name}=${[...value].map(([key, of]) => `${key}=${of}`).join(",")}`;
-      return `${name}=${String(value)}`;
+      const { kind }: Field<unknown> = flagFields[name as FlagName];
+      return `${name}=${kind === "duration" && typeof value === "number" ? goDuration(value) : String(value)}`;
     })
     .toSorted()
     .join("\n");

@@ -1,11 +1,12 @@
 // All that is known of this build, for `--version=raw`: one JSON object, where Go's managers print a Go struct.
 
-import { version } from "./version.ts";
+import { commit, version } from "./version.ts";
 
 export const rawVersion = (program: string): string =>
   `${JSON.stringify({
     program,
     version,
+    commit,
     runtime: `Bun ${Bun.version}`,
     revision: Bun.revision,
     platform: `${process.platform}/${process.arch}`,

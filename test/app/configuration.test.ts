@@ -95,6 +95,24 @@ test("a file that is not there, or is too long, is an error that names it", asyn
   ]);
 });
 
+test("what the cloud itself finds wrong is told with its place, unless a variable says it", async () => {
+  const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
+  const { told } = await read(file, [`--config=${config}`]);
+  expect(told).toHaveLength(1);
+  expect(told[0]).toStartWith(`${config}:5:13: endpoint (FAKE_ENDPOINT) must be an address`);
+  const other = await read(file, [`--config=${config}`], { FAKE_ENDPOINT: "elsewhere" });
+  expect(other.told[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be an address");
+});
+
+test("an unknown setting of --config-set names the flag, the nearest one and those there are", async () => {
+  const { told } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
+  const all = "(there are endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
+  expect(told).toEqual([
+    `--config-set: foo is not known ${all}`,
+    `--config-set: endpiont is not known; did you mean "endpoint"? ${all}`,
+  ]);
+});
+
 test("a cloud without a file of its own says that --cloud-config does nothing", async () => {
   const { readConfigFile: _, ...without } = provider;
   const { problems } = await read({}, ["--cloud-config=/etc/any"], {}, without as AnyProvider);
@@ -104,11 +122,12 @@ test("a cloud without a file of its own says that --cloud-config does nothing", 
 test("a diff names what has changed, what needs a restart, and shows no secret", async () => {
   const args = [`--config=${config}`];
   const before = await read({ [config]: `${head}flags:\n  v: 1\ncloud:\n  token: hunter1\n` }, args);
-  const body = `${head}flags:\n  v: 4\n  secure-port: 0\n  cluster-name: new\ncloud:\n  token: hunter2\n`;
+  const body = `${head}flags:\n  v: 4\n  secure-port: 0\n  drain-timeout: 90s\n  cluster-name: new\ncloud:\n  token: hunter2\n`;
   const after = await read({ [config]: body }, args);
   const diff = diffConfigurations(before, after, { provider, environment: {} });
   expect(diff.changes.toSorted()).toEqual([
     '--cluster-name: "kubernetes" -> "new"',
+    "--drain-timeout: 10s -> 1m30s",
     "--secure-port: 10258 -> 0 (needs a restart)",
     "--v: 1 -> 4",
     "token: changed",

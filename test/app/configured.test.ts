@@ -116,16 +116,26 @@ test("broken and mended ten times while Services come and go: nothing is lost, n
   await process.end();
 });
 
-test("a wrong file leaves the old configuration in force and is told once, with file and line [F69]", async () => {
+test("a wrong file leaves the old configuration in force and is told once, and to who asks, with file and line [F69]", async () => {
   const world = new ServiceWorld();
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   await world.pass(10);
   process.disk.put(config, body("many"));
   await world.pass(60);
-  process.reloads.request();
-  await world.pass(1);
+  const told = () => process.said(`${config}:4:29: concurrent-service-syncs must be a number`);
+  expect(told()).toHaveLength(1);
+  // The same mistake, seen anew by the process itself.
+  process.disk.put(config, body("many"));
+  await world.pass(60);
   expect(process.results).toEqual(["refused", "refused"]);
-  expect(process.said(`${config}:4:29: concurrent-service-syncs must be a number`)).toHaveLength(1);
+  expect(told()).toHaveLength(1);
+  for (const times of [2, 3]) {
+    process.reloads.request();
+    await world.pass(1);
+    expect(process.results.at(-1)).toBe("refused");
+    expect(told()).toHaveLength(times);
+    expect(process.said("The configuration was not changed")).toHaveLength(times);
+  }
   expect(process.managers).toHaveLength(1);
   world.create("web");
   await world.until(() => world.addressesOf("web").length === 1, "an address");
@@ -187,6 +197,7 @@ test("without any file nothing is looked at, and a wish to reload changes nothin
   process.reloads.request();
   await world.pass(1);
   expect(process.results).toEqual(["unchanged"]);
+  expect(process.said("read again as asked; nothing in it has changed")).toHaveLength(1);
   expect(process.managers).toHaveLength(1);
   await process.end();
 });

@@ -113,6 +113,7 @@ describe("the pages of a manager that made a balancer", () => {
     expect(state.accounts[0]).toMatchObject({ name: "fake", endpoints: [{ state: "closed" }] });
     const flags = await text("/flagz");
     expect(flags).toContain("secure-port=10258");
+    expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
   });
 
   test("make the text of the metrics once a second, however many ask", async () => {

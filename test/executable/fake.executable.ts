@@ -44,6 +44,7 @@ describe("the command line", () => {
     const known = Bun.spawnSync(["git", "cat-file", "-t", commit], { cwd: root }).stdout.toString().trim();
     expect(known).toBe("commit");
     expect(run(["version"])).toEqual({ code: 0, out, err: "" });
+    expect(JSON.parse(run(["--version=raw"]).out).commit).toMatch(new RegExp(`^${commit}[0-9a-f]{28}`));
   });
 
   test("--notices holds the terms of everything inside, to the last word [F97]", () => {

@@ -7,24 +7,24 @@ import type { Fields } from "../../core/settings.ts";
 import { type FlagGroup, noEffect, shorthand } from "./flag-notes.ts";
 
 /** What of the version is asked for. */
-export type VersionAsked = "no" | "short" | "raw";
+export type VersionAsked = "false" | "true" | "raw";
 
 const versionAsked = (raw: string): { readonly value: VersionAsked } | { readonly wrong: string } => {
   const word = raw.trim();
-  if (["true", "1", "t"].includes(word)) return { value: "short" };
+  if (["true", "1", "t"].includes(word)) return { value: "true" };
   // A made-up version, which upstream then reports, is no question.
-  if (["false", "0", "f"].includes(word) || /^v\d/.test(word)) return { value: "no" };
+  if (["false", "0", "f"].includes(word) || /^v\d/.test(word)) return { value: "false" };
   return word === "raw" ? { value: "raw" } : { wrong: quoted(raw) };
 };
 
 const unbuffered = "every line is written at once, all to the same place";
 
 const globalFields = {
-  version: buildField<VersionAsked, { readonly fallback: "no" }>(
+  version: buildField<VersionAsked, { readonly fallback: "false" }>(
     "Show the version; raw shows all that is known of this build.",
     "true, false or raw",
     versionAsked,
-    { fallback: "no" },
+    { fallback: "false" },
     { kind: "switch" },
   ),
   notices: flag("Show the licences of everything inside this file.", { fallback: false }),

@@ -21,6 +21,16 @@ const grown = (before: Sizes, after: Sizes): readonly string[] =>
     return isBounded || size - was < cycles ? [] : [`${site}: ${was} -> ${size}`];
   });
 
+/** A leak is there however often one looks; garbage that a register or a stack still points to goes with a later turn. */
+const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<readonly string[]> => {
+  let found: readonly string[] = [];
+  for (let look = 0; look < 5; look += 1) {
+    found = grown(before, await tracked.sizes());
+    if (found.length === 0) break;
+  }
+  return found;
+};
+
 /** Everything that can be remembered of a Service or a node: made, changed, refused, failed, wrong, deleted. */
 const cycle = async (w: ServiceWorld, round: number): Promise<void> => {
   const names = Array.from({ length: 12 }, (_, index) => `s${round}-${index}`);
@@ -71,7 +81,7 @@ test("what came and went is forgotten: every map and set is as full as before [F
     const before = await tracked.sizes();
     for (let round = 1; round <= cycles; round += 1) await cycle(w, round);
     expect(w.owners()).toEqual(w.wanted());
-    expect(grown(before, await tracked.sizes())).toEqual([]);
+    expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
   } finally {
     tracked.restore();
@@ -123,7 +133,7 @@ test("what went while another replica led is forgotten too, and what it left in 
     const before = await tracked.sizes();
     for (let round = 1; round <= cycles; round += 1) await handOver(w, round);
     expect(w.owners()).toEqual(w.wanted());
-    expect(grown(before, await tracked.sizes())).toEqual([]);
+    expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
   } finally {
     tracked.restore();
@@ -144,7 +154,7 @@ test("a plan that is only shown is forgotten with its Service", async () => {
     await round("a");
     const before = await tracked.sizes();
     for (const name of ["b", "c", "d"]) await round(name);
-    expect(grown(before, await tracked.sizes())).toEqual([]);
+    expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
   } finally {
     tracked.restore();
@@ -181,7 +191,7 @@ test("a Service that goes while its round waits for something is forgotten after
     await round("a");
     const before = await tracked.sizes();
     for (const name of ["b", "c", "d"]) await round(name);
-    expect(grown(before, await tracked.sizes())).toEqual([]);
+    expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
   } finally {
     tracked.restore();

@@ -150,6 +150,25 @@ test("a ticket that failed is the error of its Service and is tried again later;
   expect(hostnames(w, "a")).toHaveLength(1);
 });
 
+test("tickets that fail one after the other are tried ever less often, and stand on the Service [F51 F54]", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ticketLimit = 10;
+  });
+  for (let ticket = 1; ticket <= 20; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "failed");
+  await w.start();
+  w.create("a");
+  const triedAt: number[] = [];
+  for (let second = 0; second < 1200 && triedAt.length < 6; second += 1) {
+    await w.pass(1);
+    while (triedAt.length < script.applied.length) triedAt.push(second);
+  }
+  const rests = triedAt.slice(1).map((at, index) => at - (triedAt[index] ?? 0));
+  expect(rests.at(-1)).toBeGreaterThan(4 * (rests[0] ?? 0));
+  expect(w.get("a").status.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
+    "CloudReady=False",
+  ]);
+});
+
 test("a full quota is told on its Service alone, retried slowly, and forgotten when it is over", async () => {
   const { w, script } = scriptedWorld();
   await w.start();

@@ -187,7 +187,7 @@ test("nothing is planned on what was listed before another replica led", async (
   expect(lease()?.spec).toMatchObject({ holderIdentity: "somebody-else" });
   // The other one serves a new Service meanwhile; by what we listed, it would have no balancer.
   const { metadata, spec } = w.create("late");
-  const { id: _, ...known } = w.cloud.balancers.list()[0] ?? { id: "" };
+  const { id: _, ip: __, ...known } = w.cloud.balancers.list()[0] ?? { id: "", ip: "" };
   const listeners = spec.ports?.map(({ port, nodePort = 0 }) => ({
     protocol: "TCP",
     port,

@@ -7,7 +7,7 @@ import { messageOf } from "../../core/message-of.ts";
 import { finalizerPatch } from "../../kube/finalizer-patch.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { Step, StepOutcome } from "../../provider/plan.ts";
-import { again, type Outcome, settled } from "../../runtime/workers.ts";
+import { again, type Outcome, settled, waiting } from "../../runtime/workers.ts";
 import type { createTickets } from "../tickets.ts";
 import { beginOf, changeOf } from "./announcements.ts";
 import type { LastEndings } from "./endings.ts";
@@ -76,7 +76,8 @@ export const createCarryOut = (
       else {
         for (const service of services) talk.waits(service, outcome.waitingFor);
         const { ticket, checkAfter, waitingFor } = outcome;
-        if (ticket !== undefined && tickets.hold(work.group, ticket, checkAfter)) return settled;
+        // Neither a success nor a failure: what the ticket comes to counts.
+        if (ticket !== undefined && tickets.hold(work.group, ticket, checkAfter)) return waiting;
         return again(progress.patience(work.group, checkAfter), waitingFor);
       }
     }

@@ -1,7 +1,7 @@
 // Carries out a plan where the table is one document: one change for all of it. When somebody else changed the document
 // meanwhile it is read and planned anew; when the cloud refuses the whole, it is halved until what is wrong stands alone.
 
-import type { Cidr } from "../../core/brand.ts";
+import { type Cidr, milliseconds } from "../../core/brand.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { RoutesAsDocument } from "../../provider/routes.ts";
@@ -43,10 +43,26 @@ export const applyDocument = async (
     for (const change of changes) results.set(keyOf(change), { change, outcome });
   };
 
+  /** What was done up to here counts, whatever becomes of the rest: the next pass goes on with it. */
+  const readIfNeeded = async (group: ReadonlySet<Cidr>): Promise<RouteListing | undefined> => {
+    try {
+      current ??= await options.readAgain();
+      return current;
+    } catch (error) {
+      if (call.signal.aborted || results.size === 0) throw error;
+      const left = changesOf(planOnly(options.planFor(listing), group));
+      note(
+        left.filter((change) => !results.has(keyOf(change))),
+        { kind: "failed", error, took: milliseconds(0) },
+      );
+      return undefined;
+    }
+  };
+
   const send = async (group: ReadonlySet<Cidr>): Promise<void> => {
     for (let reads = 1; ; reads++) {
-      current ??= await options.readAgain();
-      const before = current;
+      const before = await readIfNeeded(group);
+      if (before === undefined) return;
       if (before.document === undefined)
         throw new TypeError("A table that is one document was listed as pages.");
       const { document } = before;

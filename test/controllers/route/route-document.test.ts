@@ -62,7 +62,8 @@ describe("as a document", () => {
     expect(w.cloud.changes).toEqual(["change +8 -0"]);
   });
 
-  test("what was refused before goes by itself and takes nothing new down with it", async () => {
+  /** Two routes, of which the first failed before and so goes by itself. */
+  const applyTwo = async (readAgain?: () => Promise<never>) => {
     const clock = new VirtualClock();
     const cloud = new ScriptedRoutes(clock, document);
     const { routes } = cloud;
@@ -81,21 +82,31 @@ describe("as a document", () => {
     const results = await applyDocument(
       await table.beganAfter(0, "refresh"),
       {
-        routes,
-        rests,
-        clock,
-        changesAtOnce: 1,
+        ...{ routes, rests, clock, changesAtOnce: 1 },
         writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
-        readAgain: () => {
-          table.outdate();
-          return table.beganAfter(0, "refresh");
-        },
+        readAgain:
+          readAgain ??
+          (() => {
+            table.outdate();
+            return table.beganAfter(0, "refresh");
+          }),
         planFor: (listing) =>
           planRoutes({ wanted, observed: listing.routes, spared, clusterCIDRs: [cidr("10.244.0.0/16")] }),
       },
       { signal, urgency: "new-node" },
     );
+    return { cloud, outcomes: results.map(({ outcome }) => outcome.kind) };
+  };
+
+  test("what was refused before goes by itself and takes nothing new down with it", async () => {
+    const { cloud, outcomes } = await applyTwo();
     expect(cloud.changes).toEqual(["change +1 -0", "change +1 -0"]);
-    expect(results.map(({ outcome }) => outcome.kind)).toEqual(["done", "done"]);
+    expect(outcomes).toEqual(["done", "done"]);
+  });
+
+  test("a document that cannot be read again in the middle takes nothing back that was done before", async () => {
+    const { cloud, outcomes } = await applyTwo(() => Promise.reject(refusal("unavailable")));
+    expect(cloud.changes).toEqual(["change +1 -0"]);
+    expect(outcomes.toSorted()).toEqual(["done", "failed"]);
   });
 });

@@ -72,4 +72,6 @@ const serve = () => {
   }
 };
 const { url } = serve();
-console.log(`The fake cloud listens on ${url} with ${count} machines; its admin API is under /admin.`);
+console.log(
+  `The fake cloud listens on ${url} with ${count} machines; its admin API is under /admin, see docs/fake-cloud.md.`,
+);

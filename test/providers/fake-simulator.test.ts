@@ -148,3 +148,37 @@ test("is moved by its admin API", async () => {
   order("POST", "/admin/reset");
   expect(cloud.machines.list()).toEqual([]);
 });
+
+const wrongOrders: readonly (readonly [string, string, unknown, number, string])[] = [
+  ["POST", "/admin/machines/add", undefined, 400, 'expects {"machines": ["name", …]} or {"count": 3'],
+  ["POST", "/admin/machines/add", { count: "3" }, 400, 'got {"count":"3"}'],
+  [
+    "POST",
+    "/admin/machines/stop",
+    { name: "a" },
+    400,
+    'expects {"machines": ["id or name", …]}; got {"name":"a"}',
+  ],
+  ["POST", "/admin/machines/stop", { machines: ["nobody"] }, 404, "no machine has the id or name nobody"],
+  ["POST", "/admin/machines/remove", { machines: [] }, 400, 'got {"machines":[]}'],
+  ["POST", "/admin/faults", { kind: "stats" }, 400, "one of status, reset, lost-answer"],
+  ["POST", "/admin/faults", { kind: "hang", call: 2 }, 400, '"calls"'],
+  ["POST", "/admin/lies", { machine: "a" }, 400, '"milliseconds": 60000'],
+  ["PATCH", "/admin/pace", [], 400, '{"latency": milliseconds}'],
+  ["POST", "/admin/machines/explode", {}, 404, "docs/fake-cloud.md"],
+];
+test.each(wrongOrders)("refuses %s %s with %j and changes nothing", (method, path, body, status, text) => {
+  const { cloud } = setUp();
+  const before = JSON.stringify(cloud.machines.list());
+  const answer = handleAdmin(cloud, { method, path, query: new URLSearchParams(), body });
+  expect(answer?.status).toBe(status);
+  expect(answer?.body).toMatchObject({ error: { message: expect.stringContaining(text) } });
+  expect(JSON.stringify(cloud.machines.list())).toBe(before);
+});
+
+test("an order for some that are there names the others", () => {
+  const { cloud } = setUp();
+  const body = { machines: ["a", "nobody"] };
+  const question = { method: "POST", path: "/admin/machines/stop", query: new URLSearchParams(), body };
+  expect(handleAdmin(cloud, question)?.body).toEqual({ changed: 1, unknown: ["nobody"] });
+});

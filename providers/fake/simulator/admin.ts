@@ -1,21 +1,11 @@
 // How a test or an operator moves the simulated cloud from outside its API: machines in bulk, faults, lies, counters. It
-// is no part of what a provider may call.
+// is no part of what a provider may call. docs/fake-cloud.md is its reference.
 
 import { milliseconds } from "../../../src/core/brand.ts";
+import { type Addition, readAddition, readFault, readLie, readMachines, readPace } from "./admin-orders.ts";
 import { type Answer, type Question, Refusal } from "./answer.ts";
 import type { FakeCloud } from "./fake-cloud.ts";
-import type { Fault, Lie } from "./faults.ts";
 import type { SimulatedMachine } from "./machines.ts";
-
-interface Order {
-  /** Ids or names. */
-  readonly machines?: readonly string[];
-  /** For `add`: this many, named `<prefix><number>`. */
-  readonly count?: number;
-  readonly prefix?: string;
-  readonly latency?: number;
-  readonly actionTime?: number;
-}
 
 const machineOrders = {
   stop: (cloud, which) => cloud.machines.setStatus(which, "stopped"),
@@ -24,23 +14,42 @@ const machineOrders = {
   remove: (cloud, which) => cloud.machines.remove(which),
 } as const satisfies Record<string, (cloud: FakeCloud, which: string) => number>;
 
-const add = (cloud: FakeCloud, { machines = [], count = 0, prefix = "node-" }: Order): SimulatedMachine[] => {
+const add = (
+  cloud: FakeCloud,
+  { machines = [], count = 0, prefix = "node-" }: Addition,
+): SimulatedMachine[] => {
   const first = cloud.machines.list().length;
   const names = [...machines, ...Array.from({ length: count }, (_, index) => `${prefix}${first + index}`)];
   return names.map((name) => cloud.machines.add(name));
 };
 
-/** Undefined: not a request to the admin API. */
-export const handleAdmin = (cloud: FakeCloud, { method, path, body }: Question): Answer | undefined => {
-  if (!path.startsWith("/admin/")) return undefined;
-  const order = (body ?? {}) as Order;
+const moveMachines = (cloud: FakeCloud, verb: keyof typeof machineOrders, question: Question): Answer => {
+  const machines = readMachines(question);
+  const unknown = machines.filter((which) => cloud.machines.find(which).length === 0);
+  if (unknown.length === machines.length) {
+    const names = unknown.slice(0, 5).join(", ");
+    throw new Refusal(
+      404,
+      "not_found",
+      `no machine has the id or name ${names}; GET /admin/state lists them`,
+    );
+  }
+  const changed = machines.reduce((sum, which) => sum + machineOrders[verb](cloud, which), 0);
+  return { status: 200, body: { changed, ...(unknown.length > 0 && { unknown }) } };
+};
+
+const done: Answer = { status: 204 };
+
+/** Throws what is refused. */
+const carryOut = (cloud: FakeCloud, question: Question): Answer => {
+  const { method, path } = question;
   const verb = path.slice("/admin/machines/".length);
   switch (`${method} ${path}`) {
     case "GET /admin/counters":
       return { status: 200, body: cloud.counts() };
     case "DELETE /admin/counters":
       cloud.seen.length = 0;
-      return { status: 204 };
+      return done;
     case "GET /admin/state":
       return {
         status: 200,
@@ -51,30 +60,42 @@ export const handleAdmin = (cloud: FakeCloud, { method, path, body }: Question):
         },
       };
     case "POST /admin/machines/add":
-      return { status: 201, body: { machines: add(cloud, order) } };
+      return { status: 201, body: { machines: add(cloud, readAddition(question)) } };
     case "POST /admin/faults":
-      cloud.faults.add(body as Fault);
-      return { status: 204 };
+      cloud.faults.add(readFault(question));
+      return done;
     case "POST /admin/lies":
-      cloud.faults.lie(body as Lie);
-      return { status: 204 };
+      cloud.faults.lie(readLie(question));
+      return done;
     case "DELETE /admin/faults":
       cloud.faults.clear();
-      return { status: 204 };
-    case "PATCH /admin/pace":
-      cloud.latency = milliseconds(order.latency ?? cloud.latency);
-      cloud.balancers.actionTime = milliseconds(order.actionTime ?? cloud.balancers.actionTime);
-      return { status: 204 };
+      return done;
+    case "PATCH /admin/pace": {
+      const { latency, actionTime } = readPace(question);
+      cloud.latency = milliseconds(latency ?? cloud.latency);
+      cloud.balancers.actionTime = milliseconds(actionTime ?? cloud.balancers.actionTime);
+      return done;
+    }
     case "POST /admin/reset":
       reset(cloud);
-      return { status: 204 };
+      return done;
   }
-  if (method === "POST" && Object.hasOwn(machineOrders, verb)) {
-    const carryOut = machineOrders[verb as keyof typeof machineOrders];
-    const changed = (order.machines ?? []).reduce((sum, which) => sum + carryOut(cloud, which), 0);
-    return { status: 200, body: { changed } };
+  if (method === "POST" && path.startsWith("/admin/machines/") && Object.hasOwn(machineOrders, verb)) {
+    return moveMachines(cloud, verb as keyof typeof machineOrders, question);
   }
-  return new Refusal(404, "not_found", `${method} ${path} is not an admin operation`).toAnswer();
+  const where = "docs/fake-cloud.md names those there are";
+  throw new Refusal(404, "not_found", `${method} ${path} is not an admin operation; ${where}`);
+};
+
+/** Undefined: not a request to the admin API. */
+export const handleAdmin = (cloud: FakeCloud, question: Question): Answer | undefined => {
+  if (!question.path.startsWith("/admin/")) return undefined;
+  try {
+    return carryOut(cloud, question);
+  } catch (error) {
+    if (error instanceof Refusal) return error.toAnswer();
+    throw error;
+  }
 };
 
 const reset = (cloud: FakeCloud): void => {

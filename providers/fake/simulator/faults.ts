@@ -13,15 +13,17 @@ import type { Clock } from "../../../src/seams/clock.ts";
  * - `empty-list`  a listing says that there is nothing
  * - `slow`        answered later by `milliseconds`
  */
-export type FaultKind =
-  | "status"
-  | "reset"
-  | "lost-answer"
-  | "hang"
-  | "cut"
-  | "short-page"
-  | "empty-list"
-  | "slow";
+export const faultKinds = [
+  "status",
+  "reset",
+  "lost-answer",
+  "hang",
+  "cut",
+  "short-page",
+  "empty-list",
+  "slow",
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
 
 export interface Fault {
   readonly kind: FaultKind;

@@ -2,6 +2,7 @@
 // The sandbox lets everybody in; who is let in is tested in test/serving and against a real API server.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { resolve } from "node:path";
 import { fake } from "../../providers/fake/index.ts";
 import { openServing, type Serving } from "../../src/app/compose-serving.ts";
 import { ConfigurationError } from "../../src/app/configuration-error.ts";
@@ -114,6 +115,17 @@ describe("the pages of a manager that made a balancer", () => {
     const flags = await text("/flagz");
     expect(flags).toContain("secure-port=10258");
     expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
+  });
+
+  test("are all named in docs/endpoints.md, and no others", async () => {
+    const { paths } = JSON.parse(await text("/")) as { readonly paths: readonly string[] };
+    const page = await Bun.file(resolve(import.meta.dir, "../../docs/endpoints.md")).text();
+    const rows = page.split("\n").filter((line) => /^\| `\//.test(line));
+    const named = rows.flatMap((row) =>
+      [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, path]) => path),
+    );
+    const asNamed = paths.map((path) => (path.length > 1 && path.endsWith("/") ? `${path}NAME` : path));
+    expect(named.toSorted()).toEqual(asNamed.toSorted());
   });
 
   test("make the text of the metrics once a second, however many ask", async () => {

@@ -6,6 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { flagsPage } from "../../scripts/docs/flags-page.ts";
 import { metricsPage } from "../../scripts/docs/metrics-page.ts";
 import { flagFields } from "../../src/app/flags.ts";
+import { readFlags } from "../../src/app/read-flags.ts";
 
 const root = join(import.meta.dir, "../..");
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -25,6 +26,13 @@ const matches = (text: string, pattern: RegExp): readonly string[] => [
   ...new Set([...text.matchAll(pattern)].map(([, found = ""]) => found)),
 ];
 
+/** Of old or of one provider; a page says what to do about them. */
+const notKnown = [
+  ...["logtostderr", "alsologtostderr", "stderrthreshold", "log-dir", "log-file", "log-file-max-size"],
+  ...["one-output", "skip-headers", "skip-log-headers", "add-dir-header", "log-backtrace-at"],
+  ...["port", "address", "cloud-provider-gce-lb-src-cidrs"],
+];
+
 /** Flags that are not the manager's: whose they are, and the file that must know them where it is ours. */
 const elsewhere: readonly (readonly [file: string | undefined, flags: readonly string[]])[] = [
   ["scripts/start.ts", ["nodes", "cloud-latency", "faults", "port", "until-settled", "timeout"]],
@@ -35,6 +43,10 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/docs.ts", ["check"]],
   // The kubelet's, and kubectl's.
   [undefined, ["node-ip", "provider-id", "tcp"]],
+  // curl's.
+  [undefined, ["cacert"]],
+  // Those that docs/differences.md says are not known.
+  [undefined, notKnown],
 ];
 
 /** As GitHub makes them: lower case, dashes for spaces, no punctuation. */
@@ -120,4 +132,12 @@ test("docs/flags.md is what the flag table says now; npm run docs makes it", () 
 
 test("docs/metrics.md is what the metrics declare now; npm run docs makes it [F84]", () => {
   expect(textOf("docs/metrics.md")).toBe(metricsPage());
+});
+
+test("flags that docs/differences.md calls unknown are refused", () => {
+  const { problems } = readFlags(notKnown.map((name) => `--${name}=x`));
+  expect(problems.map(({ reason, key }) => [reason, key])).toEqual(
+    notKnown.map((name) => ["UnknownFlag", `--${name}`]),
+  );
+  expect(readFlags(["--controllers=*,tagging"]).problems[0]?.text).toContain('"tagging", which is not known');
 });

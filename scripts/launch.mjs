@@ -58,6 +58,6 @@ const child = spawn(bun, process.argv.slice(2), { cwd: root, stdio: "inherit" })
 // Ctrl-C reaches the child by itself; the launcher only waits for its end.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
-child.on("exit", (code, signal) =>
-  process.exit(code ?? (signal === "SIGINT" ? 130 : signal === "SIGTERM" ? 143 : 1)),
-);
+process.on("SIGHUP", () => child.kill("SIGHUP"));
+const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+child.on("exit", (code, signal) => process.exit(code ?? codes[signal] ?? 1));

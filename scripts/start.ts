@@ -145,6 +145,10 @@ const main = defineCommand({
     const isScript = given["until-settled"];
     process.on("SIGINT", () => end(isScript ? 130 : 0));
     process.on("SIGTERM", () => end(isScript ? 143 : 0));
+    // The terminal was closed: nobody reads any more, and what lies in the temporary folder still has to go.
+    process.on("SIGHUP", () => end(129));
+    process.stdout.on("error", () => undefined);
+    process.stderr.on("error", () => undefined);
     write(isLive ? "\u001B[?1049h\u001B[?25l" : `KUBECONFIG=${world.kubeconfig}\n`);
     const timer = setInterval(() => {
       tick();

@@ -59,6 +59,9 @@ export const openPlayground = async (options: PlaygroundOptions): Promise<Playgr
     token: random.uuid(),
   });
   const folder = mkdtempSync(join(tmpdir(), "fairlead-"));
+  // Credentials: they go with the process, however it ends by itself.
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", removeFolder);
   const kubeconfig = join(folder, "kubeconfig");
   await saveKubeconfig(face, files, kubeconfig);
 
@@ -87,7 +90,7 @@ export const openPlayground = async (options: PlaygroundOptions): Promise<Playgr
   const ended = manager.run().finally(async () => {
     kubelets.stop();
     await Promise.all([face.stop(), served[Symbol.asyncDispose]()]);
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder();
   });
   return { server, cloud, kubelets, manager, kubeconfig, ended };
 };

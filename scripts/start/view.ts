@@ -1,7 +1,9 @@
-// What the terminal shows, as lines made from the state of the world. Pure: it asks nothing and moves no cursor.
+// What the terminal shows, as lines made from the state of the world, no wider and no more than it has room for. Pure: it
+// asks nothing and moves no cursor.
 
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { JournalEntry } from "../../src/runtime/journal.ts";
+import { type Cell, type Colour, cut, fit, inColumns, paint } from "./screen.ts";
 
 export interface Scene {
   readonly chapter: string;
@@ -16,12 +18,6 @@ export interface Scene {
   readonly journal: readonly JournalEntry[];
 }
 
-const colours = { green: 32, yellow: 33, red: 31, dim: 90, bold: 1 } as const;
-type Colour = keyof typeof colours;
-const paint = (text: string, colour: Colour): string => `\u001B[${colours[colour]}m${text}\u001B[0m`;
-const column = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
-
 const shortTaint = (key: string): string => key.replace(/^.*\//, "");
 
 export const stateOf = (node: Node): { readonly text: string; readonly colour: Colour } => {
@@ -33,30 +29,34 @@ export const stateOf = (node: Node): { readonly text: string; readonly colour: C
   return isReady ? { text: "schedulable", colour: "green" } : { text: "not ready", colour: "red" };
 };
 
-const nodeLine = (node: Node, machine: string | undefined): string => {
-  const { text, colour } = stateOf(node);
+const nodeCells = (node: Node, machine: string | undefined): readonly Cell[] => {
   const address = node.status.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "-";
-  const taints = (node.spec.taints ?? []).map(({ key }) => shortTaint(key)).join(" ");
+  // One key may be there with several effects; it is the same news.
+  const taints = new Set((node.spec.taints ?? []).map(({ key }) => shortTaint(key)));
   return [
-    `  ${column(node.metadata.name, 14)}`,
-    paint(column(text, 13), colour),
-    column(node.spec.providerID ?? "-", 14),
-    column(address, 16),
-    column(machine ?? "gone", 12),
-    paint(taints, "dim"),
-  ].join(" ");
+    `  ${node.metadata.name}`,
+    stateOf(node),
+    node.spec.providerID ?? "-",
+    address,
+    machine ?? "gone",
+    { text: [...taints].join(" "), colour: "dim" },
+  ];
 };
 
-const serviceLine = ({ metadata, status }: Service): string => {
+const serviceCells = ({ metadata, status }: Service): readonly Cell[] => {
   const address = status.loadBalancer?.ingress?.[0]?.ip;
-  const [text, colour] =
+  const state: Cell =
     metadata.deletionTimestamp !== undefined
-      ? (["going", "dim"] as const)
+      ? { text: "going", colour: "dim" }
       : address === undefined
-        ? (["pending", "yellow"] as const)
-        : (["served", "green"] as const);
-  return `  ${column(metadata.name, 14)} ${paint(column(text, 13), colour)} ${address ?? "-"}`;
+        ? { text: "pending", colour: "yellow" }
+        : { text: "served", colour: "green" };
+  return [`  ${metadata.name}`, state, address ?? "-"];
 };
+
+/** The widest words that a state may have, so that columns stay where they are while it changes. */
+const heading = (...names: readonly string[]): readonly Cell[] =>
+  names.map((text) => ({ text: text === "STATE" ? text.padEnd(12) : text, colour: "dim" }));
 
 /** A patch in words, by the most telling of the paths that it changes. */
 const words: readonly (readonly [string, string])[] = [
@@ -64,59 +64,74 @@ const words: readonly (readonly [string, string])[] = [
   ["/spec/taints", "taints changed"],
   ["/metadata/labels", "labels changed"],
   ["/status/addresses", "addresses written"],
+  ["merge conditions", "condition written"],
 ];
 
-const journalLine = (entry: JournalEntry, width: number): string => {
-  const time = new Date(entry.at).toISOString().slice(11, 19);
+/** The reason comes first: where a line has to be cut, what was done can be guessed from it, and not the other way round. */
+const journalCells = (entry: JournalEntry): readonly Cell[] => {
   const action = words.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
   const outcome = entry.outcome === "done" ? "" : ` [${entry.outcome}]`;
-  const text = `${column(entry.object.replace(/^(node|service\/default|balancer)\//, ""), 14)} ${action}, because ${entry.why}${outcome}`;
-  return `  ${paint(time, "dim")} ${column(text, Math.max(20, width - 14))}`;
+  return [
+    { text: `  ${new Date(entry.at).toISOString().slice(11, 19)}`, colour: "dim" },
+    cut(entry.object.replace(/^(node|service\/default|balancer)\//, ""), 14),
+    `${entry.why}: ${action}${outcome}`,
+  ];
 };
 
-export const linesOf = (
-  scene: Scene,
-  size: { readonly rows: number; readonly columns: number },
-): readonly string[] => {
+const summaryOf = (nodes: readonly Node[]): string => {
   const counts = new Map<string, number>();
-  for (const node of scene.nodes) {
+  for (const node of nodes) {
     const { text } = stateOf(node);
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
-  const summary = [...counts].map(([text, count]) => `${count} ${text}`).join(", ");
+  return [...counts].map(([text, count]) => `${count} ${text}`).join(", ");
+};
+
+const mostServices = 5;
+const mostHistory = 12;
+const leastHistory = 3;
+
+export const linesOf = (
+  scene: Scene,
+  { rows, columns }: { readonly rows: number; readonly columns: number },
+): readonly string[] => {
   const calls = Object.entries(scene.cloudCalls);
   const total = calls.reduce((sum, [, count]) => sum + count, 0);
-  const history = 8;
-  const room = Math.max(3, size.rows - history - 14 - scene.services.length);
-  const shown = scene.nodes.slice(0, room);
-  return [
+  const [nodeHead = "", ...nodes] = inColumns([
+    heading("  NODE", "STATE", "PROVIDER ID", "ADDRESS", "MACHINE", "TAINTS"),
+    ...scene.nodes.map((node) => nodeCells(node, scene.machines.get(node.metadata.name))),
+  ]);
+  const [serviceHead = "", ...services] = inColumns([
+    heading("  SERVICE", "STATE", "ADDRESS"),
+    ...scene.services.map(serviceCells),
+  ]);
+  const head = [
     `${paint("Fairlead", "bold")}  ${(scene.elapsedMs / 1000).toFixed(1)} s   ${scene.chapter}`,
     scene.waitsFor === undefined
       ? paint("  everything has settled; Ctrl-C ends it", "green")
       : `  waits for ${scene.waitsFor}`,
     "",
-    paint(
-      `  ${column("NODE", 14)} ${column("STATE", 13)} ${column("PROVIDER ID", 14)} ${column("ADDRESS", 16)} ${column("MACHINE", 12)} TAINTS`,
-      "dim",
-    ),
-    ...shown.map((node) => nodeLine(node, scene.machines.get(node.metadata.name))),
-    ...(scene.nodes.length > shown.length
-      ? [paint(`  … ${scene.nodes.length - shown.length} more: ${summary}`, "dim")]
-      : []),
-    ...(scene.services.length === 0
-      ? []
-      : [
-          "",
-          paint(`  ${column("SERVICE", 14)} ${column("STATE", 13)} ADDRESS`, "dim"),
-          ...scene.services.slice(0, 5).map(serviceLine),
-        ]),
+    nodeHead,
+  ];
+  const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, mostServices)];
+  const sums = [
     "",
     `${paint("Routes", "bold")}       ${scene.routes} to the pods of nodes`,
     `${paint("Cloud calls", "bold")}  ${total} in all${calls.length === 0 ? "" : `: ${calls.map(([name, count]) => `${name} ${count}`).join(", ")}`}`,
     "",
     paint("What happened last, and why", "bold"),
-    ...scene.journal.slice(-history).map((entry) => journalLine(entry, size.columns)),
-    "",
-    paint(`  another terminal: export KUBECONFIG=${scene.kubeconfig}; kubectl get nodes -w`, "dim"),
   ];
+  const command = `export KUBECONFIG=${scene.kubeconfig}`;
+  const whole = `  in another terminal: ${command}`;
+  // A path that is cut leads nowhere: this line alone may wrap.
+  const last = whole.length < columns ? whole : command;
+  const room = rows - head.length - served.length - sums.length - Math.ceil(last.length / columns);
+  const shown = fit(nodes, Math.max(1, room - leastHistory), `; in all ${summaryOf(scene.nodes)}`);
+  const history = Math.min(mostHistory, Math.max(0, room - shown.length));
+  const recent = history === 0 ? [] : scene.journal.slice(-history);
+  const lines = [...head, ...shown, ...served, ...sums, ...inColumns(recent.map(journalCells))].map((line) =>
+    cut(line, columns - 1),
+  );
+  // Of a terminal that is lower still, the top is what is shown.
+  return [...lines, paint(last, "dim")].slice(0, rows);
 };

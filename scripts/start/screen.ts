@@ -1,0 +1,52 @@
+// Text for a terminal of a certain size: painted, cut to its width, in columns, and as many lines as there is room for.
+// Pure; nothing here knows what is shown.
+
+const colours = { green: 32, yellow: 33, red: 31, dim: 90, bold: 1 } as const;
+export type Colour = keyof typeof colours;
+export type Cell = string | { readonly text: string; readonly colour: Colour };
+
+const mark = "\u001B";
+const reset = `${mark}[0m`;
+export const paint = (text: string, colour: Colour): string => `${mark}[${colours[colour]}m${text}${reset}`;
+
+const pieces = new RegExp(`${mark}\\[\\d*m|[^${mark}]`, "gu");
+/** Without the colours. */
+export const plain = (line: string): string =>
+  (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
+
+/** At most so many characters on the screen; colours take none. */
+export const cut = (line: string, width: number): string => {
+  if (plain(line).length <= width) return line;
+  let kept = "";
+  let left = width - 1;
+  for (const piece of line.match(pieces) ?? []) {
+    if (!piece.startsWith(mark) && left-- <= 0) break;
+    kept += piece;
+  }
+  return `${kept}…${line.includes(mark) ? reset : ""}`;
+};
+
+/** Lines in columns, each as wide as what stands in it; the last one takes what is left. */
+export const inColumns = (rows: readonly (readonly Cell[])[], mostEach = 24): readonly string[] => {
+  const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+  const widths = (rows[0] ?? []).map((_, index) =>
+    Math.min(mostEach, Math.max(...rows.map((row) => textOf(row[index] ?? "").length))),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, index) => {
+        const width = widths[index] ?? 0;
+        const isLast = index === row.length - 1;
+        const text = isLast ? textOf(cell) : cut(textOf(cell), width).padEnd(width);
+        return typeof cell === "string" ? text : paint(text, cell.colour);
+      })
+      .join("  "),
+  );
+};
+
+/** All of them, or as many as fit above a line that says how many are left out. */
+export const fit = (lines: readonly string[], room: number, about = ""): readonly string[] => {
+  if (lines.length <= room) return lines;
+  const shown = lines.slice(0, Math.max(0, room - 1));
+  return [...shown, paint(`  … and ${lines.length - shown.length} more${about}`, "dim")];
+};

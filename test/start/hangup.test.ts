@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const script = join(import.meta.dir, "../../scripts/start.ts");
+
+/** What is said until the kubeconfig is named. */
+const kubeconfigOf = async (lines: ReadableStream<Uint8Array>): Promise<string> => {
+  let text = "";
+  for await (const chunk of lines) {
+    text += new TextDecoder().decode(chunk);
+    const [, path] = /KUBECONFIG=(.*)\n/.exec(text) ?? [];
+    if (path !== undefined) return path;
+  }
+  throw new Error(`It ended without a kubeconfig: ${text}`);
+};
+
+test.each([
+  ["SIGHUP", 129],
+  ["SIGTERM", 143],
+] as const)("%s leaves no credentials behind", async (signal, code) => {
+  const child = Bun.spawn([process.execPath, script, "--until-settled", "--nodes", "1"], {
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const kubeconfig = await kubeconfigOf(child.stdout);
+  expect(existsSync(kubeconfig)).toBe(true);
+  child.kill(signal);
+  expect(await child.exited).toBe(code);
+  expect(existsSync(dirname(kubeconfig))).toBe(false);
+});

@@ -1,6 +1,8 @@
 // The process as the operating system sees it: signals and accidents in, text and an exit code out.
 
 import { writeSync } from "node:fs";
+import { milliseconds } from "../core/brand.ts";
+import { decideStop, type StopSignal } from "./stop-signals.ts";
 
 export interface SystemProcess {
   readonly pid: number;
@@ -11,7 +13,7 @@ export interface SystemProcess {
 }
 
 export interface SignalHandlers {
-  /** The first SIGTERM or SIGINT. A second one ends the process at once, with 128 and the signal's number. */
+  /** The first SIGTERM or SIGINT. Another one ends the process at once, with 128 and the signal's number. */
   readonly stop: (signal: string) => void;
   /** Each SIGHUP. */
   readonly reload: () => void;
@@ -35,11 +37,14 @@ const createLines = (): ((text: string) => void) => {
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;
 
 export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemProcess => {
-  let isStopping = false;
+  let first: StopSignal | undefined;
   for (const [name, number] of Object.entries(numbers)) {
     process.on(name, () => {
-      if (isStopping) process.exit(128 + number);
-      isStopping = true;
+      const signal = { name, at: milliseconds(performance.now()) };
+      const decision = decideStop(first, signal);
+      if (decision === "end at once") process.exit(128 + number);
+      if (decision === "ignore") return;
+      first = signal;
       stop(name);
     });
   }

@@ -137,11 +137,12 @@ export const createLeadership = (options: LeadershipOptions) => {
     /** What stands still although it never rests, for a watchdog. */
     stalled: (): string | undefined =>
       watches.some(({ idle }) => isStill(idle())) ? "the watch of the Lease stands still" : undefined,
-    watches: (api: KubeApi): readonly Task[] => {
+    watches: (api: KubeApi, reserved: KubeApi): readonly Task[] => {
       watches = isElecting
         ? names.map((name) =>
             leaseWatch({
               api,
+              reserved,
               clock,
               random,
               log,

@@ -11,9 +11,12 @@ import type { Task } from "../runtime/scope.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Log } from "../telemetry/log.ts";
+import { missingLeaseRights } from "./lease-rights.ts";
 
 export interface LeaseWatchOptions {
   readonly api: KubeApi;
+  /** For the question what else may not be done with it: no gate, places of its own. */
+  readonly reserved: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -35,6 +38,7 @@ export const isStill = (idle: Milliseconds | undefined): boolean => idle !== und
 
 export const leaseWatch = ({
   api,
+  reserved,
   clock,
   random,
   log,
@@ -43,6 +47,7 @@ export const leaseWatch = ({
   onFree,
 }: LeaseWatchOptions): LeaseWatch => {
   let isTold = false;
+  let askRights: () => void = () => undefined;
   const reflector = createReflector<Lease>({
     api,
     resource: leases,
@@ -57,10 +62,21 @@ export const leaseWatch = ({
       log.warn(
         `The Lease ${namespace}/${name} may not be watched, so a hand-over takes a retry period longer: ${message}`,
       );
+      askRights();
     },
   });
   reflector.store.subscribe(({ after }) => {
     if (after === undefined || holderOf(after) === "") onFree();
   });
-  return { name: "lease watch", run: (stop) => reflector.run(stop), idle: reflector.idle };
+  const run = (stop: AbortSignal): Promise<void> => {
+    askRights = () => {
+      missingLeaseRights(reserved, { namespace, name }, stop).then(
+        (missing) => missing !== undefined && log.error(missing),
+        // Whoever may not even ask is told so by the election, if it comes to that.
+        () => undefined,
+      );
+    };
+    return reflector.run(stop);
+  };
+  return { name: "lease watch", run, idle: reflector.idle };
 };

@@ -13,7 +13,7 @@ import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { CloudContact } from "./cloud-contact.ts";
-import { composeNodes } from "./compose-nodes.ts";
+import { composeNodes, isSelectedBy } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
 import { ConfigurationError, noInstances } from "./configuration-error.ts";
@@ -207,12 +207,15 @@ export const createManager = async (
     .map((task) => (task.name === "inventory" ? task : told(task, metrics.runs)));
   const leads = (): boolean => leadership.anyGate() === true;
 
+  const isSelected = isSelectedBy(flags);
+  metrics.alerts({ leads, isSelected, nodes: nodes.objects, heldDeletions: lifecycle.held, service });
+
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
   const run = (): Promise<void> =>
     runTogether(
       [
-        ...leadership.watches(kube.api),
+        ...leadership.watches(kube.api, kube.reserved),
         // Caches stay warm while another replica leads, so that a hand-over costs no listing.
         { name: "node watch", run: (stop) => nodes.reflector.run(stop) },
         ...(runsServices
@@ -252,7 +255,10 @@ export const createManager = async (
     nodes: nodes.objects,
     services: services.objects,
     balancers: service?.listing,
+    membersOf: (group: string) => service?.membersOf(group) ?? [],
+    routes: () => route?.last(),
     orphans: () => service?.orphans() ?? [],
+    serviceTroubles: () => service?.troubles() ?? new Map<string, readonly string[]>(),
     accounts: connected.accounts,
     troubles: node.troubles.all,
     evidence: lifecycle.evidence,

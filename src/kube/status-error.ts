@@ -31,7 +31,7 @@ const advice: Partial<Record<KubeErrorKind, string>> = {
   unauthorized:
     "The credentials were not accepted; check the token or certificate. They are read again before the next try.",
   forbidden:
-    "The credentials were accepted but lack a permission; compare the ClusterRole with the one we generate.",
+    "The credentials were accepted but lack a permission; compare the cluster's roles with deploy/rbac.yaml.",
   precondition: "The object is no longer what the patch expected; it will be looked at again.",
 };
 

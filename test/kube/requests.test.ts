@@ -30,6 +30,13 @@ test.each<[number, object, KubeErrorKind]>([
   expect(error).toMatchObject({ kind, status, operation: "patch nodes", object: "a", fatal: false });
 });
 
+test("a refusal for lack of a permission names the file that has them all", async () => {
+  const { api } = scripted(() => json({ message: "nodes is forbidden" }, 403));
+  expect(String(await failure(api.get(nodes, key, never)))).toContain(
+    "nodes is forbidden. The credentials were accepted but lack a permission; compare the cluster's roles with deploy/rbac.yaml.",
+  );
+});
+
 test("a 422 of another patch is no failed guard, and Retry-After is told", async () => {
   const { api } = scripted((request) =>
     request.method === "PATCH" ? json({}, 422) : json({}, 429, { "retry-after": "7" }),

@@ -14,6 +14,7 @@ import { asTransport } from "../../src/sandbox/as-transport.ts";
 import type { JsonObject } from "../../src/sandbox/json.ts";
 import type { KubeObject } from "../../src/sandbox/kube-object.ts";
 import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import type { Authorize } from "../../src/sandbox/reviews.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import type { Transport } from "../../src/seams/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -34,6 +35,8 @@ export interface ServiceWorldOptions {
   /** In place of the fake cloud. */
   readonly cloud?: (clock: VirtualClock) => Transport;
   readonly providerIDOf?: (node: string) => string;
+  /** Who may do what at the API server; without it everybody may do everything. */
+  readonly authorize?: Authorize;
 }
 
 export interface ServiceDraft {
@@ -90,7 +93,11 @@ export class ServiceWorld {
     const { seed = 1, nodes = 3, latency = 20, actionTime = 0 } = options;
     const { clock } = this;
     this.#options = options;
-    this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
+    this.server = new ApiServer({
+      clock,
+      random: seededRandom(seed ^ 0x5eed),
+      ...(options.authorize !== undefined && { options: { authorize: options.authorize } }),
+    });
     this.cloud = new FakeCloud({
       clock,
       latency: milliseconds(latency),

@@ -43,6 +43,21 @@ describe("deploy/rbac.yaml", () => {
   });
 });
 
+describe("SECURITY.md", () => {
+  const page = readFileSync(resolve(import.meta.dir, "../../SECURITY.md"), "utf8");
+
+  test("names every right of deploy/rbac.yaml, and no other [F79]", () => {
+    const given: Record<string, string[]> = {};
+    for (const { resources, verbs } of rules)
+      for (const resource of resources)
+        given[resource] = [...new Set([...(given[resource] ?? []), ...verbs])].toSorted();
+    const told = [...page.matchAll(/^\| ([a-z/]+) \| ([a-z, ]+) \|/gm)].map(
+      ([, resource = "", verbs = ""]) => [resource, verbs.split(", ").toSorted()],
+    );
+    expect(Object.fromEntries(told)).toEqual(given);
+  });
+});
+
 test("the static pod runs as nobody in particular, on a read-only root, without capabilities [F80]", () => {
   const { spec } = parse(shipped("static-pod.yaml")) as {
     readonly spec: {

@@ -1,6 +1,6 @@
 // Which rows of the feature table work, found out from the tests that passed: their titles end with the ids they prove.
 
-import { featureRows } from "./feature-rows.ts";
+import { featureGroups } from "./feature-rows.ts";
 
 export interface TestResult {
   readonly title: string;
@@ -35,6 +35,18 @@ const bracketed = /\[((?:[FNS]\d+\s*)+)\]/g;
 export const idsOf = (title: string): readonly string[] =>
   [...title.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
 
+/** What is not there, in a line a group; a group that is whole is not named. */
+const remaining = (proved: ReadonlySet<string>): string => {
+  const groups = featureGroups.flatMap(({ about, rows }) => {
+    const open = rows.filter(([id]) => !proved.has(id));
+    return open.length === 0
+      ? []
+      : [`- ${about}: ${open.map(([id, feature]) => `${feature} (${id})`).join("; ")}`];
+  });
+  if (groups.length === 0) return "None is left.";
+  return ["No test that needs no cluster proves the others:", "", ...groups].join("\n");
+};
+
 export const featuresPage = (results: readonly TestResult[]): string => {
   const proofs = new Map<string, string[]>();
   for (const { title, passed } of results) {
@@ -45,14 +57,15 @@ export const featuresPage = (results: readonly TestResult[]): string => {
       if (!known.includes(shown)) proofs.set(id, [...known, shown]);
     }
   }
-  const rows = featureRows.filter(([id]) => proofs.has(id));
+  const all = featureGroups.flatMap((group) => group.rows);
+  const rows = all.filter(([id]) => proofs.has(id));
   return [
     "# What works",
     "",
     "Made by `npm run docs` from the tests that passed; never edited by hand. A row stands here when a test that would fail",
     "without the feature names its id.",
     "",
-    `${rows.length} of ${featureRows.length} rows.`,
+    `${rows.length} of ${all.length} rows. ${remaining(new Set(proofs.keys()))}`,
     "",
     "| Id | Feature | Proved by |",
     "|---|---|---|",

@@ -3,6 +3,7 @@
 import { createCloudWrites } from "../controllers/route/cloud-writes.ts";
 import { readClusterCIDRs } from "../controllers/route/cluster-cidrs.ts";
 import { createRouteController } from "../controllers/route/controller.ts";
+import type { RouteSync } from "../controllers/route/route-ports.ts";
 import { nodePorts } from "./compose-nodes.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -16,7 +17,8 @@ export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => 
     log.warn(ranges.problem.text);
     return undefined;
   }
-  return createRouteController({
+  let last: RouteSync | undefined;
+  const controller = createRouteController({
     // Upstream's name on events, underscore and all.
     ...nodePorts(around, "route_controller"),
     isSynced,
@@ -26,6 +28,10 @@ export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => 
     report: ({ reason, text }) => log.warn(text, { reason }),
     settings: settings.routes,
     clusterCIDRs: ranges.cidrs,
-    onSync: metrics.routeSync,
+    onSync: (sync) => {
+      last = sync;
+      metrics.routeSync(sync);
+    },
   });
+  return { ...controller, last: () => last };
 };

@@ -145,7 +145,8 @@ export const composeServices = (
       stopReports();
     }
   };
-  return { queue: controller.queue, orphans: controller.orphans, listing, run };
+  const { queue, orphans, troubles, groups } = controller;
+  return { queue, orphans, troubles, membersOf: (group: string) => groups.membersOf(group), listing, run };
 };
 
 /** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */

@@ -1,6 +1,7 @@
 // What this process knows and is about to do, as JSON for people: troubles, proofs, budgets, queues, the journal. It names
 // objects and reasons; it holds no credential, and no configuration from which one could be read.
 
+import { balancersOf, serviceTroublesOf } from "./debug-services.ts";
 import type { Manager } from "./manager.ts";
 import { version } from "./version.ts";
 
@@ -52,7 +53,11 @@ export const debugState = (manager: Manager, now: { readonly wall: number; reado
       proofs: proofs.map(({ kind, asOf }) => ({ kind, ageSeconds: secondsOf(now.monotonic - asOf) })),
     })),
   ),
+  serviceTroubles: listed(serviceTroublesOf(manager)),
+  balancers: listed(balancersOf(manager)),
   orphans: listed(manager.orphans().map(({ group }) => group)),
+  /** Of the last look at the table. */
+  routes: manager.routes(),
   eventsWaiting: manager.pendingEvents(),
   journal: listed(
     manager.journal

@@ -9,6 +9,7 @@ import type { JournalEntry } from "../runtime/journal.ts";
 import type { WorkQueue } from "../runtime/work-queue.ts";
 import type { Clock } from "../seams/clock.ts";
 import { Metrics } from "../telemetry/metrics.ts";
+import { createAlertMetrics } from "./alert-metrics.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { createQueueMetrics } from "./queue-metrics.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
@@ -108,6 +109,7 @@ export const createManagerMetrics = (clock: Clock) => {
 
   return {
     services: createServiceMetrics(metrics),
+    alerts: createAlertMetrics(metrics),
     /** Host and port of the API server, for labels. */
     serverIs: (origin: string) => {
       host = new URL(origin).host;

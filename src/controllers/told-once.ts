@@ -9,6 +9,11 @@ export class ToldOnce {
     return this.#told.keys();
   }
 
+  /** What holds of each. */
+  get all(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#told;
+  }
+
   /** Those that were not said the last time. */
   news<T extends { readonly text: string }>(subject: string, said: readonly T[]): readonly T[] {
     const before = this.#told.get(subject);

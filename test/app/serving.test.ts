@@ -117,6 +117,38 @@ describe("the pages of a manager that made a balancer", () => {
     expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
   });
 
+  test("tell what each balancer is for, what is wrong with each Service, and count it for alerts", async () => {
+    const before = JSON.parse(await text("/debug/state"));
+    expect(before.serviceTroubles).toEqual({ count: 0, first: [] });
+    world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    await world.pass(30);
+    const state = JSON.parse(await text("/debug/state"));
+    expect(state.balancers.first).toContainEqual(
+      expect.objectContaining({
+        state: "ready",
+        services: ["default/web"],
+        addresses: world.addressesOf("web"),
+      }),
+    );
+    expect(state.serviceTroubles.first).toEqual([
+      { service: "default/wrong", problems: [expect.stringContaining("algorithm must be one of")] },
+    ]);
+    const metrics = await text("/metrics");
+    expect(metrics).toContain("\nfairlead_services_in_trouble 1\n");
+    expect(metrics).toContain("\nfairlead_balancers_orphaned 0\n");
+    expect(metrics).toContain('\nfairlead_node_deletions_held{reason="MassDeletionHeld"} 0\n');
+    expect(metrics).toContain("\nfairlead_nodes_uninitialized 0\n");
+  });
+
+  test("tell how many routes there are, where routes are made", async () => {
+    await world.stop();
+    await world.start("--controllers=node-route", "--cluster-cidr=10.244.0.0/16");
+    serving?.show(world.manager);
+    await world.pass(30);
+    const { routes } = JSON.parse(await text("/debug/state"));
+    expect(routes).toMatchObject({ isComplete: true, wanted: 0, observed: 0, failed: 0 });
+  });
+
   test("are all named in docs/endpoints.md, and no others", async () => {
     const { paths } = JSON.parse(await text("/")) as { readonly paths: readonly string[] };
     const page = await Bun.file(resolve(import.meta.dir, "../../docs/endpoints.md")).text();

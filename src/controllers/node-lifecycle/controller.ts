@@ -27,6 +27,8 @@ export interface LifecycleController {
   readonly queue: WorkQueue;
   /** What speaks for absence, by Node name. */
   readonly evidence: ReadonlyMap<string, Evidence>;
+  /** Why it is not deleted for now, by Node name. */
+  readonly held: ReadonlyMap<string, string>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -140,6 +142,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     const { name } = node.metadata;
     const now = clock.monotonic();
     const due = nextLook.get(name);
+    held.delete(name);
     if (due !== undefined && now >= due) {
       nextLook.delete(name);
       evidence.set(name, { ...(evidence.get(name) ?? noEvidence(now)), since: now, seenSince: now });
@@ -254,7 +257,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     }
   };
 
-  return { queue, evidence, run };
+  return { queue, evidence, held, run };
 };
 
 /** Not Ready, or marked as switched off: the others are healthy, whatever the cloud says. */

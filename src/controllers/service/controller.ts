@@ -285,7 +285,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     );
   };
 
-  return { queue, groups, orphans, run };
+  return { queue, groups, orphans, troubles: () => talk.troubles, run };
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;

@@ -48,6 +48,15 @@ export const createTalk = (send: (service: Service, event: NodeEvent) => void) =
       const message = `The load balancer was changed in the cloud; ${rest}: ${what}`;
       once(service, "drift", [{ type: "Warning", reason: "LoadBalancerDrift", message }]);
     },
+    /** The warnings that hold, reason first, by Service. To wait is no trouble. */
+    get troubles(): ReadonlyMap<string, readonly string[]> {
+      const found = new Map<string, readonly string[]>();
+      for (const [subject, texts] of said.all) {
+        const [key = "", topic] = subject.split(" ");
+        if (topic !== "waits") found.set(key, [...(found.get(key) ?? []), ...texts]);
+      }
+      return found;
+    },
     forget: (key: string): void => {
       for (const topic of topics) said.forget(subjectOf(key, topic));
     },

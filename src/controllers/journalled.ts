@@ -14,7 +14,10 @@ export interface JournalledOptions {
 }
 
 /** In the words of the plan. */
-export type WrittenDown = Pick<JournalEntry, "action" | "object" | "why">;
+export type WrittenDown = Pick<JournalEntry, "action" | "object" | "why"> & {
+  /** What would be written, by value. Asked only when it is not sent: the object itself shows what was. */
+  readonly describe?: () => string;
+};
 
 /** One request that does all of this or nothing; `observed` when it was not sent. */
 export type JournalledSend = <T>(
@@ -33,8 +36,9 @@ export const journalled =
     const started = clock.monotonic();
     const end = (outcome: JournalEntry["outcome"], rest: Pick<JournalEntry, "detail" | "requestID"> = {}) => {
       const durationMs = clock.monotonic() - started;
-      for (const entry of entries) {
-        journal.record({ ...entry, ...rest, target, at: clock.now(), outcome, durationMs });
+      for (const { action, object, why, describe } of entries) {
+        const words = outcome === "observed" && describe !== undefined ? { detail: describe() } : rest;
+        journal.record({ action, object, why, ...words, target, at: clock.now(), outcome, durationMs });
       }
     };
     if (mode === "observe") {

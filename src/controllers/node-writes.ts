@@ -4,6 +4,7 @@ import type { KubeApi } from "../kube/api.ts";
 import type { Node } from "../kube/objects.ts";
 import type { Patch } from "../kube/patch.ts";
 import { nodes } from "../kube/resources.ts";
+import { describePatch } from "./describe-patch.ts";
 import { isGuarded, type JournalledOptions, journalled } from "./journalled.ts";
 import type { NodeWrites } from "./node-ports.ts";
 
@@ -17,7 +18,12 @@ export const createNodeWrites = ({ api, remember, ...around }: NodeWritesOptions
   const send = journalled(around, "cluster", isGuarded);
   return {
     patch: async (node, patch, why, signal) => {
-      const entry = { action: describe(patch), object: `node/${node.metadata.name}`, why };
+      const entry = {
+        action: pathsOf(patch),
+        object: `node/${node.metadata.name}`,
+        why,
+        describe: () => describePatch(node, patch),
+      };
       const fresh = await send([entry], () => api.patchKnown(nodes, node, patch, signal));
       if (fresh === "observed") return undefined;
       remember(fresh);
@@ -33,7 +39,7 @@ export const createNodeWrites = ({ api, remember, ...around }: NodeWritesOptions
 };
 
 /** The paths that change, in the patch's own words; values may be long and are on the object anyway. */
-const describe = ({ body, subresource }: Patch): string => {
+const pathsOf = ({ body, subresource }: Patch): string => {
   const what = Array.isArray(body)
     ? body
         .flatMap((step: { op: string; path: string }) =>

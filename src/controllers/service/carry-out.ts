@@ -10,6 +10,7 @@ import type { Step, StepOutcome } from "../../provider/plan.ts";
 import { again, type Outcome, settled, waiting } from "../../runtime/workers.ts";
 import type { createTickets } from "../tickets.ts";
 import { beginOf, changeOf } from "./announcements.ts";
+import { describeWishes } from "./describe-wishes.ts";
 import type { LastEndings } from "./endings.ts";
 import { factsPatch } from "./facts.ts";
 import type { Fingerprint } from "./fingerprint.ts";
@@ -45,9 +46,12 @@ export const createCarryOut = (
   const shown = new Map<string, string>();
 
   /** In observe mode, where nothing is carried out. */
-  const show = ({ group, steps }: Pick<Work, "group" | "steps">): Outcome => {
+  const show = ({ group, members, steps }: Pick<Work, "group" | "members" | "steps">): Outcome => {
     const text = JSON.stringify(steps);
-    if (shown.get(group) !== text) for (const step of steps) journal(step, group, "observed");
+    if (shown.get(group) !== text) {
+      const words = describeWishes(members);
+      for (const step of steps) journal(step, group, "observed", words);
+    }
     shown.set(group, text);
     return settled;
   };

@@ -4,6 +4,7 @@ import type { KubeApi } from "../../kube/api.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { services } from "../../kube/resources.ts";
+import { describePatch } from "../describe-patch.ts";
 import { isGuarded, type JournalledOptions, journalled } from "../journalled.ts";
 import type { ServiceWrites } from "./ports.ts";
 
@@ -18,7 +19,12 @@ export const createServiceWrites = ({ api, remember, ...around }: ServiceWritesO
   return {
     patch: async (service, patch, why, signal) => {
       const action = patch.subresource === undefined ? "patch" : `patch ${patch.subresource}`;
-      const entry = { action, object: `service/${keyOf(service.metadata)}`, why };
+      const entry = {
+        action,
+        object: `service/${keyOf(service.metadata)}`,
+        why,
+        describe: () => describePatch(service, patch),
+      };
       const fresh = await send([entry], () => api.patchKnown(services, service, patch, signal));
       if (fresh === "observed") return undefined;
       remember(fresh);

@@ -1,0 +1,112 @@
+// What a patch of ours would write, with its values, for people. Only what we know how to say is said by value: of anything
+// else, annotations too, the name alone, so that nothing secret can come out. Pure.
+
+import { shortList } from "../core/short-list.ts";
+import type { Condition, LoadBalancerIngress, Node, NodeAddress, Service, Taint } from "../kube/objects.ts";
+import type { JsonPatchStep, Patch } from "../kube/patch.ts";
+
+export type Patched = Node | Service;
+
+const withoutEscapes = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
+
+const addresses = (value: readonly NodeAddress[]): string =>
+  value.length === 0
+    ? "no addresses"
+    : `addresses ${value.map(({ type, address }) => `${type}=${address}`).join(" ")}`;
+
+const labels = (value: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(value).map(([key, each]) => `label ${key}=${each}`);
+
+/** What comes and what goes of a list that is written whole: the rest of it is others' and stays. */
+const change = (
+  what: string,
+  before: readonly string[],
+  after: readonly string[],
+  [comes, goes]: readonly [string, string],
+): readonly string[] => [
+  ...after.filter((each) => !before.includes(each)).map((each) => `${what} ${each} ${comes}`),
+  ...before.filter((each) => !after.includes(each)).map((each) => `${what} ${each} ${goes}`),
+];
+
+const taintsOf = ({ spec }: Patched): readonly Taint[] => ("taints" in spec ? (spec.taints ?? []) : []);
+
+const taintNames = (taints: readonly Taint[]): readonly string[] =>
+  taints.map(({ key, effect }) => `${key}:${effect}`);
+
+const conditionNames = (conditions: readonly Condition[] = []): readonly string[] =>
+  conditions.map(
+    ({ type, status, reason }) => `${type}=${status}${reason === undefined ? "" : ` (${reason})`}`,
+  );
+
+const ingress = ({ ingress: points = [] }: { readonly ingress?: readonly LoadBalancerIngress[] }): string => {
+  const names = points.map(({ ip, hostname }) => ip ?? hostname ?? "?");
+  return names.length === 0 ? "no addresses" : `addresses ${names.join(" ")}`;
+};
+
+const describeStep = (object: Patched, step: Exclude<JsonPatchStep, { op: "test" }>): readonly string[] => {
+  const { path } = step;
+  // The paths are ours, and so is the shape of what goes there (`kube/node-patch.ts` and its neighbours).
+  const value: unknown = "value" in step ? step.value : undefined;
+  const [, , field, key] = path.split("/");
+  if (field === "labels" && key !== undefined) {
+    const name = withoutEscapes(key);
+    return [step.op === "remove" ? `label ${name} removed` : `label ${name}=${String(value)}`];
+  }
+  if (field === "annotations" && key !== undefined) {
+    return [`annotation ${withoutEscapes(key)}${step.op === "remove" ? " removed" : ""}`];
+  }
+  switch (path) {
+    case "/status/addresses":
+      return [addresses(value as readonly NodeAddress[])];
+    case "/spec/providerID":
+      return [`provider id ${String(value)}`];
+    case "/spec/podCIDRs":
+      return [`pod ranges ${(value as readonly string[]).join(" ")}`];
+    case "/spec/podCIDR":
+      return [];
+    case "/metadata/labels":
+      return labels(value as Readonly<Record<string, string>>);
+    case "/metadata/annotations":
+      return Object.keys(value as object).map((name) => `annotation ${name}`);
+    case "/metadata/finalizers":
+      return change("finalizer", object.metadata.finalizers ?? [], (value ?? []) as readonly string[], [
+        "added",
+        "removed",
+      ]);
+    case "/spec/taints":
+      return change("taint", taintNames(taintsOf(object)), taintNames((value ?? []) as readonly Taint[]), [
+        "added",
+        "removed",
+      ]);
+    case "/status/conditions":
+      return change(
+        "condition",
+        conditionNames(object.status.conditions),
+        conditionNames((value ?? []) as readonly Condition[]),
+        ["set", "removed"],
+      );
+    case "/status/loadBalancer":
+      return [ingress(value as { readonly ingress?: readonly LoadBalancerIngress[] })];
+    default:
+      return [`${step.op} ${path}`];
+  }
+};
+
+type MergedCondition = Condition & { readonly $patch?: "delete" };
+
+const describeMerge = (body: object): readonly string[] => {
+  const { status } = body as { readonly status?: { readonly conditions?: readonly MergedCondition[] } };
+  return (status?.conditions ?? []).map((condition) =>
+    condition.$patch === "delete"
+      ? `condition ${condition.type} removed`
+      : `condition ${conditionNames([condition]).join("")} set`,
+  );
+};
+
+/** On one line, bounded; it changes only when what would be written does. */
+export const describePatch = (object: Patched, patch: Patch): string =>
+  shortList(
+    patch.contentType === "application/json-patch+json"
+      ? patch.body.flatMap((step) => (step.op === "test" ? [] : describeStep(object, step)))
+      : describeMerge(patch.body),
+  );

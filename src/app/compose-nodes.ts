@@ -24,7 +24,7 @@ export const isSelectedBy =
 
 /** What every controller of Nodes is given; `component` names it on events. */
 export const nodePorts = (around: Surroundings, component: string): NodePorts => {
-  const { api, journal, clock, random, inventory, nodes, settings } = around;
+  const { api, journal, clock, random, inventory, nodes, settings, log } = around;
   const { flags } = settings;
   return {
     nodes,
@@ -41,6 +41,7 @@ export const nodePorts = (around: Surroundings, component: string): NodePorts =>
     }),
     isSelected: isSelectedBy(flags),
     tell: teller(around, component, nodeReference),
+    note: (message, fields) => log.info(message, fields),
   };
 };
 

@@ -91,6 +91,7 @@ export const composeServices = (
     pending: connected.cloud.pending,
     readInput: createInputReader({ api, files }),
     tell,
+    note: (message, fields) => log.info(message, fields),
     journal: (step, group, outcome, detail) =>
       journal.record({
         target: "cloud",

@@ -69,12 +69,14 @@ export const teller = (
   component: string,
   referTo: (object: KubeObject) => ObjectReference,
 ) => {
-  return (about: KubeObject, { type, reason, message }: NodeEvent): void => {
+  return (about: KubeObject, { type, reason, message, quiet }: NodeEvent): void => {
     const object = referTo(about);
     const name = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
     // What would be done is told by the plan; "Ensuring …" would be a lie.
     if (isObserving && type === "Normal") return;
-    log[type === "Warning" ? "warn" : "info"](message, { [object.kind.toLowerCase()]: name, reason });
+    const fields = { [object.kind.toLowerCase()]: name, reason };
+    if (quiet === true) log.debug(2, message, fields);
+    else log[type === "Warning" ? "warn" : "info"](message, fields);
     if (!isObserving) events.record({ component, object, type, reason, message });
   };
 };

@@ -20,13 +20,19 @@ export interface NodeEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+  /** Not worth a line of its own in the log: it only begins something whose end is told, or it is told for all at once. */
+  readonly quiet?: true;
 }
+
+/** A line in the log about a change that is no event. */
+export type Note = (message: string, fields: Readonly<Record<string, string | number>>) => void;
 
 export interface NodePorts {
   readonly nodes: NodeStore;
   readonly writes: NodeWrites;
   readonly inventory: Inventory;
   readonly tell: (node: Node, event: NodeEvent) => void;
+  readonly note: Note;
   readonly clock: Clock;
   readonly random: Random;
   /** Whether a Node without provider id is ours to initialise. */

@@ -74,6 +74,7 @@ export class NodeControllers {
       writes: this.nodes.writes,
       inventory: this.inventory,
       tell: (node, event) => this.told.push({ at: clock.monotonic(), node: node.metadata.name, ...event }),
+      note: () => undefined,
       clock,
       random,
       isSelected: options.isSelected ?? (() => true),

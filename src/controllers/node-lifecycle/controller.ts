@@ -217,9 +217,9 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     const patch = guardedNodePatch({ node, taints });
     const why = isOff ? "its machine is switched off" : "its machine runs again";
     const written = patch && (await writes.patch(node, patch, why, signal));
-    return written === undefined
-      ? again(heldRest, "observed")
-      : again(milliseconds(0), "the taint to be seen");
+    if (written === undefined) return again(heldRest, "observed");
+    options.note(`Shutdown taint ${isOff ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
+    return again(milliseconds(0), "the taint to be seen");
   };
 
   const onError = (name: string, error: unknown, failures: number): Outcome => {

@@ -24,6 +24,7 @@ import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from 
 import type { NodePorts } from "../node-ports.ts";
 import { OwnWrites } from "../own-writes.ts";
 import { cloudCondition, uninitializedTaint } from "../well-known.ts";
+import { describePlan } from "./describe-plan.ts";
 import { describeAnswer, describeUnmatchable } from "./describe-problem.ts";
 import { planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
@@ -111,6 +112,12 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     const plan = planNode({ node, instance, ownPrefixes: options.ownPrefixes, settings });
     tellProblems(node, plan.problems);
     const written = await write(node, plan, "the cloud says otherwise", signal);
+    if (written !== node) {
+      options.note("Node changed: the cloud says otherwise", {
+        node: node.metadata.name,
+        now: describePlan(plan),
+      });
+    }
     await isFine(written, instance, signal);
   };
 

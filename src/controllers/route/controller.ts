@@ -89,6 +89,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     teller.problems(wanted, listing, plan, underWay.unknown());
     const results = await apply(table, wanted, listing, plan, { signal, urgency: "new-node" });
     noteResults(results);
+    teller.changed(results);
     writeConditions(plan, results);
     for (const { target } of wanted.routes) machines.end(target.node);
     for (const { metadata } of wanted.waiting) {

@@ -8,7 +8,7 @@ import type { Pending } from "../../provider/plan.ts";
 import type { Routes } from "../../provider/routes.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
-import type { NodeEvent, NodeStore, NodeWrites } from "../node-ports.ts";
+import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-ports.ts";
 import type { CloudWrites } from "./cloud-writes.ts";
 import type { RouteSettings } from "./settings.ts";
 
@@ -40,6 +40,7 @@ export interface RoutePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly tell: (node: Node, event: NodeEvent) => void;
+  readonly note: Note;
   /** Problems that are about no single Node. */
   readonly report: (problem: Problem) => void;
 }

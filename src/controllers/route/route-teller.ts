@@ -2,6 +2,7 @@
 // once; it decides nothing.
 
 import type { Problem } from "../../core/problem.ts";
+import { shortList } from "../../core/short-list.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import { ToldOnce } from "../told-once.ts";
 import type { ChangeResult, RouteChange } from "./apply.ts";
@@ -23,14 +24,19 @@ export interface Unknown {
   readonly error: unknown;
 }
 
+type RouteTellerOptions = Pick<
+  RouteControllerOptions,
+  "nodes" | "routes" | "settings" | "tell" | "report" | "note"
+>;
+
 /** No Node can have such a name. */
 const subjects = { table: " table", listing: " listing" } as const;
 
 export class RouteTeller {
-  readonly #options: Pick<RouteControllerOptions, "nodes" | "routes" | "settings" | "tell" | "report">;
+  readonly #options: RouteTellerOptions;
   readonly #told = new ToldOnce();
 
-  constructor(options: Pick<RouteControllerOptions, "nodes" | "routes" | "settings" | "tell" | "report">) {
+  constructor(options: RouteTellerOptions) {
     this.#options = options;
   }
 
@@ -68,6 +74,26 @@ export class RouteTeller {
         this.#tell(name, { type: "Warning", reason, message: text });
       }
     }
+  }
+
+  /** What the cloud took on in one pass, in one line however many there are. */
+  changed(results: readonly ChangeResult[]): void {
+    const taken = results.filter(({ outcome: { kind } }) => kind === "done" || kind === "pending");
+    if (taken.length === 0) return;
+    const created = taken.filter(({ change }) => change.do === "create").length;
+    const underWay = taken.filter(({ outcome }) => outcome.kind === "pending").length;
+    this.#options.note("Routes changed in the cloud", {
+      created,
+      removed: taken.length - created,
+      ...(underWay > 0 && { underWay }),
+      routes: shortList(
+        taken.map(({ change }) =>
+          change.do === "create"
+            ? `+${change.route.destination} to ${change.route.target.node}`
+            : `-${change.route.destination}`,
+        ),
+      ),
+    });
   }
 
   /** Every time, as upstream does: rests keep it from being often. */

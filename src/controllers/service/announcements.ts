@@ -8,10 +8,15 @@ import type { Fingerprint } from "./fingerprint.ts";
 export type Change = "ensure" | "update" | "delete" | "release";
 
 const begin: Readonly<Record<Change, NodeEvent | undefined>> = {
-  ensure: { type: "Normal", reason: "EnsuringLoadBalancer", message: "Ensuring load balancer" },
+  ensure: { type: "Normal", reason: "EnsuringLoadBalancer", message: "Ensuring load balancer", quiet: true },
   update: undefined,
-  delete: { type: "Normal", reason: "DeletingLoadBalancer", message: "Deleting load balancer" },
-  release: { type: "Normal", reason: "ReleasingLoadBalancer", message: "Releasing load balancer" },
+  delete: { type: "Normal", reason: "DeletingLoadBalancer", message: "Deleting load balancer", quiet: true },
+  release: {
+    type: "Normal",
+    reason: "ReleasingLoadBalancer",
+    message: "Releasing load balancer",
+    quiet: true,
+  },
 };
 
 const end: Readonly<Record<Change, NodeEvent>> = {
@@ -26,6 +31,9 @@ export const releasedAs = (name: string | undefined): NodeEvent => ({
   ...end.release,
   message: `Released load balancer${name === undefined ? "" : ` ${name}`}: it stays in the cloud and is not ours any more`,
 });
+
+/** For the log: there is no Service any more to say it on. */
+export const deletedUnasked = "Deleted load balancer: its Service is gone";
 
 export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];

@@ -14,7 +14,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { createTickets } from "../tickets.ts";
 import { readsAnnotation } from "./annotations.ts";
-import { changeOf, failureOf } from "./announcements.ts";
+import { changeOf, deletedUnasked, failureOf } from "./announcements.ts";
 import { createPlanning } from "./ask-provider.ts";
 import { createBalancerInputs } from "./balancer-inputs.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
@@ -186,7 +186,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     if (outcome.kind !== "settled") return outcome;
     if (observed === undefined || members.length > 0) settleDebts(group, gone);
     if (members.length > 0) progress.settle(group, now);
-    else progress.forget(group);
+    else {
+      if (progress.underWay(group) !== undefined) options.note(deletedUnasked, { balancer: group });
+      progress.forget(group);
+    }
     // As our own writes left them: their echoes wake nobody.
     for (const key of groups.membersOf(group)) {
       const service = services.get(key);

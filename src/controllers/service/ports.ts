@@ -10,7 +10,7 @@ import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
 import type { ObjectStore } from "../latest-objects.ts";
-import type { NodeEvent, NodeStore } from "../node-ports.ts";
+import type { NodeEvent, NodeStore, Note } from "../node-ports.ts";
 import type { InputReader } from "../read-input.ts";
 import type { OpenSlices } from "./endpoint-nodes.ts";
 import type { ServiceObserver } from "./node-syncs.ts";
@@ -43,6 +43,8 @@ export interface ServicePorts {
   /** Reads one Secret, ConfigMap or file that a plan needs. */
   readonly readInput: InputReader;
   readonly tell: (service: Service, event: NodeEvent) => void;
+  /** What is done where there is no Service any more to tell it on. */
+  readonly note: Note;
   /** Every step handed to the cloud, with the group it is for. */
   readonly journal: (
     step: Step,

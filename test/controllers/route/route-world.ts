@@ -81,6 +81,7 @@ export class RouteWorld {
       pending: setup.pending,
       clock,
       random,
+      note: () => undefined,
       tell: ({ metadata }, { reason, message }) => this.told.push({ node: metadata.name, reason, message }),
       report: (problem) => this.reported.push(problem),
       settings: { ...routeDefaults, ...setup.settings },

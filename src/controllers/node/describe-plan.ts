@@ -1,0 +1,12 @@
+// What was written to a Node that has joined before, in a few words for the log. Pure.
+
+import { shortList } from "../../core/short-list.ts";
+import type { NodePlan } from "./plan.ts";
+
+export const describePlan = ({ addresses, labels }: Pick<NodePlan, "addresses" | "labels">): string =>
+  shortList([
+    ...(addresses === undefined
+      ? []
+      : [`addresses ${addresses.map(({ type, address }) => `${type}=${address}`).join(" ")}`]),
+    ...Object.entries(labels).map(([key, value]) => `label ${key}=${value}`),
+  ]);

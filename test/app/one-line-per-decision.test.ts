@@ -1,0 +1,123 @@
+import { afterEach, expect, test } from "bun:test";
+import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import { uninitialized } from "../support/node-controllers.ts";
+import { toNode } from "../support/sandbox-nodes.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+
+// What a whole manager writes at the default level: one line for each decision that changed something.
+
+let world: ServiceWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+});
+
+const setUp = (nodes: number) => {
+  const w = new ServiceWorld({ nodes });
+  world = w;
+  let read = 0;
+  /** Lines since the last look, without time and place. */
+  const news = (): readonly string[] => {
+    const lines = w.logged.slice(read).map((line) => line.slice(line.indexOf("] ") + 2, -1));
+    read = w.logged.length;
+    return lines;
+  };
+  return { w, news };
+};
+
+const join = (w: ServiceWorld, name: string, podCIDR?: string) => {
+  w.cloud.machines.add(name);
+  const spec = { taints: [uninitialized], ...(podCIDR !== undefined && { podCIDR, podCIDRs: [podCIDR] }) };
+  w.server.store.put(resourceNamed("nodes"), toNode({ name, spec }, w.clock.now()) as never);
+};
+const setReady = (w: ServiceWorld, name: string, status: "True" | "False") =>
+  w.changeNode(name, (node) => ({
+    ...node,
+    status: { ...node.status, conditions: [{ type: "Ready", status }] },
+  }));
+
+test("many Nodes that join are told in a line each, and their routes in a few with their number", async () => {
+  const { w, news } = setUp(0);
+  await w.start("--controllers=cloud-node,cloud-node-lifecycle,node-route", "--cluster-cidr=10.244.0.0/16");
+  await w.pass(30);
+  news();
+  for (let index = 0; index < 100; index += 1) join(w, `n${index}`, `10.244.${index}.0/24`);
+  await w.pass(120);
+  const lines = news();
+  const synced = lines.filter((line) => line.startsWith("Node synced successfully"));
+  expect(new Set(synced)).toHaveLength(100);
+  const others = lines.filter((line) => !synced.includes(line));
+  const counts = others.map(
+    (line) => /^Routes changed in the cloud created=(\d+) removed=0 routes="\+10\.244\./.exec(line)?.[1],
+  );
+  expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(100);
+  expect(others.length).toBeLessThan(5);
+  for (const line of others) expect(line.length).toBeLessThan(500);
+});
+
+test("a Node whose machine is switched off, runs again and goes is told in a line each", async () => {
+  const { w, news } = setUp(0);
+  await w.start("--controllers=cloud-node-lifecycle");
+  w.addNode("n0");
+  setReady(w, "n0", "False");
+  w.cloud.machines.setStatus("n0", "stopped");
+  await w.pass(120);
+  news();
+  w.cloud.machines.setStatus("n0", "running");
+  setReady(w, "n0", "True");
+  await w.pass(120);
+  expect(news()).toEqual(['Shutdown taint removed: its machine runs again node="n0"']);
+  w.cloud.machines.setStatus("n0", "stopped");
+  setReady(w, "n0", "False");
+  await w.pass(120);
+  expect(news()).toEqual(['Shutdown taint set: its machine is switched off node="n0"']);
+  w.cloud.machines.remove("n0");
+  await w.pass(900);
+  expect(news()).toEqual([
+    'Deleting node n0 because it does not exist in the cloud provider node="n0" reason="DeletingNode"',
+  ]);
+});
+
+test("a Node that is changed later, because the cloud says otherwise, is told with what it has now", async () => {
+  const { w, news } = setUp(0);
+  await w.start("--controllers=cloud-node", "--node-status-update-frequency=1m");
+  join(w, "n0");
+  await w.pass(60);
+  news();
+  const [machine] = w.cloud.machines.find("n0");
+  if (machine === undefined) throw new Error("There is no machine.");
+  Object.assign(machine, { type: "t9.other" });
+  await w.pass(300);
+  expect(news()).toEqual([
+    expect.stringMatching(
+      /^Node changed: the cloud says otherwise node="n0" now="label node.kubernetes.io\/instance-type=t9.other/,
+    ),
+  ]);
+});
+
+test("a balancer that is made, changed and deleted is told in a line each, also when its Service is gone", async () => {
+  const { w, news } = setUp(3);
+  await w.start();
+  await w.pass(30);
+  news();
+  w.create("web");
+  await w.pass(30);
+  expect(news()).toEqual(['Ensured load balancer service="default/web" reason="EnsuredLoadBalancer"']);
+  w.addNode("late");
+  await w.pass(60);
+  expect(news()).toEqual([
+    'Updated load balancer with new hosts service="default/web" reason="UpdatedLoadBalancer"',
+  ]);
+  w.delete("web");
+  await w.pass(30);
+  expect(news()).toEqual(['Deleted load balancer service="default/web" reason="DeletedLoadBalancer"']);
+  w.create("mail");
+  await w.pass(30);
+  news();
+  w.edit("mail", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
+  w.delete("mail");
+  await w.pass(60);
+  expect(news()).toEqual([
+    expect.stringMatching(/^Deleted load balancer: its Service is gone balancer="\S+"$/),
+  ]);
+  expect(w.events("web").some((event) => event.includes("EnsuringLoadBalancer"))).toBe(true);
+});

@@ -42,7 +42,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/bench/index.ts", ["count"]],
   ["scripts/docs.ts", ["check"]],
   // The kubelet's, and kubectl's.
-  [undefined, ["node-ip", "provider-id", "tcp"]],
+  [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
   // curl's.
   [undefined, ["cacert"]],
   // Those that docs/differences.md says are not known.

@@ -16,6 +16,8 @@ export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 
 export interface ConnectedCloud {
   readonly cloud: AnyCloud;
+  /** Where its settings lead, without paths and whatever else may stand in an address. */
+  readonly origins: readonly string[];
   readonly accounts: readonly GovernedAccount<unknown>[];
 }
 
@@ -114,5 +116,22 @@ export const connectCloud = (
     },
     mark: { cluster: settings.cluster, owner: "fairlead" },
   };
-  return { connected: { cloud: provider.connect(read.values, context), accounts }, problems };
+  const cloud = provider.connect(read.values, context);
+  return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };
 };
+
+const originsIn = (values: Readonly<Record<string, unknown>>): readonly string[] => [
+  ...new Set(
+    Object.values(values).flatMap((value) =>
+      typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value)
+        ? new URL(value).origin
+        : [],
+    ),
+  ),
+];
+
+/** For the log: where the cloud is, and as whom we are there. */
+export const shownCloud = ({ origins, accounts }: Pick<ConnectedCloud, "origins" | "accounts">) => ({
+  ...(origins.length > 0 && { cloud: origins.join(", ") }),
+  accounts: accounts.map(({ name }) => name).join(", "),
+});

@@ -109,6 +109,7 @@ export const createLeadership = (options: LeadershipOptions) => {
           leaseDuration: flags["leader-elect-lease-duration"],
           renewDeadline: flags["leader-elect-renew-deadline"],
           retryPeriod: flags["leader-elect-retry-period"],
+          onReleased: () => log.info(`The Lease ${namespace}/${name} was given up`),
           onSlowPath: () => options.onSlowPath?.(name),
           ...callbacks,
         });

@@ -25,6 +25,7 @@ export interface ManageOptions {
   readonly readConfiguration: () => Promise<Configuration>;
 }
 
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const manage = async (options: ManageOptions, signal: AbortSignal): Promise<ExitCode> => {
@@ -35,6 +36,12 @@ export const manage = async (options: ManageOptions, signal: AbortSignal): Promi
   const stop = drainOn(signal, clock, grace, () =>
     log.warn(`What was in hand was cut off after ${grace / 1000} s`),
   );
+  const sayStop = (): void =>
+    log.info(`${sentence(messageOf(signal.reason))}: nothing new is begun, work in hand is finished`, {
+      withinSeconds: grace / 1000,
+    });
+  if (signal.aborted) sayStop();
+  else signal.addEventListener("abort", sayStop, { once: true });
   const onStatus = service?.status;
   const identity = identityOf(seams, program);
   let serving: Serving | undefined;
@@ -50,7 +57,7 @@ export const manage = async (options: ManageOptions, signal: AbortSignal): Promi
     }
     serving?.show(manager);
     service?.ready();
-    log.info(`${program} ${version} runs`, { mode: settings.flags.mode });
+    log.info(`${program} ${version} runs`, { mode: settings.flags.mode, ...manager.talksTo });
     return manager;
   };
   service?.watch(() => manager?.stalled(), stop);
@@ -60,18 +67,23 @@ export const manage = async (options: ManageOptions, signal: AbortSignal): Promi
     onVerbosity: setVerbosity,
     onReload: () => service?.ready(),
   };
-  try {
-    await runConfigured(configured, stop);
-    return 0;
-  } catch (error) {
-    if (stop.aborted && error === stop.reason) return 0;
-    if (error instanceof ConfigurationError) {
-      for (const { text } of error.problems) err(`${program}: ${text}\n`);
-      return 2;
+  const run = async (): Promise<ExitCode> => {
+    try {
+      await runConfigured(configured, stop);
+      return 0;
+    } catch (error) {
+      if (stop.aborted && error === stop.reason) return 0;
+      if (error instanceof ConfigurationError) {
+        for (const { text } of error.problems) err(`${program}: ${text}\n`);
+        return 2;
+      }
+      err(`${program}: ${messageOf(error)}\n`);
+      return error instanceof KubeError && error.fatal ? 2 : 1;
+    } finally {
+      await serving?.close();
     }
-    err(`${program}: ${messageOf(error)}\n`);
-    return error instanceof KubeError && error.fatal ? 2 : 1;
-  } finally {
-    await serving?.close();
-  }
+  };
+  const code = await run();
+  log.info(`${program} ends`, { code });
+  return code;
 };

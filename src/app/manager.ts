@@ -17,7 +17,7 @@ import { composeNodes, isSelectedBy } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
 import { ConfigurationError, noInstances } from "./configuration-error.ts";
-import { type AnyProvider, connectCloud } from "./connect-cloud.ts";
+import { type AnyProvider, connectCloud, shownCloud } from "./connect-cloud.ts";
 import type { ControllerName } from "./controller-names.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { readMigrationOf } from "./leader-migration-file.ts";
@@ -260,6 +260,7 @@ export const createManager = async (
     orphans: () => service?.orphans() ?? [],
     serviceTroubles: () => service?.troubles() ?? new Map<string, readonly string[]>(),
     accounts: connected.accounts,
+    talksTo: { apiServer: kube.api.origin, ...shownCloud(connected) },
     troubles: node.troubles.all,
     evidence: lifecycle.evidence,
     flags,

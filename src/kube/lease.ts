@@ -24,6 +24,8 @@ export interface LeaderElectionOptions {
   readonly retryPeriod?: Milliseconds;
   readonly onAcquired: () => void;
   readonly onLost: (reason: string) => void;
+  /** It was ours, and the next one need not wait for its end. */
+  readonly onReleased?: () => void;
   /** Somebody else, or nobody (""), holds it now. */
   readonly onHolder?: (identity: string) => void;
   /** A renewal had to look at the Lease first, because somebody else had written. */
@@ -276,6 +278,7 @@ export class LeaderElection {
         try {
           const spec = releasedSpec(lease.spec, clock.now());
           await abortable(api.replace(leases, { ...lease, spec }, signal), signal);
+          this.#options.onReleased?.();
           return;
         } catch (error) {
           // A renewal that was cut off has landed all the same, or somebody else wrote: look, and try again.

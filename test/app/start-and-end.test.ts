@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { runManager } from "../../src/app/run.ts";
+import { asTransport } from "../../src/sandbox/as-transport.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { memoryFiles } from "../support/memory-files.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+
+// A whole process at the default level: how it begins, and how it ends when it is asked to.
+
+const runUntilStopped = async (...args: readonly string[]) => {
+  const world = new ServiceWorld({ nodes: 0 });
+  const lines: string[] = [];
+  const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
+  const stop = new AbortController();
+  const seams = {
+    clock: world.clock,
+    random: seededRandom(3),
+    files: memoryFiles({}).files,
+    transport: asTransport(world.server),
+    cloudTransport: cloudTransport(world.cloud),
+    environment: { FAKE_ENDPOINT: "https://someone:hunter2@cloud.example:8443" },
+  };
+  const given = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", ...args];
+  const ended = runManager(fake as unknown as AnyProvider, given, streams, seams, stop.signal);
+  let hasEnded = false;
+  const end = ended.finally(() => {
+    hasEnded = true;
+  });
+  await world.until(() => lines.some((line) => line.includes(" runs ")), "it to run");
+  await world.pass(5);
+  stop.abort(new Error("asked to stop by SIGTERM"));
+  await world.until(() => hasEnded, "it to end");
+  const said = lines.map((line) => line.slice(line.indexOf("] ") + 2, -1));
+  return { code: await end, said, text: lines.join("") };
+};
+
+test("it says at its start with whom it talks, and at its end that it drains, gives the Lease up and ends [F67]", async () => {
+  const { code, said, text } = await runUntilStopped();
+  expect(code).toBe(0);
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^fake-cloud-controller-manager \S+ runs mode="enforce" apiServer="https:\/\/sandbox:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
+    ),
+    "This replica leads now",
+    "Asked to stop by SIGTERM: nothing new is begun, work in hand is finished withinSeconds=10",
+    "The Lease kube-system/cloud-controller-manager was given up",
+    "fake-cloud-controller-manager ends code=0",
+  ]);
+  expect(text).not.toContain("hunter2");
+});
+
+test("one that observes has no Lease to give up", async () => {
+  const { said } = await runUntilStopped("--mode=observe");
+  expect(said.some((line) => line.includes("Lease"))).toBe(false);
+  expect(said.at(-1)).toBe("fake-cloud-controller-manager ends code=0");
+});

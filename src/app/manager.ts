@@ -13,6 +13,7 @@ import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { CloudContact } from "./cloud-contact.ts";
+import { createCloudTroubles } from "./cloud-troubles.ts";
 import { composeNodes, isSelectedBy } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
@@ -66,7 +67,7 @@ export const createManager = async (
   journal.subscribe(metrics.mutation);
   journal.subscribe(planTeller(log));
   const garbage = createGarbageMeter();
-  const teller = requestTeller(log, metrics);
+  const teller = requestTeller(log, metrics, createCloudTroubles(log, clock));
   const serverTroubles = createServerTroubles(log, clock);
   const name = `${provider.name}-cloud-controller-manager`;
 

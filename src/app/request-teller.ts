@@ -3,11 +3,16 @@
 import type { CloudCallReport } from "../cloud/governed-transport.ts";
 import type { RequestObservation } from "../kube/request.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { createCloudTroubles } from "./cloud-troubles.ts";
 import type { ManagerMetrics } from "./manager-metrics.ts";
 
 const level = 4;
 
-export const requestTeller = (log: Log, metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">) => ({
+export const requestTeller = (
+  log: Log,
+  metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">,
+  troubles: Pick<ReturnType<typeof createCloudTroubles>, "saw">,
+) => ({
   kube: (request: RequestObservation): void => {
     metrics.kubeRequest(request);
     const { verb, resource, object, code, duration } = request;
@@ -15,6 +20,7 @@ export const requestTeller = (log: Log, metrics: Pick<ManagerMetrics, "kubeReque
   },
   cloud: (call: CloudCallReport): void => {
     metrics.cloudCall(call);
+    troubles.saw(call);
     const { account, operation, status, failure, durationMs } = call;
     log.debug(level, `Cloud: ${operation}`, {
       account,

@@ -13,6 +13,7 @@ import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import { restFor } from "./from-now.ts";
 import { budgetNewsOf, defaultRest } from "./rate-headers.ts";
+import { addressOf, brokenOff, unreachable } from "./unanswered.ts";
 
 /** Rank in the budget, and the share of the limit that is kept for those before it. */
 const ranks = {
@@ -31,6 +32,8 @@ export interface CloudCallReport {
   readonly status?: number;
   /** Kind of the error it ended in; absent when it went well. */
   readonly failure?: string;
+  /** In words, for people; there whenever `failure` is. */
+  readonly message?: string;
   readonly durationMs: number;
 }
 
@@ -70,9 +73,15 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   const exchange = async (request: CloudRequest, signed: CloudRequest, call: Call): Promise<Response> => {
     const fence = request.mutates ? governance.mayMutate() : { may: true as const };
     if (!fence.may) throw refusal(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
-    const response = await withDeadline(clock, deadline, request.operation, call.signal, async (signal) =>
-      whole(await transport(signed, signal)),
-    );
+    const lost = (words: typeof unreachable) => (error: unknown) => {
+      if (CloudError.is(error)) throw error;
+      throw refusal(request, `failed: ${words(error, request.url)}`, { cause: error });
+    };
+    const what = `${request.operation} at ${addressOf(request.url)}`;
+    const response = await withDeadline(clock, deadline, what, call.signal, async (signal) => {
+      const answer = await transport(signed, signal).catch(lost(unreachable));
+      return whole(answer).catch(lost(brokenOff));
+    });
     budget.learn(budgetNewsOf(response, clock.now()));
     return response;
   };
@@ -98,8 +107,8 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     const leave = breaker.ask();
     if (!leave.may) {
       const wait = milliseconds(leave.retryAfter);
-      const { host } = new URL(request.url);
-      const text = `was not sent: ${host} did not answer several times in a row; it is asked again in ${Math.ceil(wait / 1000)} s.`;
+      // No time in the words: whoever says them once would say them again at each change.
+      const text = `was not sent: the cloud at ${addressOf(request.url)} did not answer several times in a row; it is asked again within a minute.`;
       throw refusal(request, text, { cause: "breaker", retryAfter: { in: wait } });
     }
     let status: number | undefined;
@@ -142,7 +151,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     await enter(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
-    const report = (failure?: string): void =>
+    const report = (failure?: string, message?: string): void =>
       governance.report({
         account: governance.account,
         operation: request.operation,
@@ -150,6 +159,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
         durationMs: clock.monotonic() - started,
         ...(status !== undefined && { status }),
         ...(failure !== undefined && { failure }),
+        ...(message !== undefined && { message }),
       });
     try {
       const result = await guarded(request, call, read, (code) => {
@@ -158,7 +168,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
       report();
       return result;
     } catch (error) {
-      report(failureOf(error, call));
+      report(failureOf(error, call), messageOf(error));
       throw error;
     } finally {
       budget.leave();

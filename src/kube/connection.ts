@@ -1,13 +1,13 @@
 // Finds the API server and our credentials: from a kubeconfig, from --master, or from the pod we run in.
 // It makes no request; every failure says what was expected, what came and what to do.
 
+import { codeOf } from "../core/code-of.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import { type Access, type Credentials, createCredentials } from "./credentials.ts";
 import { KubeError } from "./kube-error.ts";
 import { type KubeconfigCluster, type KubeconfigUser, readKubeconfig } from "./kubeconfig.ts";
 import { chooseProxy, type ProxySettings } from "./proxy.ts";
-import { codeOf } from "./transport-error.ts";
 
 export interface ConnectionSource {
   /** Path of --kubeconfig. */

@@ -2,6 +2,7 @@
 // Files are read again when they change; a half-finished rotation keeps what worked before.
 
 import { dirname, isAbsolute, join } from "node:path";
+import { codeOf } from "../core/code-of.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import type { TlsMaterial } from "../seams/transport.ts";
@@ -9,7 +10,6 @@ import { caBundleProblem, certificateEnd, clientCertificateProblem } from "./cer
 import { type ExecCredential, execCredential, type PluginCredential } from "./exec-credential.ts";
 import { KubeError } from "./kube-error.ts";
 import type { KubeconfigCluster, KubeconfigUser } from "./kubeconfig.ts";
-import { codeOf } from "./transport-error.ts";
 import { type WatchedFile, watchedFile } from "./watched-file.ts";
 
 export interface Access {

@@ -2,13 +2,13 @@
 // The plugin is never asked twice at once, and never interactively.
 
 import { minutes } from "../core/brand.ts";
+import { codeOf } from "../core/code-of.ts";
 import { Secret } from "../core/secret.ts";
 import { abortable } from "../runtime/abortable.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import { KubeError } from "./kube-error.ts";
 import type { ExecPlugin, KubeconfigCluster } from "./kubeconfig.ts";
-import { codeOf } from "./transport-error.ts";
 
 export interface PluginCredential {
   readonly token?: Secret;

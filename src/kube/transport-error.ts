@@ -1,6 +1,7 @@
 // Turns a failure without an answer (refused, reset, TLS) into a KubeError that says which of them it was and what to do.
 // It reads the error's code only, never its message; deadlines are known to the caller and do not come here.
 
+import { codeOf } from "../core/code-of.ts";
 import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
 
 const expired = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
@@ -16,12 +17,6 @@ const untrusted = new Set([
   "INVALID_CA",
   "UNKNOWN_CERTIFICATE_VERIFICATION_ERROR",
 ]);
-
-export const codeOf = (error: unknown): string => {
-  if (typeof error !== "object" || error === null) return "";
-  const { code } = error as { readonly code?: unknown };
-  return typeof code === "string" ? code : "";
-};
 
 export const transportError = (error: unknown, origin: string, facts: KubeErrorFacts): KubeError => {
   const code = codeOf(error);

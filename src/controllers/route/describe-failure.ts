@@ -1,5 +1,6 @@
 // What is said about routes that could not be made or removed. Pure; the first is upstream's message, word for word.
 
+import { isOfWholeAccount } from "../../cloud/disposition.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -15,6 +16,7 @@ export const describeFailedCreate = (
   type: "Warning",
   reason: "FailedToCreateRoute",
   message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${asGoPrints(took)}: ${messageOf(error)}`,
+  ...(isOfWholeAccount(error) && { quiet: true }),
 });
 
 export const describeFailedRemoval = ({ destination, handle }: ObservedRoute, error: unknown): Problem => ({

@@ -1,6 +1,7 @@
 // What is said on a Service about a change, once when it begins and once when it is done, in upstream's words. A round
 // that changes nothing says nothing.
 
+import { isOfWholeAccount } from "../../cloud/disposition.ts";
 import { messageOf } from "../../core/message-of.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import type { Fingerprint } from "./fingerprint.ts";
@@ -40,13 +41,20 @@ export const endOf = (change: Change): NodeEvent => end[change];
 
 export const failureOf = (isEnding: boolean, error: unknown): NodeEvent => {
   const text = messageOf(error);
+  const quiet = isOfWholeAccount(error) ? { quiet: true as const } : {};
   return isEnding
     ? {
         type: "Warning",
         reason: "DeleteLoadBalancerFailed",
         message: `Error deleting load balancer: ${text}`,
+        ...quiet,
       }
-    : { type: "Warning", reason: "SyncLoadBalancerFailed", message: `Error syncing load balancer: ${text}` };
+    : {
+        type: "Warning",
+        reason: "SyncLoadBalancerFailed",
+        message: `Error syncing load balancer: ${text}`,
+        ...quiet,
+      };
 };
 
 /** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */

@@ -109,7 +109,7 @@ const pages = [
   "/configz",
   "/statusz",
   "/flagz",
-  "/healthz/ping",
+  "/livez/watches",
   "/debug/state",
   "/debug/profile/heap",
   "/",

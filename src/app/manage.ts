@@ -67,6 +67,7 @@ export const manage = async (options: ManageOptions, signal: AbortSignal): Promi
     onVerbosity: setVerbosity,
     onReload: () => service?.ready(),
   };
+  const hasBegun = (): boolean => manager !== undefined;
   const run = async (): Promise<ExitCode> => {
     try {
       await runConfigured(configured, stop);
@@ -84,6 +85,7 @@ export const manage = async (options: ManageOptions, signal: AbortSignal): Promi
     }
   };
   const code = await run();
-  log.info(`${program} ends`, { code });
+  // What kept it from beginning was told in a line of its own, and that is enough.
+  if (hasBegun()) log.info(`${program} ends`, { code });
   return code;
 };

@@ -8,6 +8,7 @@ import { asTransport } from "../../src/sandbox/as-transport.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import { memoryFiles } from "../support/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
 
 // A whole process at the default level: how it begins, and how it ends when it is asked to.
 
@@ -51,6 +52,21 @@ test("it says at its start with whom it talks, and at its end that it drains, gi
     "fake-cloud-controller-manager ends code=0",
   ]);
   expect(text).not.toContain("hunter2");
+});
+
+test("one that cannot begin says why in one line, and nothing of an end", async () => {
+  const lines: string[] = [];
+  const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
+  const nobody = () => Promise.reject(new Error("not asked"));
+  const clock = new VirtualClock();
+  const seams = {
+    ...{ clock, random: seededRandom(3), files: memoryFiles({}).files, environment: {} },
+    ...{ transport: nobody, cloudTransport: nobody },
+  };
+  const given = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
+  const { signal } = new AbortController();
+  expect(await runManager(fake as unknown as AnyProvider, given, streams, seams, signal)).toBe(2);
+  expect(lines).toEqual([expect.stringContaining("/nowhere cannot be read (ENOENT)")]);
 });
 
 test("one that observes has no Lease to give up", async () => {

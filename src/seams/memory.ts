@@ -11,7 +11,7 @@ export const reconcileGarbage = 2048;
 
 /** A collection takes some 20 ms with what we keep of 5,000 nodes; seldom enough for processor and memory both. */
 export const createGarbageMeter = (
-  every: number = 2.5 * mebibyte,
+  every: number = 1.5 * mebibyte,
   collect: () => void = () => Bun.gc(true),
 ): GarbageMeter => {
   let made = 0;

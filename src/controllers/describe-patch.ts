@@ -103,10 +103,16 @@ const describeMerge = (body: object): readonly string[] => {
   );
 };
 
+/** Where not all of it fits, labels are what is left out: there may be many. */
+const labelsLast = (words: readonly string[]): readonly string[] => {
+  const isLabel = (each: string): boolean => each.startsWith("label ");
+  return [...words.filter((each) => !isLabel(each)), ...words.filter(isLabel)];
+};
+
 /** On one line, bounded; it changes only when what would be written does. */
 export const describePatch = (object: Patched, patch: Patch): string =>
   shortList(
     patch.contentType === "application/json-patch+json"
-      ? patch.body.flatMap((step) => (step.op === "test" ? [] : describeStep(object, step)))
+      ? labelsLast(patch.body.flatMap((step) => (step.op === "test" ? [] : describeStep(object, step))))
       : describeMerge(patch.body),
   );

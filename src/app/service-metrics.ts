@@ -1,6 +1,6 @@
 // The metrics of the service controller by upstream's names, help and buckets, from what the controller observes.
 
-import type { ServiceObserver } from "../controllers/service/node-syncs.ts";
+import type { ServiceObserver } from "../controllers/service/ports.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 /** 1, 2, 4 … 16384. */

@@ -3,7 +3,7 @@ import { SharedListing } from "../../src/cloud/shared-listing.ts";
 import { createCarryOut } from "../../src/controllers/service/carry-out.ts";
 import { Groups } from "../../src/controllers/service/groups.ts";
 import { createObservation } from "../../src/controllers/service/observation.ts";
-import { createTalk } from "../../src/controllers/service/talk.ts";
+import { createServiceTeller } from "../../src/controllers/service/service-teller.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -108,11 +108,11 @@ test("a listener that throws takes nothing from the others, nor from the listing
 
 test("an event without a reason is never told", () => {
   const told: string[] = [];
-  const talk = createTalk((_, { reason }) => void told.push(reason));
+  const teller = createServiceTeller((_, { reason }) => void told.push(reason));
   const service = { metadata: { name: "web", namespace: "default" } } as Service;
-  talk.event(service, { type: "Normal", reason: "", message: "" });
-  talk.problems(service, [{ severity: "warning", reason: "", text: "" }]);
-  talk.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }]);
+  teller.event(service, { type: "Normal", reason: "", message: "" });
+  teller.problems(service, [{ severity: "warning", reason: "", text: "" }]);
+  teller.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }]);
   expect(told).toEqual(["Wrong"]);
 });
 

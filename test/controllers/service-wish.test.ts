@@ -1,15 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  defaultLoadBalancerName,
-  describeService,
-  serviceProblems,
-} from "../../src/controllers/service/describe.ts";
-import {
   familiesOf,
   healthCheckPathPort,
   sourceRangesOf,
 } from "../../src/controllers/service/source-ranges.ts";
+import { defaultLoadBalancerName, serviceProblems, wishOf } from "../../src/controllers/service/wish-of.ts";
 import { serviceUID } from "../../src/core/brand.ts";
 import { cidr, parseCidr } from "../../src/core/cidr.ts";
 import { integer, oneOf } from "../../src/core/fields.ts";
@@ -23,13 +19,13 @@ const fields = {
 };
 const settings = { size: 1, algorithm: "a" } as const;
 const describeSpec = (spec: Service["spec"]) =>
-  describeService<typeof fields>({ service: toService({ spec }), settings, facts: {}, targets: [] });
+  wishOf<typeof fields>({ service: toService({ spec }), settings, facts: {}, targets: [] });
 
 describe("a Service as a wish", () => {
   test("of the smallest Service", () => {
     const uid = "8b7a5b3c-1f2e-4d3c-9a8b-7c6d5e4f3a2b";
     const targets = [toTarget("n")];
-    const wish = describeService<typeof fields>({
+    const wish = wishOf<typeof fields>({
       service: toService({ uid }),
       settings,
       facts: { id: "7" },
@@ -88,12 +84,12 @@ describe("a Service as a wish", () => {
 
   test("that ends", () => {
     const wish = { service: toService(), settings, facts: {}, targets: [] };
-    expect(describeService<typeof fields>({ ...wish, ending: "release" }).ending).toBe("release");
-    expect("ending" in describeService<typeof fields>(wish)).toBe(false);
+    expect(wishOf<typeof fields>({ ...wish, ending: "release" }).ending).toBe("release");
+    expect("ending" in wishOf<typeof fields>(wish)).toBe(false);
   });
 
   test("with a wrong annotation keeps what is in the cloud [F47]", () => {
-    const wish = describeService<typeof fields>({
+    const wish = wishOf<typeof fields>({
       service: toService(),
       settings,
       frozen: new Set(["size"]),

@@ -11,7 +11,7 @@ import type { Plan, Step } from "../../provider/plan.ts";
 import type { createBalancerInputs } from "./balancer-inputs.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import type { ServicePorts } from "./ports.ts";
-import { createSurveys } from "./surveys.ts";
+import { createSharedSurvey } from "./shared-survey.ts";
 import { isEnding, isOurs, type Member, type Wish, type Wishes } from "./wishes.ts";
 
 export interface Round {
@@ -28,7 +28,7 @@ export const createPlanning = (
   inputs: Pick<ReturnType<typeof createBalancerInputs>, "of">,
 ) => {
   const { services, balancers } = ports;
-  const surveys = createSurveys(ports);
+  const surveys = createSharedSurvey(ports);
 
   /** Of everybody who can be understood: one that cannot must not keep the others waiting. */
   const everybody = (): readonly Wish[] =>

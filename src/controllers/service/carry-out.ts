@@ -9,15 +9,16 @@ import type { Service } from "../../kube/objects.ts";
 import type { Step, StepOutcome } from "../../provider/plan.ts";
 import { again, type Outcome, settled, waiting } from "../../runtime/workers.ts";
 import type { createTickets } from "../tickets.ts";
-import { beginOf, changeOf } from "./announcements.ts";
 import { describeWishes } from "./describe-wishes.ts";
-import type { LastEndings } from "./endings.ts";
+import { beginOf } from "./event-texts.ts";
 import { factsPatch } from "./facts.ts";
 import type { Fingerprint } from "./fingerprint.ts";
+import { changeOf } from "./kind-of-change.ts";
+import type { LastEndings } from "./on-delete.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer } from "./predicates.ts";
 import type { Progress } from "./progress.ts";
-import type { Talk } from "./talk.ts";
+import type { ServiceTeller } from "./service-teller.ts";
 import type { Member } from "./wishes.ts";
 
 export interface Work {
@@ -37,7 +38,7 @@ const namesOf = (steps: readonly Step[]): string =>
 
 export const createCarryOut = (
   ports: ServicePorts & { readonly endings: Pick<LastEndings, "name"> },
-  talk: Talk,
+  teller: ServiceTeller,
   tickets: Pick<ReturnType<typeof createTickets>, "hold">,
   progress: Pick<Progress, "patience" | "pause">,
 ) => {
@@ -63,7 +64,7 @@ export const createCarryOut = (
     for (const { service, wish } of work.members) {
       const event = beginOf(changeOf(work.before, work.now, wish.ending));
       if (wish.ending === "release") endings.name(wish.owner.uid, namesOf(work.steps));
-      if (event !== undefined && work.isNew) talk.event(service, event);
+      if (event !== undefined && work.isNew) teller.event(service, event);
     }
     // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.
     services = await Promise.all(
@@ -78,7 +79,7 @@ export const createCarryOut = (
       const outcome = await applyOne(work.group, step, signal);
       if (outcome.done) services = await remember(services, outcome, signal);
       else {
-        for (const service of services) talk.waits(service, outcome.waitingFor);
+        for (const service of services) teller.waits(service, outcome.waitingFor);
         const { ticket, checkAfter, waitingFor } = outcome;
         // Neither a success nor a failure: what the ticket comes to counts.
         if (ticket !== undefined && tickets.hold(work.group, ticket, checkAfter)) return waiting;

@@ -14,29 +14,30 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { createTickets } from "../tickets.ts";
 import { readsAnnotation } from "./annotations.ts";
-import { changeOf, deletedUnasked, failureOf } from "./announcements.ts";
 import { createPlanning } from "./ask-provider.ts";
 import { createBalancerInputs } from "./balancer-inputs.ts";
 import { createCarryOut, type Work } from "./carry-out.ts";
 import { createConditions } from "./conditions.ts";
-import { createEchoes } from "./echoes.ts";
 import { createEndpointNodes } from "./endpoint-nodes.ts";
+import { deletedUnasked, failureOf } from "./event-texts.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
 import { createFinish } from "./finish.ts";
 import { Groups } from "./groups.ts";
-import { createNodeSyncs } from "./node-syncs.ts";
+import { changeOf } from "./kind-of-change.ts";
+import { createNodeSyncLatency } from "./node-sync-latency.ts";
 import { createObservation } from "./observation.ts";
 import { createPlacement } from "./placement.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isPaused } from "./predicates.ts";
 import { Progress } from "./progress.ts";
 import { isRelevantChange } from "./relevant-change.ts";
+import { createServiceTeller } from "./service-teller.ts";
 import type { ServiceSettings } from "./settings.ts";
-import { createTalk } from "./talk.ts";
 import { createTicketTrouble } from "./ticket-trouble.ts";
 import { Turns } from "./turns.ts";
 import { createWakeUps } from "./wake-ups.ts";
 import { createWishes, isEnding, isOurs, isRefused } from "./wishes.ts";
+import { createWriteEchoes } from "./write-echoes.ts";
 
 export interface ServiceControllerOptions extends ServicePorts {
   readonly settings: ServiceSettings;
@@ -50,7 +51,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   const isOurLabel = (key: string): boolean => isFactLabel(given.facts, key);
   const isRelevant = (before: Service | undefined, after: Service | undefined): boolean =>
     isRelevantChange(before, after, isOurAnnotation, { isOurLabel });
-  const echoes = createEchoes(given.writes, isRelevant, (key) => wakeUps.look(key));
+  const echoes = createWriteEchoes(given.writes, isRelevant, (key) => wakeUps.look(key));
   const options: ServiceControllerOptions = { ...given, writes: echoes.writes };
   const { services, listing, settings, clock, random } = options;
   const queue = new WorkQueue(clock);
@@ -59,9 +60,9 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     for (const key of keys) wakeUps.look(key);
   });
   const wishes = createWishes({ ...options, endpoints });
-  const talk = createTalk(options.tell);
+  const teller = createServiceTeller(options.tell);
   const progress = new Progress(clock);
-  const nodeSyncs = createNodeSyncs(clock, options.observer);
+  const nodeSyncLatency = createNodeSyncLatency(clock, options.observer);
   const turns = new Turns();
   const tickets = createTickets(options, (group) => queue.add(group));
   const inputs = createBalancerInputs(options.readInput, clock, (changed) => {
@@ -69,10 +70,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
   });
   const planning = createPlanning(options, wishes, inputs);
   const conditions = createConditions(options);
-  const trouble = createTicketTrouble(options, talk, conditions, planning.problemsOf);
+  const trouble = createTicketTrouble(options, teller, conditions, planning.problemsOf);
   const { endings } = wishes;
-  const carryOut = createCarryOut({ ...options, endings }, talk, tickets, progress);
-  const placement = createPlacement(options, groups, wishes, talk, (group) => queue.add(group));
+  const carryOut = createCarryOut({ ...options, endings }, teller, tickets, progress);
+  const placement = createPlacement(options, groups, wishes, teller, (group) => queue.add(group));
   const finish = createFinish(
     {
       ...options,
@@ -81,7 +82,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       isLeftElsewhere: placement.isLeftElsewhere,
       patience: (group, checkAfter) => progress.patience(group, checkAfter),
     },
-    talk,
+    teller,
   );
   const observation = createObservation(options, wishes, () => services.list().filter(isOurs));
 
@@ -92,10 +93,10 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     try {
       const outcome = await inTurn(group, present, signal);
       if (outcome.kind !== "waiting") conditions.worked(group);
-      if (outcome.kind === "settled") nodeSyncs.end(group);
+      if (outcome.kind === "settled") nodeSyncLatency.end(group);
       return outcome;
     } catch (error) {
-      nodeSyncs.end(group);
+      nodeSyncLatency.end(group);
       if (!signal.aborted && !isFenced(error))
         await conditions.failed(group, error, planning.concernedBy(error, groups.membersOf(group)), signal);
       throw error;
@@ -113,7 +114,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const [paused] = present.filter(isPaused);
     if (paused !== undefined) {
       for (const service of present.filter((each) => !isPaused(each))) {
-        talk.waits(service, `${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
+        teller.waits(service, `${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
       }
       return settled;
     }
@@ -128,7 +129,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const listed = observation.listed(group, present);
     if (listed === "not yet") return observation.ask(group);
     for (const service of present) {
-      talk.problems(service, listed.problems, "adoption");
+      teller.problems(service, listed.problems, "adoption");
       await conditions.show(service, listed.problems, signal);
     }
     if (listed.problems.length > 0) return settled;
@@ -139,7 +140,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     const all = present.map((service) => wishes.of(service, observed));
     if (all.some(({ isAwaited }) => isAwaited)) return waiting;
     for (const { service, problems } of all) {
-      talk.problems(service, problems);
+      teller.problems(service, problems);
       await conditions.show(service, problems, signal);
     }
     const members = all.filter((member) => !member.isHeld && !isRefused(member, observed));
@@ -167,18 +168,18 @@ export const createServiceController = (given: ServiceControllerOptions) => {
       problems: [...member.problems, ...(plan.problems ?? [])],
     }));
     for (const { service, problems } of told) {
-      talk.problems(service, plan.problems ?? [], "plan");
+      teller.problems(service, plan.problems ?? [], "plan");
       await conditions.show(service, problems, signal);
     }
     if (plan.problems?.some(({ severity }) => severity === "error")) return settled;
     if (plan.steps.length > 0) {
       const isDrift = members.length > 0 && progress.isUnchanged(group, now);
-      if (isDrift) for (const { service } of members) talk.drift(service, plan.steps, settings.drift);
+      if (isDrift) for (const { service } of members) teller.drift(service, plan.steps, settings.drift);
       if (isDrift && settings.drift === "report") return settled;
       return change({ group, members, steps: plan.steps, now }, signal);
     }
     if (plan.wait !== undefined) {
-      for (const { service } of members) talk.waits(service, plan.wait.waitingFor);
+      for (const { service } of members) teller.waits(service, plan.wait.waitingFor);
       observation.changed(group);
       return again(progress.patience(group, plan.wait.checkAfter), plan.wait.waitingFor);
     }
@@ -245,7 +246,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     }
     for (const key of isFenced(error) ? [] : groups.membersOf(group)) {
       const service = services.get(key);
-      if (service !== undefined) talk.failure(service, failureOf(isEnding(service), error));
+      if (service !== undefined) teller.failure(service, failureOf(isEnding(service), error));
     }
     const rest = restAfter(error, failures, clock, random);
     // A listing that works is news for everybody; what this group was refused is not mended by it.
@@ -260,8 +261,8 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     placement,
     observation,
     progress,
-    nodeSyncs,
-    talk,
+    nodeSyncLatency,
+    teller,
     isNews: (key, before, after) => !echoes.isEcho(key, before, after) && isRelevant(before, after),
   });
 
@@ -288,7 +289,7 @@ export const createServiceController = (given: ServiceControllerOptions) => {
     );
   };
 
-  return { queue, groups, orphans, troubles: () => talk.troubles, run };
+  return { queue, groups, orphans, troubles: () => teller.troubles, run };
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;

@@ -8,7 +8,7 @@ import type { Reflector } from "../../kube/reflector.ts";
 import type { Index } from "../../kube/store.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { Clock } from "../../seams/clock.ts";
-import { createBurst } from "./burst.ts";
+import { createDebounce } from "./debounce.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }
@@ -54,7 +54,7 @@ export const createEndpointNodes = (
   let holdDue = Number.POSITIVE_INFINITY;
 
   let news = new Set<string>();
-  const burst = createBurst(clock, () => {
+  const burst = createDebounce(clock, () => {
     const told = news;
     news = new Set();
     onNews(told);

@@ -8,13 +8,14 @@ import { jsonPatch } from "../../kube/patch.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../provider/load-balancers.ts";
 import { again, type Outcome, settled } from "../../runtime/workers.ts";
-import { type Change, endOf, releasedAs } from "./announcements.ts";
 import type { Conditions } from "./conditions.ts";
-import type { LastEndings } from "./endings.ts";
+import { endOf, releasedAs } from "./event-texts.ts";
+import type { Change } from "./kind-of-change.ts";
+import type { LastEndings } from "./on-delete.ts";
 import type { ServicePorts } from "./ports.ts";
 import { finalizer, hasFinalizer } from "./predicates.ts";
+import type { ServiceTeller } from "./service-teller.ts";
 import { ingressOf, isSameIngress } from "./status.ts";
-import type { Talk } from "./talk.ts";
 import type { Member } from "./wishes.ts";
 
 export interface FinishPorts extends Pick<ServicePorts, "balancers" | "writes"> {
@@ -31,7 +32,7 @@ interface Round {
   readonly done: Change | undefined;
 }
 
-export const createFinish = (ports: FinishPorts, talk: Talk) => {
+export const createFinish = (ports: FinishPorts, teller: ServiceTeller) => {
   const { balancers, writes } = ports;
   const serve = async (
     { service, wish, problems }: Member,
@@ -41,7 +42,7 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
   ): Promise<Outcome> => {
     const publication = balancers.publish(wish, observed);
     if (publication.kind === "wait") {
-      talk.waits(service, publication.waitingFor);
+      teller.waits(service, publication.waitingFor);
       return again(seconds(2), publication.waitingFor);
     }
     const isTheirs = publication.kind === "not-ours";
@@ -91,7 +92,7 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
     if (!hasFinalizer(service)) return settled;
     const isReleased = wish.ending === "release";
-    talk.event(service, isReleased ? releasedAs(ports.endings.nameOf(wish.owner.uid)) : endOf("delete"));
+    teller.event(service, isReleased ? releasedAs(ports.endings.nameOf(wish.owner.uid)) : endOf("delete"));
     return settled;
   };
 
@@ -112,9 +113,9 @@ export const createFinish = (ports: FinishPorts, talk: Talk) => {
     }
     if (rest.kind !== "settled") return rest;
     for (const { service, wish } of members) {
-      talk.recovered(service);
+      teller.recovered(service);
       if (wish.ending === undefined && (done === "ensure" || done === "update")) {
-        talk.event(service, endOf(done));
+        teller.event(service, endOf(done));
       }
     }
     return settled;

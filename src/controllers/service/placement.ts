@@ -8,10 +8,10 @@ import { keyOf } from "../../kube/resource-path.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, runWorkers, settled } from "../../runtime/workers.ts";
-import { failureOf } from "./announcements.ts";
+import { failureOf } from "./event-texts.ts";
 import type { Groups } from "./groups.ts";
 import type { ServicePorts } from "./ports.ts";
-import type { Talk } from "./talk.ts";
+import type { ServiceTeller } from "./service-teller.ts";
 import { isEnding, isOurs, isWrong, type Wishes } from "./wishes.ts";
 
 type PlacementPorts = Pick<ServicePorts, "services" | "balancers" | "listing" | "clock" | "random">;
@@ -20,7 +20,7 @@ export const createPlacement = (
   { services, balancers, listing, clock, random }: PlacementPorts,
   groups: Groups,
   wishes: Wishes,
-  talk: Pick<Talk, "failure">,
+  teller: Pick<ServiceTeller, "failure">,
   /** This group has to be looked at. */
   wake: (group: string) => void,
 ) => {
@@ -128,7 +128,7 @@ export const createPlacement = (
           },
           onError: (key, error, failures) => {
             const service = services.get(key);
-            if (service !== undefined) talk.failure(service, failureOf(isEnding(service), error));
+            if (service !== undefined) teller.failure(service, failureOf(isEnding(service), error));
             return again(restAfter(error, failures, clock, random), "it cannot be placed");
           },
           clock,

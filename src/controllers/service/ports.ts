@@ -13,7 +13,6 @@ import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-ports.ts";
 import type { InputReader } from "../read-input.ts";
 import type { OpenSlices } from "./endpoint-nodes.ts";
-import type { ServiceObserver } from "./node-syncs.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
@@ -22,6 +21,14 @@ export type ServiceStore = ObjectStore<Service>;
 /** Guarded writes; each is journalled with its reason, and only journalled in observe mode (then nothing comes back). */
 export interface ServiceWrites {
   patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
+}
+
+/** What is measured, in upstream's terms. */
+export interface ServiceObserver {
+  /** All balancers have followed a change of Nodes. */
+  readonly onNodeSync: (durationMs: number) => void;
+  /** The targets of one balancer were changed, or that failed. */
+  readonly onHostUpdate: (durationMs: number, isFailed: boolean) => void;
 }
 
 export interface ServicePorts {

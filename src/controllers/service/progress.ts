@@ -3,8 +3,8 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../seams/clock.ts";
-import type { Change } from "./announcements.ts";
 import { type Fingerprint, isSameWish } from "./fingerprint.ts";
+import type { Change } from "./kind-of-change.ts";
 
 interface State {
   underWay?: Change;

@@ -5,15 +5,15 @@ import type { Problem } from "../../core/problem.ts";
 import type { Service } from "../../kube/objects.ts";
 import { serviceStatusPatch } from "../../kube/service-patch.ts";
 import { describeError } from "../describe-error.ts";
-import { failureOf } from "./announcements.ts";
 import type { Conditions } from "./conditions.ts";
+import { failureOf } from "./event-texts.ts";
 import type { ServicePorts } from "./ports.ts";
-import type { Talk } from "./talk.ts";
+import type { ServiceTeller } from "./service-teller.ts";
 import { isEnding } from "./wishes.ts";
 
 export const createTicketTrouble = (
   { writes }: Pick<ServicePorts, "writes">,
-  talk: Pick<Talk, "failure" | "recovered">,
+  teller: Pick<ServiceTeller, "failure" | "recovered">,
   conditions: Pick<Conditions, "show" | "atRest">,
   /** What else is known to be wrong with it. */
   problemsOf: (service: Service) => readonly Problem[],
@@ -33,14 +33,14 @@ export const createTicketTrouble = (
       if (trouble !== undefined && problem !== undefined) {
         told.add(group);
         for (const service of services) {
-          talk.failure(service, failureOf(isEnding(service), trouble));
+          teller.failure(service, failureOf(isEnding(service), trouble));
           await conditions.show(service, [...problemsOf(service), problem], signal);
         }
         return;
       }
       if (!told.delete(group)) return;
       for (const service of services) {
-        talk.recovered(service);
+        teller.recovered(service);
         const kept = conditions.atRest(service, problemsOf(service), false);
         const patch = kept && serviceStatusPatch({ service, conditions: kept });
         if (patch !== undefined) await writes.patch(service, patch, "the cloud answers again", signal);

@@ -5,15 +5,15 @@ import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
-import { createBurst } from "./burst.ts";
+import { createDebounce } from "./debounce.ts";
 import { isRelevantNodeChange } from "./eligible-nodes.ts";
 import type { Groups } from "./groups.ts";
-import type { NodeSyncs } from "./node-syncs.ts";
+import type { NodeSyncLatency } from "./node-sync-latency.ts";
 import type { createObservation } from "./observation.ts";
 import type { createPlacement } from "./placement.ts";
 import type { ServicePorts } from "./ports.ts";
 import type { Progress } from "./progress.ts";
-import type { Talk } from "./talk.ts";
+import type { ServiceTeller } from "./service-teller.ts";
 import type { Wishes } from "./wishes.ts";
 
 export interface WakeUpParts {
@@ -23,15 +23,15 @@ export interface WakeUpParts {
   readonly placement: Pick<ReturnType<typeof createPlacement>, "place" | "claim">;
   readonly observation: Pick<ReturnType<typeof createObservation>, "asking">;
   readonly progress: Pick<Progress, "touch" | "isResting">;
-  readonly nodeSyncs: Pick<NodeSyncs, "begin">;
-  readonly talk: Pick<Talk, "forget">;
+  readonly nodeSyncLatency: Pick<NodeSyncLatency, "begin">;
+  readonly teller: Pick<ServiceTeller, "forget">;
   /** Whether a change of a Service means anything to us. */
   readonly isNews: (key: string, before: Service | undefined, after: Service | undefined) => boolean;
 }
 
 export const createWakeUps = (
   { services, nodes, isSelected, onMachines, listing, clock }: ServicePorts,
-  { queue, groups, wishes, placement, observation, progress, nodeSyncs, talk, isNews }: WakeUpParts,
+  { queue, groups, wishes, placement, observation, progress, nodeSyncLatency, teller, isNews }: WakeUpParts,
 ) => {
   const urgent = { priority: priorities.urgent };
 
@@ -58,7 +58,7 @@ export const createWakeUps = (
 
   /** What was remembered of this very Service, which is gone. */
   const forget = (key: string, uid: ServiceUID): void => {
-    talk.forget(key);
+    teller.forget(key);
     wishes.forget(key, uid);
   };
 
@@ -78,7 +78,7 @@ export const createWakeUps = (
   const onTargets = (): void => {
     if (!wishes.refreshTargets()) return;
     const looked = [...groups.all].filter((group) => !progress.isResting(group));
-    nodeSyncs.begin(looked);
+    nodeSyncLatency.begin(looked);
     for (const group of looked) queue.add(group);
   };
 
@@ -93,7 +93,7 @@ export const createWakeUps = (
     },
     /** Everything is looked at once, then whatever changes. Returns how to stop it. */
     begin: (): (() => void) => {
-      const burst = createBurst(clock, onTargets);
+      const burst = createDebounce(clock, onTargets);
       const stops = [
         services.subscribe(onService),
         nodes.subscribe(({ before, after }) => {

@@ -8,15 +8,15 @@ import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { mergeObserved, readAnnotations, unreadable } from "./annotations.ts";
-import { describeService, serviceProblems } from "./describe.ts";
-import { cannotRelease, deletionHeld, endingOf, LastEndings } from "./endings.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
+import { cannotRelease, deletionHeld, endingOf, LastEndings } from "./on-delete.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isBeingDeleted, isForeignClass, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
 import { hasOurConditions } from "./problems-to-conditions.ts";
 import { sourceRangesOf } from "./source-ranges.ts";
 import { createTargets, type PickedTargets, type TargetPorts } from "./targets.ts";
+import { serviceProblems, wishOf } from "./wish-of.ts";
 
 export type Wish = DesiredLoadBalancer<Fields>;
 
@@ -101,7 +101,7 @@ export const createWishes = (ports: WishPorts) => {
       // Nothing is taken down that could not be made again as it is asked for.
       const mayRecreate = !isWrong({ problems });
       const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
-      const wish = describeService({
+      const wish = wishOf({
         service,
         settings: { ...held.settings, ...Object.fromEntries(kept) },
         frozen: read.frozen,

@@ -11,7 +11,7 @@ import type { Facts } from "../../provider/plan.ts";
 import { mergeObserved } from "./annotations.ts";
 import { familiesOf, healthCheckPathPort, sourceRangesOf } from "./source-ranges.ts";
 
-export interface ServiceDescription<A extends Fields> {
+export interface WishParts<A extends Fields> {
   readonly service: Service;
   readonly settings: Values<A>;
   /** Names of fields whose annotation is wrong; they take their value from `observed`, where it has one. */
@@ -51,7 +51,7 @@ const affinitySecondsOf = ({ spec }: Service): number | undefined =>
     ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? defaultAffinitySeconds)
     : undefined;
 
-export const describeService = <A extends Fields>({
+export const wishOf = <A extends Fields>({
   service,
   settings,
   frozen = new Set(),
@@ -60,7 +60,7 @@ export const describeService = <A extends Fields>({
   targets,
   sourceRanges,
   ending,
-}: ServiceDescription<A>): DesiredLoadBalancer<A> => {
+}: WishParts<A>): DesiredLoadBalancer<A> => {
   const { metadata, spec } = service;
   const uid = serviceUID(metadata.uid);
   const requestedAddress = requestedAddressOf(service);

@@ -2,15 +2,9 @@
 // changes that come meanwhile make it longer.
 
 import type { Clock } from "../../seams/clock.ts";
+import type { ServiceObserver } from "./ports.ts";
 
-export interface ServiceObserver {
-  /** All balancers have followed a change of Nodes. */
-  readonly onNodeSync: (durationMs: number) => void;
-  /** The targets of one balancer were changed, or that failed. */
-  readonly onHostUpdate: (durationMs: number, isFailed: boolean) => void;
-}
-
-export const createNodeSyncs = (clock: Clock, { onNodeSync }: Pick<ServiceObserver, "onNodeSync">) => {
+export const createNodeSyncLatency = (clock: Clock, { onNodeSync }: Pick<ServiceObserver, "onNodeSync">) => {
   const left = new Set<string>();
   let beganAt = 0;
   return {
@@ -25,4 +19,4 @@ export const createNodeSyncs = (clock: Clock, { onNodeSync }: Pick<ServiceObserv
   };
 };
 
-export type NodeSyncs = ReturnType<typeof createNodeSyncs>;
+export type NodeSyncLatency = ReturnType<typeof createNodeSyncLatency>;

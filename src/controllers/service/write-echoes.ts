@@ -6,7 +6,7 @@ import { keyOf } from "../../kube/resource-path.ts";
 import { OwnWrites } from "../own-writes.ts";
 import type { ServiceWrites } from "./ports.ts";
 
-export const createEchoes = (
+export const createWriteEchoes = (
   { patch }: ServiceWrites,
   isRelevant: (before: Service, after: Service) => boolean,
   /** Something of others came while a write was under way. */

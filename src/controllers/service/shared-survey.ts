@@ -8,7 +8,7 @@ import type { Wish } from "./wishes.ts";
 
 const acceptsAge = minutes(1);
 
-export const createSurveys = ({ balancers, clock }: Pick<ServicePorts, "balancers" | "clock">) => {
+export const createSharedSurvey = ({ balancers, clock }: Pick<ServicePorts, "balancers" | "clock">) => {
   let held:
     | { readonly value: Promise<unknown>; readonly at: number; readonly asked: ReadonlySet<string> }
     | undefined;

@@ -4,9 +4,7 @@
 import { isOfWholeAccount } from "../../cloud/disposition.ts";
 import { messageOf } from "../../core/message-of.ts";
 import type { NodeEvent } from "../node-ports.ts";
-import type { Fingerprint } from "./fingerprint.ts";
-
-export type Change = "ensure" | "update" | "delete" | "release";
+import type { Change } from "./kind-of-change.ts";
 
 const begin: Readonly<Record<Change, NodeEvent | undefined>> = {
   ensure: { type: "Normal", reason: "EnsuringLoadBalancer", message: "Ensuring load balancer", quiet: true },
@@ -55,16 +53,4 @@ export const failureOf = (isEnding: boolean, error: unknown): NodeEvent => {
         message: `Error syncing load balancer: ${text}`,
         ...quiet,
       };
-};
-
-/** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */
-export const changeOf = (
-  before: Fingerprint | undefined,
-  now: Fingerprint,
-  ending: "delete" | "release" | undefined,
-): Change => {
-  if (ending !== undefined) return ending;
-  return before !== undefined && before.rest === now.rest && before.targets !== now.targets
-    ? "update"
-    : "ensure";
 };

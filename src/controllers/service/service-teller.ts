@@ -13,7 +13,7 @@ type Topic = (typeof topics)[number];
 /** Over when it went well: the next one is news again. */
 const passing = ["failure", "waits", "drift"] as const satisfies readonly Topic[];
 
-export const createTalk = (send: (service: Service, event: NodeEvent) => void) => {
+export const createServiceTeller = (send: (service: Service, event: NodeEvent) => void) => {
   const said = new ToldOnce();
   const subjectOf = (key: string, topic: Topic): string => `${key} ${topic}`;
   /** An event without a reason tells nobody anything. */
@@ -63,4 +63,4 @@ export const createTalk = (send: (service: Service, event: NodeEvent) => void) =
   };
 };
 
-export type Talk = ReturnType<typeof createTalk>;
+export type ServiceTeller = ReturnType<typeof createServiceTeller>;

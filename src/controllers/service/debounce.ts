@@ -6,7 +6,7 @@ import type { Clock } from "../../seams/clock.ts";
 const quiet: Milliseconds = milliseconds(200);
 const longest: Milliseconds = milliseconds(2000);
 
-export const createBurst = (clock: Clock, answer: () => void) => {
+export const createDebounce = (clock: Clock, answer: () => void) => {
   let cancel: (() => void) | undefined;
   let beganAt = 0;
   return {

@@ -1,9 +1,9 @@
 // The service controller, put together: what it watches, the one listing of balancers, its writes and its words.
 
 import { SharedListing } from "../cloud/shared-listing.ts";
+import { createInputReader } from "../controllers/input-reader.ts";
 import type { LatestObjects } from "../controllers/latest-objects.ts";
 import { identityOf } from "../controllers/node-facts.ts";
-import { createInputReader } from "../controllers/read-input.ts";
 import { createServiceController } from "../controllers/service/controller.ts";
 import { createServiceWrites } from "../controllers/service/service-writes.ts";
 import { serviceDefaults } from "../controllers/service/settings.ts";

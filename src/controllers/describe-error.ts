@@ -3,10 +3,9 @@
 import { dispositions } from "../cloud/disposition.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { Problem } from "../core/problem.ts";
-import { isKubeError, type KubeErrorKind } from "../kube/kube-error.ts";
+import { isKubeError } from "../kube/kube-error.ts";
 import { CloudError } from "../provider/errors.ts";
-
-const passing: readonly KubeErrorKind[] = ["precondition", "conflict", "not-found", "fenced"];
+import { isLostRace } from "./lost-race.ts";
 
 /** Undefined for what passes by itself and is nobody's business, such as a lost race. */
 export const describeError = (error: unknown): Problem | undefined => {
@@ -14,7 +13,7 @@ export const describeError = (error: unknown): Problem | undefined => {
     return { severity: "error", reason: dispositions[error.kind].reason, text: error.message };
   }
   if (isKubeError(error)) {
-    if (passing.includes(error.kind)) return undefined;
+    if (isLostRace(error) || error.kind === "fenced") return undefined;
     return { severity: "error", reason: "KubernetesRefused", text: error.message };
   }
   return {

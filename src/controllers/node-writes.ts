@@ -5,7 +5,8 @@ import type { Node } from "../kube/objects.ts";
 import type { Patch } from "../kube/patch.ts";
 import { nodes } from "../kube/resources.ts";
 import { describePatch } from "./describe-patch.ts";
-import { isGuarded, type JournalledOptions, journalled } from "./journalled.ts";
+import { type JournalledOptions, journalledSend } from "./journalled-send.ts";
+import { isLostRace } from "./lost-race.ts";
 import type { NodeWrites } from "./node-ports.ts";
 
 export interface NodeWritesOptions extends JournalledOptions {
@@ -15,7 +16,7 @@ export interface NodeWritesOptions extends JournalledOptions {
 }
 
 export const createNodeWrites = ({ api, remember, ...around }: NodeWritesOptions): NodeWrites => {
-  const send = journalled(around, "cluster", isGuarded);
+  const send = journalledSend(around, "cluster", isLostRace);
   return {
     patch: async (node, patch, why, signal) => {
       const entry = {

@@ -10,14 +10,14 @@ import type { Node } from "../../kube/objects.ts";
 import { backoff, together, untilNext } from "../../runtime/backoff.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { Asked } from "../asked.ts";
 import { hasTaint, identityOf, isReady, isUninitialized, readiness, taintsOf } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
+import { Questions } from "../questions.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { addProof, addSighting, type Evidence, noEvidence } from "./evidence.ts";
+import { createMassCount } from "./mass-count.ts";
 import { isAnnouncedAsLeaving, type LifecycleDecision, massDeletionHeld, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import { createSuspects } from "./suspects.ts";
 
 export interface LifecycleOptions extends NodePorts {
   readonly settings: LifecycleSettings;
@@ -38,7 +38,7 @@ const heldRest: Milliseconds = minutes(1);
 export const createLifecycleController = (options: LifecycleOptions): LifecycleController => {
   const { nodes, inventory, writes, settings, clock, random, tell } = options;
   const queue = new WorkQueue(clock);
-  const asked = new Asked(inventory, clock);
+  const asked = new Questions(inventory, clock);
   const evidence = new Map<string, Evidence>();
   /** Whom the evidence is about: another Node may take the name, and what was proved of a name says nothing of an id. */
   const subjects = new Map<string, string>();
@@ -50,7 +50,7 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   // With a provider id the selector counts too: a second account of the same cloud has ids of the same form, and does not
   // know our machines, as we do not know its.
   const isManaged = (node: Node) => inventory.claims(identityOf(node)) && options.isSelected(node);
-  const suspects = createSuspects({ nodes, inventory, clock, settings, evidence, isManaged });
+  const suspects = createMassCount({ nodes, inventory, clock, settings, evidence, isManaged });
 
   // For as long as the process lives, not for a term: what another replica deleted counts after a hand-over too.
   nodes.subscribe(({ key, before, after }) => {

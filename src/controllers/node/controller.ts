@@ -18,14 +18,14 @@ import type { Instance } from "../../provider/instances.ts";
 import { backoff, together } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { Asked } from "../asked.ts";
 import { describeError } from "../describe-error.ts";
+import { Echoes } from "../echoes.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized, taintsOf } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
-import { OwnWrites } from "../own-writes.ts";
+import { Questions } from "../questions.ts";
 import { cloudCondition, uninitializedTaint } from "../well-known.ts";
+import { describeAnswer, describeUnmatchable } from "./describe-no-machine.ts";
 import { describePlan } from "./describe-plan.ts";
-import { describeAnswer, describeUnmatchable } from "./describe-problem.ts";
 import { planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -53,8 +53,8 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const { nodes, inventory, writes, settings, clock, random } = options;
   const queue = new WorkQueue(clock);
   const troubles = new Troubles();
-  const asked = new Asked(inventory, clock);
-  const own = new OwnWrites<Node>(isRelevantChange);
+  const asked = new Questions(inventory, clock);
+  const own = new Echoes<Node>(isRelevantChange);
   /** What the cloud said of a Node's machine when everything was last written as it says. */
   const dealtWith = new Map<string, Instance>();
   const names = new UsedNames(clock);

@@ -2,7 +2,12 @@
 // refused.
 
 import { isFenced } from "../../cloud/disposition.ts";
-import { type JournalledOptions, type JournalledSend, journalled, type WrittenDown } from "../journalled.ts";
+import {
+  type JournalledOptions,
+  type JournalledSend,
+  journalledSend,
+  type WrittenDown,
+} from "../journalled-send.ts";
 
 export type CloudChange = WrittenDown;
 
@@ -12,5 +17,5 @@ export interface CloudWrites {
 }
 
 export const createCloudWrites = (options: JournalledOptions): CloudWrites => ({
-  send: journalled(options, "cloud", isFenced),
+  send: journalledSend(options, "cloud", isFenced),
 });

@@ -8,8 +8,8 @@ import { backoff, together } from "../../runtime/backoff.ts";
 import { again, type Outcome, settled, waiting } from "../../runtime/workers.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
-import { Asked } from "../asked.ts";
 import { identityOf } from "../node-facts.ts";
+import { Questions } from "../questions.ts";
 import type { MachineAnswer } from "./plan-wanted.ts";
 import type { RouteSettings } from "./settings.ts";
 
@@ -28,12 +28,12 @@ const attemptsBeforeEvent = 3;
 
 export class MachineSearch {
   readonly #options: MachineSearchOptions;
-  readonly #asked: Asked;
+  readonly #asked: Questions;
   readonly #attempts = new Map<string, number>();
 
   constructor(options: MachineSearchOptions) {
     this.#options = options;
-    this.#asked = new Asked(options.inventory, options.clock);
+    this.#asked = new Questions(options.inventory, options.clock);
   }
 
   /** What is known now, without asking. */

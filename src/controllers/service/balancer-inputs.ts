@@ -7,7 +7,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { InputDeclaration, Inputs } from "../../provider/inputs.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { type Clock, sleep } from "../../seams/clock.ts";
-import type { InputReader, InputValue, ReadInput } from "../read-input.ts";
+import type { InputReader, InputValue, ReadInput } from "../input-reader.ts";
 
 export interface GivenInputs {
   readonly inputs: Inputs;

@@ -9,9 +9,9 @@ import type { LoadBalancers, ObservedLoadBalancer } from "../../provider/load-ba
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
+import type { InputReader } from "../input-reader.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-ports.ts";
-import type { InputReader } from "../read-input.ts";
 import type { OpenSlices } from "./endpoint-nodes.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;

@@ -5,7 +5,8 @@ import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { services } from "../../kube/resources.ts";
 import { describePatch } from "../describe-patch.ts";
-import { isGuarded, type JournalledOptions, journalled } from "../journalled.ts";
+import { type JournalledOptions, journalledSend } from "../journalled-send.ts";
+import { isLostRace } from "../lost-race.ts";
 import type { ServiceWrites } from "./ports.ts";
 
 export interface ServiceWritesOptions extends JournalledOptions {
@@ -15,7 +16,7 @@ export interface ServiceWritesOptions extends JournalledOptions {
 }
 
 export const createServiceWrites = ({ api, remember, ...around }: ServiceWritesOptions): ServiceWrites => {
-  const send = journalled(around, "cluster", isGuarded);
+  const send = journalledSend(around, "cluster", isLostRace);
   return {
     patch: async (service, patch, why, signal) => {
       const action = patch.subresource === undefined ? "patch" : `patch ${patch.subresource}`;

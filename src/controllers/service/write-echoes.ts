@@ -3,7 +3,7 @@
 
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
-import { OwnWrites } from "../own-writes.ts";
+import { Echoes } from "../echoes.ts";
 import type { ServiceWrites } from "./ports.ts";
 
 export const createWriteEchoes = (
@@ -12,7 +12,7 @@ export const createWriteEchoes = (
   /** Something of others came while a write was under way. */
   onNews: (key: string) => void,
 ) => {
-  const own = new OwnWrites<Service>(isRelevant);
+  const own = new Echoes<Service>(isRelevant);
   const writes: ServiceWrites = {
     patch: async (service, patched, ...rest) => {
       const key = keyOf(service.metadata);

@@ -1,8 +1,8 @@
 // What comes back of our own writes: skipped when it brings nothing else, never when it brings something of others.
 
 import { expect, test } from "bun:test";
+import { Echoes } from "../../src/controllers/echoes.ts";
 import { isRelevantChange } from "../../src/controllers/node/relevant-change.ts";
-import { OwnWrites } from "../../src/controllers/own-writes.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { jsonPatch } from "../../src/kube/patch.ts";
 
@@ -19,8 +19,8 @@ const nothing = {
 } as const;
 
 /** The answer to a write came before anything was told by the watch. */
-const answered = (written: Node): OwnWrites<Node> => {
-  const own = new OwnWrites<Node>(isRelevantChange);
+const answered = (written: Node): Echoes<Node> => {
+  const own = new Echoes<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.end("n1", { ...nothing, written })).toBe(false);
   return own;
@@ -28,7 +28,7 @@ const answered = (written: Node): OwnWrites<Node> => {
 
 /** The watch told this before the write was answered; whether the Node is to be looked at. */
 const isNewsAfter = (told: readonly (Node | undefined)[], written: Node | undefined): boolean => {
-  const own = new OwnWrites<Node>(isRelevantChange);
+  const own = new Echoes<Node>(isRelevantChange);
   own.begin("n1");
   for (const after of told) expect(own.isEcho("n1", after)).toBe(true);
   return own.end("n1", { ...nothing, written });
@@ -54,11 +54,11 @@ test("a change of somebody else that was merged into our version is looked at", 
 test("another Node under the same name, or none, is looked at", () => {
   expect(answered(node("10")).isEcho("n1", node("11", {}, "u2"))).toBe(false);
   expect(answered(node("10")).isEcho("n1", undefined)).toBe(false);
-  expect(new OwnWrites<Node>(isRelevantChange).isEcho("n1", node("1"))).toBe(false);
+  expect(new Echoes<Node>(isRelevantChange).isEcho("n1", node("1"))).toBe(false);
 });
 
 test("an echo that comes before the answer to the write is skipped, and remembered by nobody", () => {
-  const own = new OwnWrites<Node>(isRelevantChange);
+  const own = new Echoes<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.isEcho("n1", node("10"))).toBe(true);
   expect(own.end("n1", { ...nothing, written: node("10") })).toBe(false);
@@ -81,7 +81,7 @@ test("a write that nobody else meddled with is no news", () => {
 test("what others changed and the answer to our write brings is looked at, whatever the watch tells of it", () => {
   const patch = jsonPatch([{ op: "add", path: "/metadata/labels/ours", value: "1" }]);
   const endOf = (written: Node): boolean => {
-    const own = new OwnWrites<Node>(isRelevantChange);
+    const own = new Echoes<Node>(isRelevantChange);
     own.begin("n1");
     return own.end("n1", { base: node("9", { a: "1" }), patch, written });
   };

@@ -2,7 +2,6 @@
 // mode, only written down in observe mode. What is sent is for the caller.
 
 import { messageOf } from "../core/message-of.ts";
-import { isKubeError } from "../kube/kube-error.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Journal, JournalEntry } from "../runtime/journal.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -25,7 +24,7 @@ export type JournalledSend = <T>(
   send: () => Promise<T>,
 ) => Promise<T | "observed">;
 
-export const journalled =
+export const journalledSend =
   (
     { journal, clock, mode }: JournalledOptions,
     target: JournalEntry["target"],
@@ -58,7 +57,3 @@ export const journalled =
       throw error;
     }
   };
-
-/** By the guards of a patch or the preconditions of a delete: the object is no longer what we knew. */
-export const isGuarded = (error: unknown): boolean =>
-  isKubeError(error, "precondition", "conflict", "not-found");

@@ -6,7 +6,7 @@ import type { Want } from "../cloud/source-inventory.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 
-export class Asked {
+export class Questions {
   readonly #inventory: Inventory;
   readonly #clock: Clock;
   readonly #questions = new Map<string, { readonly since: number; readonly about: string }>();

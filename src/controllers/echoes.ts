@@ -14,7 +14,7 @@ export interface OwnWrite<T> {
   readonly written: T | undefined;
 }
 
-export class OwnWrites<T extends KubeObject> {
+export class Echoes<T extends KubeObject> {
   readonly #isRelevantChange: (before: T, after: T) => boolean;
   /** Written, and not yet seen coming back. */
   readonly #written = new Map<string, T>();

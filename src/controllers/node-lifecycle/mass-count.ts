@@ -10,7 +10,7 @@ import { type MassVerdict, massLimit, RecentDeletions } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isKept } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
-export interface SuspectsParts {
+export interface MassCountParts {
   readonly nodes: NodeStore;
   readonly inventory: Inventory;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface SuspectsParts {
   readonly isManaged: (node: Node) => boolean;
 }
 
-export const createSuspects = (parts: SuspectsParts) => {
+export const createMassCount = (parts: MassCountParts) => {
   const { nodes, inventory, clock, settings, evidence, isManaged } = parts;
   const deletions = new RecentDeletions();
   let counted:

@@ -1,7 +1,7 @@
 // The reference page of the flags, from the table that also reads them.
 
 import { notesOf } from "../../src/app/flags/flag-notes.ts";
-import { flagGroups } from "../../src/app/flags.ts";
+import { flagGroups } from "../../src/app/flags/table.ts";
 import type { Field, Fields } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
 

@@ -1,7 +1,7 @@
 // docs/metrics.md from the declarations of the metrics, so that the page cannot say anything else than the program.
 
-import { createManagerMetrics } from "../../src/app/manager-metrics.ts";
-import { createHealthMetrics } from "../../src/app/serving-metrics.ts";
+import { createManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
+import { createHealthMetrics } from "../../src/app/metrics/serving-metrics.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";
 

@@ -3,15 +3,15 @@
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Problem } from "../core/problem.ts";
-import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration/configuration.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
-import { helpText } from "./help.ts";
+import { helpText } from "./flags/help.ts";
+import type { Flags } from "./flags/read-flags.ts";
 import type { ManagerSeams } from "./manager.ts";
+import { chooseWebhooks, webhookProblems } from "./ports/choose-webhooks.ts";
+import { webhookManifest } from "./ports/webhook-manifest.ts";
 import { rawVersion } from "./raw-version.ts";
-import type { Flags } from "./read-flags.ts";
 import { notices, version } from "./version.ts";
-import { webhookManifest } from "./webhook-manifest.ts";
 
 /** In the order of the help. */
 export const commands = {
@@ -64,7 +64,7 @@ const manifest = async (flags: Flags, { program, seams }: CommandOptions): Promi
   const problems = manifestProblems(flags);
   if (problems.length > 0) return refused(problems);
   // What makes certificates is loaded only for this.
-  const { authorityError, findAuthority } = await import("./webhook-authority.ts");
+  const { authorityError, findAuthority } = await import("./ports/webhook-authority.ts");
   try {
     const { ca, note } = await findAuthority(flags, program, seams);
     const text = webhookManifest(program, flags["webhook-secure-port"], ca);

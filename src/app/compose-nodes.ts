@@ -6,7 +6,7 @@ import type { NodePorts } from "../controllers/node-ports.ts";
 import { createNodeWrites } from "../controllers/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
-import type { ControllerName } from "./controller-names.ts";
+import type { ControllerName } from "./flags/controller-names.ts";
 import { type Surroundings, teller } from "./surroundings.ts";
 
 export const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({

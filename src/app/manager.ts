@@ -13,24 +13,24 @@ import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { CloudContact } from "./cloud-contact.ts";
-import { createCloudTroubles } from "./cloud-troubles.ts";
 import { composeNodes, isSelectedBy } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
-import { ConfigurationError, noInstances } from "./configuration-error.ts";
+import { ConfigurationError, noInstances } from "./configuration/configuration-error.ts";
 import { type AnyProvider, connectCloud, shownCloud } from "./connect-cloud.ts";
-import type { ControllerName } from "./controller-names.ts";
+import type { ControllerName } from "./flags/controller-names.ts";
+import type { ReadFlags } from "./flags/read-flags.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
-import { readMigrationOf } from "./leader-migration-file.ts";
-import { createLeadership } from "./leadership.ts";
-import { isStill } from "./lease-watch.ts";
+import { readMigrationOf } from "./leadership/leader-migration-file.ts";
+import { createLeadership } from "./leadership/leadership.ts";
+import { isStill } from "./leadership/lease-watch.ts";
 import { createManagerEvents } from "./manager-events.ts";
-import { createManagerMetrics } from "./manager-metrics.ts";
-import { planTeller } from "./plan-teller.ts";
-import type { ReadFlags } from "./read-flags.ts";
-import { requestTeller } from "./request-teller.ts";
-import { createServerTroubles } from "./server-troubles.ts";
+import { createManagerMetrics } from "./metrics/manager-metrics.ts";
 import { type Surroundings, watched } from "./surroundings.ts";
+import { createCloudTroubles } from "./telling/cloud-troubles.ts";
+import { planTeller } from "./telling/plan-teller.ts";
+import { requestTeller } from "./telling/request-teller.ts";
+import { createServerTroubles } from "./telling/server-troubles.ts";
 import { cacheOf, told } from "./told-task.ts";
 import { version } from "./version.ts";
 
@@ -209,7 +209,7 @@ export const createManager = async (
   const leads = (): boolean => leadership.anyGate() === true;
 
   const isSelected = isSelectedBy(flags);
-  metrics.alerts({ leads, isSelected, nodes: nodes.objects, heldDeletions: lifecycle.held, service });
+  metrics.alerts({ leads, isSelected, nodes: nodes.objects, suspects: lifecycle.suspects, service });
 
   const runsServices = controllers.some(({ name: task }) => task === "service");
 
@@ -263,7 +263,7 @@ export const createManager = async (
     accounts: connected.accounts,
     talksTo: { apiServer: kube.api.origin, ...shownCloud(connected) },
     troubles: node.troubles.all,
-    evidence: lifecycle.evidence,
+    suspects: lifecycle.suspects,
     flags,
     identity,
     mode: flags.mode,

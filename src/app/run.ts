@@ -9,21 +9,21 @@ import { type RuntimeFigures, systemFigures } from "../seams/runtime-figures.ts"
 import { systemListen } from "../seams/system-listener.ts";
 import { createLog } from "../telemetry/log.ts";
 import { answerCommand, commandProblems } from "./commands.ts";
-import { readAll } from "./configuration.ts";
+import { readAll } from "./configuration/configuration.ts";
+import { ReloadRequests } from "./configuration/reload-requests.ts";
+import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { ManagerSeams } from "./manager.ts";
-import { ReloadRequests } from "./reload-requests.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
-import { withServiceCredentials } from "./service-credentials.ts";
-import { createServiceManager, type ServiceManager, watchdogPeriod } from "./service-manager.ts";
 import { systemSeams } from "./system-seams.ts";
+import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 export interface Console {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly pid?: number;
   /** Told how this process is, where one listens. */
-  readonly service?: ServiceManager;
+  readonly service?: Systemd;
   /** Wishes to read the configuration again. */
   readonly reloads?: ReloadRequests;
   /** The way in for those who ask us; without it, no port is opened. */
@@ -74,8 +74,11 @@ export const runManager = async (
   const setVerbosity = (level: number): void => {
     verbosity = level;
   };
-  const { manage } = await import("./manage.ts");
-  return manage({ provider, program, console, seams, log, setVerbosity, first, readConfiguration }, signal);
+  const { runProcess } = await import("./process-life.ts");
+  return runProcess(
+    { provider, program, console, seams, log, setVerbosity, first, readConfiguration },
+    signal,
+  );
 };
 
 /** The whole program; the entry of an executable is a call of this with the provider it is for. */
@@ -83,7 +86,7 @@ export const runExecutable = async (provider: AnyProvider): Promise<void> => {
   keepLoopbackDirect();
   const controller = new AbortController();
   const reloads = new ReloadRequests();
-  let service: ServiceManager | undefined;
+  let service: Systemd | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
       service?.stopping();
@@ -98,7 +101,7 @@ export const runExecutable = async (provider: AnyProvider): Promise<void> => {
   });
   const seams = systemSeams();
   const { NOTIFY_SOCKET: socket } = seams.environment;
-  service = createServiceManager(socket === undefined ? undefined : openNotifySocket(socket), {
+  service = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
     clock: seams.clock,
     watchdog: watchdogPeriod(seams.environment, pid),
   });

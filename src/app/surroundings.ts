@@ -13,9 +13,9 @@ import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { ConnectedCloud } from "./connect-cloud.ts";
-import type { ManagerMetrics } from "./manager-metrics.ts";
-import type { ReadFlags } from "./read-flags.ts";
-import type { ServerTroubles } from "./server-troubles.ts";
+import type { ReadFlags } from "./flags/read-flags.ts";
+import type { ManagerMetrics } from "./metrics/manager-metrics.ts";
+import type { ServerTroubles } from "./telling/server-troubles.ts";
 
 export interface Surroundings {
   readonly api: KubeApi;

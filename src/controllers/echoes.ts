@@ -1,9 +1,9 @@
 // Our own writes come back through the watch, thousands of them when thousands of objects are worked on at once. One that
 // brings nothing but what we wrote is no reason to look at the object again.
 
-import { applySteps } from "../kube/apply-patch.ts";
 import type { KubeObject } from "../kube/objects.ts";
 import type { Patch } from "../kube/patch.ts";
+import { applySteps } from "../kube/patched-object.ts";
 import { isNewer } from "./latest-objects.ts";
 
 export interface OwnWrite<T> {

@@ -2,9 +2,9 @@
 // It decodes and slims what comes; it caches nothing and retries nothing.
 
 import type { Milliseconds } from "../core/brand.ts";
-import { applySteps } from "./apply-patch.ts";
 import type { KubeObject, ObjectMeta } from "./objects.ts";
 import type { Patch } from "./patch.ts";
+import { applySteps } from "./patched-object.ts";
 import type { KubeRequest, OpenStream, Verb, WriteGate } from "./request.ts";
 import type { Lane } from "./request-ceiling.ts";
 import type { Requests } from "./requests.ts";

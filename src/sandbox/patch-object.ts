@@ -2,7 +2,6 @@
 
 import type { TransportRequest } from "../seams/transport.ts";
 import { badRequest, invalid, required } from "./api-error.ts";
-import { applyConfiguration } from "./apply-patch.ts";
 import { isObject, type JsonObject, textAt } from "./json.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import type { KubeObject } from "./kube-object.ts";
@@ -11,6 +10,7 @@ import type { ObjectRegistry, WriteOptions } from "./object-registry.ts";
 import { mediaTypeOf, readObject, readPatch, unsupportedMediaType } from "./read-body.ts";
 import type { RequestInfo } from "./read-request.ts";
 import { apiVersionOf, type Resource } from "./resource-table.ts";
+import { applyConfiguration } from "./server-side-apply.ts";
 import type { Store } from "./store.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { fake } from "../../providers/fake/index.ts";
 import { answerCommand } from "../../src/app/commands.ts";
-import { readAll } from "../../src/app/configuration.ts";
+import { readAll } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { seededRandom } from "../../src/seams/random.ts";

@@ -4,11 +4,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { fake } from "../../providers/fake/index.ts";
-import { openServing, type Serving } from "../../src/app/compose-serving.ts";
-import { ConfigurationError } from "../../src/app/configuration-error.ts";
-import { goDuration } from "../../src/app/configz.ts";
+import { ConfigurationError } from "../../src/app/configuration/configuration-error.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
-import { readFlags } from "../../src/app/read-flags.ts";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
+import { goDuration } from "../../src/app/ports/configz.ts";
+import { openServing, type Serving } from "../../src/app/ports/open-serving.ts";
 import type { Listen, ListenOptions } from "../../src/seams/listener.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import { createLog } from "../../src/telemetry/log.ts";

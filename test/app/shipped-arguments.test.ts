@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
-import { type Configuration, readAll } from "../../src/app/configuration.ts";
+import { type Configuration, readAll } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // Loaded here, because loading it takes time that is not virtual.
-import "../../src/app/manage.ts";
+import "../../src/app/process-life.ts";
 import { runManager } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
 import { pairs, repeated } from "../../src/core/list-fields.ts";

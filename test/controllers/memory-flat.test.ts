@@ -9,7 +9,12 @@ import { TrackedCollections } from "../support/tracked-collections.ts";
 const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
 /** Full at most up to a size of their own: what was said lately, and one series per word of a metric. */
-const bounded = ["src/kube/recent.ts", "src/telemetry/metrics.ts", "src/app/plan-teller.ts", "src/sandbox/"];
+const bounded = [
+  "src/kube/recent.ts",
+  "src/telemetry/metrics.ts",
+  "src/app/telling/plan-teller.ts",
+  "src/sandbox/",
+];
 
 type Sizes = Readonly<Record<string, number>>;
 

@@ -5,8 +5,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flagsPage } from "../../scripts/docs/flags-page.ts";
 import { metricsPage } from "../../scripts/docs/metrics-page.ts";
-import { flagFields } from "../../src/app/flags.ts";
-import { readFlags } from "../../src/app/read-flags.ts";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
+import { flagFields } from "../../src/app/flags/table.ts";
 
 const root = join(import.meta.dir, "../..");
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");

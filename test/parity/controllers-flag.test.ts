@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { chooseControllers, controllerNamed } from "../../src/app/controller-names.ts";
-import { readFlags } from "../../src/app/read-flags.ts";
+import { chooseControllers, controllerNamed } from "../../src/app/flags/controller-names.ts";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
 
 // Rows of upstream's test catalogue, 9.8, 9.10 and 9.14: names of controllers and --controllers. Upstream's made-up names
 // (alpha, red-controller) stand for ours here, since the known ones are no parameter.

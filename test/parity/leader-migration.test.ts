@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { createMigration, defaultMigration } from "../../src/app/leader-migration.ts";
-import { readMigrationOf, readMigrationText } from "../../src/app/leader-migration-file.ts";
+import { createMigration, defaultMigration } from "../../src/app/leadership/leader-migration.ts";
+import { readMigrationOf, readMigrationText } from "../../src/app/leadership/leader-migration-file.ts";
 
 // Rows of upstream's test catalogue, 9.14: pkg/leadermigration.
 

@@ -1,7 +1,7 @@
 // The admission webhook as HTTP: what it takes for a review, what it answers, and that everything is counted.
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { chooseWebhooks } from "../../src/app/choose-webhooks.ts";
+import { chooseWebhooks } from "../../src/app/ports/choose-webhooks.ts";
 import type { ServedRequest } from "../../src/seams/listener.ts";
 import { createAdmission, type Judgement } from "../../src/serving/admission.ts";
 

@@ -3,8 +3,8 @@
 
 import { fake } from "../../providers/fake/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { ReadFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
-import type { ReadFlags } from "../../src/app/read-flags.ts";
 import type { Files } from "../../src/seams/files.ts";
 import { type Random, seededRandom } from "../../src/seams/random.ts";
 import type { Transport, TransportRequest } from "../../src/seams/transport.ts";

@@ -4,7 +4,7 @@
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
-import { readFlags } from "../../src/app/read-flags.ts";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";

@@ -1,0 +1,87 @@
+// What is different between two configurations, in words for the log and by what it takes to apply it. Values of secrets
+// are shown nowhere, whatever their name.
+
+import { milliseconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { Secret } from "../../core/secret.ts";
+import type { Field, FieldKind } from "../../core/settings.ts";
+import type { Environment } from "../../seams/environment.ts";
+import { type AnyProvider, readConfig } from "../connect-cloud.ts";
+import { notesOf } from "../flags/flag-notes.ts";
+import { type FlagName, flagFields } from "../flags/table.ts";
+import type { Configuration } from "./configuration.ts";
+
+export interface ConfigurationDiff {
+  /** "--cluster-name: kubernetes -> prod" and "token: changed". */
+  readonly changes: readonly string[];
+  /** Flags among them that count only after the process was started anew. */
+  readonly needRestart: readonly FlagName[];
+  /** Whether anything but the verbosity of the log, and what needs a restart, has changed. */
+  readonly needsNewManager: boolean;
+}
+
+const shown = (value: unknown, kind?: FieldKind): string => {
+  if (value === undefined) return "unset";
+  if (kind === "duration" && typeof value === "number") return formatDuration(milliseconds(value));
+  if (value instanceof Map)
+    return JSON.stringify([...value].map(([key, entry]) => `${key}=${entry}`).join(","));
+  return JSON.stringify(value) ?? String(value);
+};
+
+/** For comparing only; never shown. */
+const plain = (value: unknown): string =>
+  value instanceof Secret ? `secret ${value.reveal()}` : shown(value);
+
+const isSecret = (value: unknown): boolean => value instanceof Secret;
+
+/** Values of the cloud's settings by `--config-set` may be secrets; they are told by the name of the setting. */
+const toldElsewhere: readonly FlagName[] = ["config-set"];
+
+export const diffConfigurations = (
+  before: Configuration,
+  after: Configuration,
+  { provider, environment }: { readonly provider: AnyProvider; readonly environment: Environment },
+): ConfigurationDiff => {
+  const changes: string[] = [];
+  const needRestart: FlagName[] = [];
+  let needsNewManager = false;
+  for (const name of Object.keys(flagFields) as FlagName[]) {
+    const [old, next] = [before.settings.flags[name], after.settings.flags[name]];
+    if (toldElsewhere.includes(name) || plain(old) === plain(next)) continue;
+    const field: Field<unknown> = flagFields[name];
+    const restart = notesOf(field).needsRestart === true;
+    const change = `${shown(old, field.kind)} -> ${shown(next, field.kind)}`;
+    changes.push(`--${name}: ${change}${restart ? " (needs a restart)" : ""}`);
+    if (restart) needRestart.push(name);
+    else if (name !== "v") needsNewManager = true;
+  }
+  const valuesOf = ({ settings }: Configuration): Readonly<Record<string, unknown>> =>
+    readConfig(provider, { environment, ...settings.cloud }).values;
+  const [old, next] = [valuesOf(before), valuesOf(after)];
+  for (const [name, { kind }] of Object.entries<Field<unknown>>(provider.config)) {
+    if (plain(old[name]) === plain(next[name])) continue;
+    const hidden = isSecret(old[name]) || isSecret(next[name]);
+    changes.push(
+      `${name}: ${hidden ? "changed" : `${shown(old[name], kind)} -> ${shown(next[name], kind)}`}`,
+    );
+    needsNewManager = true;
+  }
+  const files = [before, after].map(({ settings }) => settings.cloud.inputFiles ?? new Map<string, Secret>());
+  for (const path of new Set(files.flatMap((each) => [...each.keys()]))) {
+    if (files[0]?.get(path)?.reveal() === files[1]?.get(path)?.reveal()) continue;
+    changes.push(`${path}: changed`);
+    needsNewManager = true;
+  }
+  return { changes, needRestart, needsNewManager };
+};
+
+/** What is in force: the new one, but what is made once per process stays. */
+export const pinned = (
+  before: Configuration,
+  after: Configuration,
+  needRestart: readonly FlagName[],
+): Configuration => {
+  const kept = Object.fromEntries(needRestart.map((name) => [name, before.settings.flags[name]]));
+  const { settings } = after;
+  return { ...after, settings: { ...settings, flags: { ...settings.flags, ...kept } } };
+};

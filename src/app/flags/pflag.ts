@@ -1,0 +1,93 @@
+// Command-line flags as pflag reads them, so that argument lists of the Go managers work as they are: list flags add up,
+// the last of a scalar counts, bare booleans are true, underscores are dashes, and what is unknown is refused.
+
+import { didYouMean } from "../../core/did-you-mean.ts";
+import type { Problem } from "../../core/problem.ts";
+
+export interface FlagShape {
+  /** `switch`: needs no value. `list`: adds up. `repeated`: adds up, and its values hold commas. */
+  readonly kind: "value" | "switch" | "list" | "repeated";
+  readonly shorthand?: string;
+}
+
+export interface ParsedFlags {
+  /** By flag name without dashes; a list is joined with commas, what is repeated with line breaks. */
+  readonly raw: Readonly<Record<string, string>>;
+  readonly positional: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+const error = (reason: string, text: string, key: string): Problem => ({
+  severity: "error",
+  reason,
+  text,
+  key,
+});
+
+export const parseFlags = (
+  args: readonly string[],
+  shapes: Readonly<Record<string, FlagShape>>,
+): ParsedFlags => {
+  const raw: Record<string, string> = {};
+  const positional: string[] = [];
+  const problems: Problem[] = [];
+  const shorthands = new Map(
+    Object.entries(shapes).flatMap(([name, { shorthand }]) =>
+      shorthand === undefined ? [] : [[shorthand, name] as const],
+    ),
+  );
+
+  const set = (name: string, shape: FlagShape, value: string): void => {
+    const before = raw[name];
+    if (before !== undefined && shape.kind === "list") raw[name] = `${before},${value}`;
+    else if (before !== undefined && shape.kind === "repeated") raw[name] = `${before}\n${value}`;
+    else {
+      if (before !== undefined && before !== value) {
+        const text = `--${name} is given more than once; the last one, ${JSON.stringify(value)}, counts`;
+        problems.push({ severity: "warning", reason: "RepeatedFlag", text, key: `--${name}` });
+      }
+      raw[name] = value;
+    }
+  };
+
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] ?? "";
+    if (arg === "--") {
+      positional.push(...args.slice(index + 1));
+      break;
+    }
+    if (!arg.startsWith("-") || arg === "-") {
+      positional.push(arg);
+      continue;
+    }
+    const equals = arg.indexOf("=");
+    const written = equals === -1 ? arg : arg.slice(0, equals);
+    const isLong = written.startsWith("--");
+    // `-v2`: the value directly behind the letter.
+    const attached = isLong ? undefined : shorthands.get(arg.charAt(1));
+    if (attached !== undefined && shapes[attached]?.kind === "value" && arg.length > 2 && arg[2] !== "=") {
+      set(attached, { kind: "value" }, arg.slice(2));
+      continue;
+    }
+    const bare = isLong ? written.slice(2).replaceAll("_", "-") : written.slice(1);
+    const name = isLong ? bare : (shorthands.get(bare) ?? bare);
+    const shape = Object.hasOwn(shapes, name) && (isLong || shorthands.has(bare)) ? shapes[name] : undefined;
+    if (shape === undefined) {
+      const meant = didYouMean(name, Object.keys(shapes));
+      const hint = meant === undefined ? "see --help for those there are" : `did you mean --${meant}?`;
+      problems.push(error("UnknownFlag", `${written} is not known; ${hint}`, written));
+      continue;
+    }
+    if (equals !== -1) set(name, shape, arg.slice(equals + 1));
+    else if (shape.kind === "switch") set(name, shape, "true");
+    else {
+      const value = args[index + 1];
+      if (value === undefined) problems.push(error("MissingValue", `${written} needs a value`, written));
+      else {
+        set(name, shape, value);
+        index += 1;
+      }
+    }
+  }
+  return { raw, positional, problems };
+};

@@ -1,0 +1,39 @@
+// The flags that a cloud's Go manager adds to upstream's: those that are settings of the cloud under another name, and
+// those that do nothing here.
+
+import { text } from "../../core/fields.ts";
+import type { Field, Fields } from "../../core/settings.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import { noEffect } from "./flag-notes.ts";
+
+export interface ProviderFlags {
+  readonly fields: Fields;
+  /** What was given by flag, by name of the setting. */
+  settingsOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
+}
+
+export type FlagsOfProvider = Partial<Pick<AnyProvider, "presets" | "config" | "ignoredFlags">>;
+
+export const providerFlags = ({ config = {}, ignoredFlags = {} }: FlagsOfProvider): ProviderFlags => {
+  const settings = new Map<string, string>();
+  const fields: Record<string, Field<unknown>> = {};
+  for (const [setting, field] of Object.entries<Field<unknown>>(config)) {
+    if (field.flag === undefined) continue;
+    settings.set(field.flag, setting);
+    fields[field.flag] = field;
+  }
+  for (const [name, why] of Object.entries(ignoredFlags)) {
+    // `--name` alone and `--name=value` are both understood: nobody asks which kind it was.
+    fields[name] = noEffect({ ...text("Accepted for compatibility."), kind: "switch" }, why);
+  }
+  return {
+    fields,
+    settingsOf: (given) =>
+      Object.fromEntries(
+        Object.entries(given).flatMap(([name, value]) => {
+          const setting = settings.get(name);
+          return setting === undefined ? [] : [[setting, value]];
+        }),
+      ),
+  };
+};

@@ -1,0 +1,80 @@
+// The flags, once: reading, help and reference all come from this table, whose groups are in `flags/`. Names, meaning and
+// defaults are upstream's where upstream has the flag.
+
+import type { Field, Fields } from "../../core/settings.ts";
+import { type FlagGroup, notesOf } from "./flag-notes.ts";
+import { authenticationFlags, authorizationFlags } from "./groups/access.ts";
+import { cloudNodeFlags, leaderMigrationFlags, serviceFlags } from "./groups/controllers.ts";
+import { ownFlags } from "./groups/fairlead.ts";
+import { debuggingFlags, genericFlags, miscFlags } from "./groups/generic.ts";
+import { globalFlags } from "./groups/global.ts";
+import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
+import type { FlagShape } from "./pflag.ts";
+
+/** In the order of upstream's help; ours are last. */
+export const flagGroups: readonly FlagGroup[] = [
+  debuggingFlags,
+  leaderMigrationFlags,
+  genericFlags,
+  cloudNodeFlags,
+  serviceFlags,
+  webhookFlags,
+  webhookServingFlags,
+  secureServingFlags,
+  authenticationFlags,
+  authorizationFlags,
+  miscFlags,
+  globalFlags,
+  ownFlags,
+];
+
+export const flagFields = {
+  ...debuggingFlags.fields,
+  ...leaderMigrationFlags.fields,
+  ...genericFlags.fields,
+  ...cloudNodeFlags.fields,
+  ...serviceFlags.fields,
+  ...webhookFlags.fields,
+  ...webhookServingFlags.fields,
+  ...secureServingFlags.fields,
+  ...authenticationFlags.fields,
+  ...authorizationFlags.fields,
+  ...miscFlags.fields,
+  ...globalFlags.fields,
+  ...ownFlags.fields,
+} as const satisfies Fields;
+
+export type FlagName = keyof typeof flagFields;
+
+/** What `--compatibility=upstream` stands for. */
+export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
+  "node-deletion-proofs": "1",
+  "node-deletion-limit": "off",
+  "node-deletion-min-age": "0s",
+  "reconcile-labels": "false",
+  "beta-labels-win": "true",
+  "shutdown-taint-goes": "when-ready",
+  "node-status-update-frequency": "5m",
+  "route-reconciliation-period": "10s",
+};
+
+const shapeOf = (field: Field<unknown>): FlagShape => {
+  const { shorthand } = notesOf(field);
+  const kind =
+    field.kind === "switch" || field.kind === "repeated"
+      ? field.kind
+      : field.kind === "list" || field.kind === "pairs"
+        ? "list"
+        : "value";
+  return { kind, ...(shorthand !== undefined && { shorthand }) };
+};
+
+/** How each is written on a command line, under former names too. */
+export const shapesOf = (fields: Fields): Readonly<Record<string, FlagShape>> =>
+  Object.fromEntries(
+    Object.entries<Field<unknown>>(fields).flatMap(([name, field]) =>
+      [name, ...(field.renamedFrom ?? [])].map((spelling) => [spelling, shapeOf(field)] as const),
+    ),
+  );
+
+export const flagShapes = shapesOf(flagFields);

@@ -1,0 +1,47 @@
+// Where leader migration is read from: the file that the flag names, or upstream's built-in configuration.
+
+import { parseDocument } from "yaml";
+import type { Problem } from "../../core/problem.ts";
+import type { Files } from "../../seams/files.ts";
+import type { Flags } from "../flags/read-flags.ts";
+import {
+  createMigration,
+  defaultMigration,
+  type LeaderMigration,
+  readMigration,
+} from "./leader-migration.ts";
+
+const problem = (text: string): Problem => ({
+  severity: "error",
+  reason: "InvalidLeaderMigration",
+  key: "--leader-migration-config",
+  text: `--leader-migration-config: ${text}`,
+});
+
+/** From the text of a file: strict, so that a field written twice is an error too. */
+export const readMigrationText = (text: string): ReturnType<typeof readMigration> => {
+  const document = parseDocument(text, { uniqueKeys: true });
+  if (document.errors.length > 0) {
+    return { problems: document.errors.map(({ message }) => problem(message.split("\n")[0] ?? message)) };
+  }
+  return readMigration(document.toJS() as unknown);
+};
+
+/** As upstream: without leader election, and without the flag that enables it, there is none. */
+export const readMigrationOf = async (
+  flags: Pick<Flags, "leader-elect" | "enable-leader-migration" | "leader-migration-config">,
+  files: Pick<Files, "read">,
+): Promise<{ readonly migration?: LeaderMigration; readonly problems: readonly Problem[] }> => {
+  if (!flags["leader-elect"] || !flags["enable-leader-migration"]) return { problems: [] };
+  const path = flags["leader-migration-config"];
+  if (path === undefined) return { migration: createMigration(defaultMigration), problems: [] };
+  let text: string;
+  try {
+    text = await files.read(path);
+  } catch (error) {
+    const code = (error as { readonly code?: string }).code ?? "no content";
+    return { problems: [problem(`${path} cannot be read (${code})`)] };
+  }
+  const { migration, problems } = readMigrationText(text);
+  return migration === undefined ? { problems } : { migration: createMigration(migration), problems };
+};

@@ -1,0 +1,71 @@
+// The configuration in force, in the shape of upstream's component configuration: kind, groups and key names as Go writes
+// them. Flags that only we have are beside it under our own name.
+
+import type { Flags } from "../flags/read-flags.ts";
+
+/** Go's text for a duration: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
+export const goDuration = (ms: number): string => {
+  if (ms === 0) return "0s";
+  if (ms < 1000) return `${ms}ms`;
+  const total = Math.floor(ms / 1000);
+  const rest = ms % 1000;
+  const [hours, minutes, seconds] = [Math.floor(total / 3600), Math.floor((total % 3600) / 60), total % 60];
+  const second = `${rest === 0 ? seconds : seconds + rest / 1000}s`;
+  if (hours > 0) return `${hours}h${minutes}m${second}`;
+  return minutes > 0 ? `${minutes}m${second}` : second;
+};
+
+const group = "cloudcontrollermanager.config.k8s.io";
+
+export const configz = (flags: Flags, provider: string) => ({
+  [group]: {
+    kind: "CloudControllerManagerConfiguration",
+    apiVersion: `${group}/v1alpha1`,
+    Generic: {
+      Port: 0,
+      Address: "0.0.0.0",
+      MinResyncPeriod: goDuration(flags["min-resync-period"]),
+      ClientConnection: {
+        kubeconfig: flags.kubeconfig ?? "",
+        acceptContentTypes: "",
+        contentType: flags["kube-api-content-type"] ?? "",
+        qps: flags["kube-api-qps"] ?? 0,
+        burst: flags["kube-api-burst"] ?? 0,
+      },
+      ControllerStartInterval: goDuration(flags["controller-start-interval"]),
+      LeaderElection: {
+        leaderElect: flags["leader-elect"],
+        leaseDuration: goDuration(flags["leader-elect-lease-duration"]),
+        renewDeadline: goDuration(flags["leader-elect-renew-deadline"]),
+        retryPeriod: goDuration(flags["leader-elect-retry-period"]),
+        resourceLock: flags["leader-elect-resource-lock"],
+        resourceName: flags["leader-elect-resource-name"],
+        resourceNamespace: flags["leader-elect-resource-namespace"],
+      },
+      Controllers: flags.controllers,
+      Debugging: { enableProfiling: flags.profiling, enableContentionProfiling: false },
+      LeaderMigrationEnabled: flags["enable-leader-migration"],
+    },
+    KubeCloudShared: {
+      CloudProvider: {
+        Name: flags["cloud-provider"] ?? provider,
+        CloudConfigFile: flags["cloud-config"] ?? "",
+      },
+      ExternalCloudVolumePlugin: "",
+      UseServiceAccountCredentials: flags["use-service-account-credentials"],
+      AllowUntaggedCloud: false,
+      RouteReconciliationPeriod: goDuration(flags["route-reconciliation-period"] ?? 0),
+      NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
+      ClusterName: flags["cluster-name"],
+      ClusterCIDR: (flags["cluster-cidr"] ?? "").toString(),
+      ConfigureCloudRoutes: flags["configure-cloud-routes"],
+    },
+    NodeController: {
+      ConcurrentNodeSyncs: flags["concurrent-node-syncs"],
+      ConcurrentNodeStatusUpdates: flags["concurrent-node-status-updates"] ?? 0,
+    },
+    ServiceController: { ConcurrentServiceSyncs: flags["concurrent-service-syncs"] },
+    NodeStatusUpdateFrequency: goDuration(flags["node-status-update-frequency"] ?? 0),
+    Webhook: { Webhooks: flags.webhooks ?? [] },
+  },
+});

@@ -1,0 +1,91 @@
+// The admission webhook, put together: which are asked for, the port with its own certificate, and the manifest that tells
+// the API server of it. Without `--webhooks` nothing listens.
+
+import { admitService } from "../../controllers/service/admit.ts";
+import { isFactAnnotation } from "../../controllers/service/facts.ts";
+import type { Listen } from "../../seams/listener.ts";
+import { createAdmission, type Webhook } from "../../serving/admission.ts";
+import { ownNames } from "../../serving/own-certificate.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import type { Flags } from "../flags/read-flags.ts";
+import type { Manager, ManagerSeams } from "../manager.ts";
+import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
+import { listenOn, type OpenPort, type PortFlags } from "./listen-on.ts";
+import { keptName, serviceNames, serviceWebhook } from "./webhook-manifest.ts";
+
+export const portFlags = (flags: Flags, names: readonly string[]): PortFlags => ({
+  prefix: "webhook-",
+  portFlag: "webhook-secure-port",
+  port: flags["webhook-secure-port"],
+  host: flags["webhook-bind-address"],
+  http2: !flags["webhook-disable-http2-serving"],
+  sharePort: false,
+  certFile: flags["webhook-tls-cert-file"],
+  keyFile: flags["webhook-tls-private-key-file"],
+  byName: flags["webhook-tls-sni-cert-key"] ?? [],
+  folder: flags["webhook-cert-dir"],
+  keptName,
+  minVersion: flags["webhook-tls-min-version"],
+  ciphers: flags["webhook-tls-cipher-suites"] ?? [],
+  curves: flags["webhook-tls-curve-preferences"] ?? [],
+  names,
+});
+
+export interface WebhookOptions {
+  readonly flags: Flags;
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly seams: ManagerSeams;
+  readonly listen: Listen;
+  readonly log: Log;
+  readonly manager: () => Manager;
+}
+
+/** Undefined when no webhook is asked for, or the port is 0. */
+export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | undefined> => {
+  const { flags, provider, program, seams, log, manager } = options;
+  const problems = webhookProblems(flags);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const { enabled } = chooseWebhooks(flags.webhooks ?? []);
+  if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
+  const { clock } = seams;
+  const table = provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
+  const facts = provider.facts ?? {};
+  const webhook: Webhook = {
+    name: serviceWebhook,
+    path: `/${serviceWebhook}`,
+    judge: (question) =>
+      admitService(question, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
+  };
+  const open = await listenOn(
+    portFlags(flags, ownNames(flags["webhook-bind-address"], serviceNames(program))),
+    {
+      ...{ seams, log, listen: options.listen },
+      asksForCertificate: false,
+      handle: createAdmission({
+        webhooks: [webhook],
+        monotonic: () => clock.monotonic(),
+        onAnswer: (name, code, duration, isRefusal) =>
+          manager().metrics.serving.webhook(name, code, duration, isRefusal),
+        onAccident: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
+      }),
+      onCertificate: (endsAt) => manager().metrics.serving.certificateEnds("webhook", endsAt),
+    },
+  );
+  log.info(
+    `The webhook ${serviceWebhook} is served on ${flags["webhook-bind-address"]}:${open.number}/${serviceWebhook}`,
+  );
+  const ca = open.ca();
+  if (ca !== undefined) {
+    const bundle = Buffer.from(ca).toString("base64");
+    log.info(
+      "Its certificate is of our own making; this is its authority for the ValidatingWebhookConfiguration",
+      {
+        caBundle: bundle,
+      },
+    );
+  }
+  return open;
+};

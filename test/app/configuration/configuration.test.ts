@@ -1,0 +1,146 @@
+import { describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { readAll } from "../../../src/app/configuration/configuration.ts";
+import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
+import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
+import { memoryFiles } from "../../support/memory-files.ts";
+
+// Where a value comes from, and which of several counts.
+
+const provider = fake as unknown as AnyProvider;
+const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\n";
+const config = "/etc/fairlead.yaml";
+const own = "/etc/cloud.conf";
+
+const read = async (
+  contents: Readonly<Record<string, string>>,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  cloud: AnyProvider = provider,
+) => {
+  const whole = await readAll({ provider: cloud, args, environment, files: memoryFiles(contents).files });
+  const { values } = readConfig(cloud, { environment, ...whole.settings.cloud });
+  return { ...whole, values, told: whole.problems.map(({ text }) => text) };
+};
+
+describe("a flag", () => {
+  const file = { [config]: `${head}flags:\n  cluster-name: of-file\n  kube-api-qps: 5\n` };
+
+  test("of the file counts more than its fallback, and less than one on the command line [F77]", async () => {
+    const { settings, problems } = await read(file, [`--config=${config}`, "--kube-api-qps=7"]);
+    expect(problems).toEqual([]);
+    expect(settings.flags["cluster-name"]).toBe("of-file");
+    expect(settings.flags["kube-api-qps"]).toBe(7);
+  });
+
+  test("of the file counts more than a profile of the file", async () => {
+    const body = `${head}flags:\n  compatibility: upstream\n  node-deletion-proofs: 2\n`;
+    const { settings } = await read({ [config]: body }, [`--config=${config}`]);
+    expect(settings.lifecycle.proofs).toBe(2);
+    expect(settings.lifecycle.massLimit).toBe("off");
+  });
+
+  test("of the file that does nothing here is told with its place", async () => {
+    const { told } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
+      "--config",
+      config,
+    ]);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toStartWith(`${config}:4:25: --contention-profiling has no effect`);
+  });
+});
+
+test("a setting of the cloud: own file, then --config, then variable, then flag [F77]", async () => {
+  const contents = {
+    [own]: "# comment\nendpoint = http://own\ntoken = own\npage-size = 1\nlookup-limit = 1\n",
+    [config]: `${head}cloud:\n  endpoint: http://config\n  token: config\n  page-size: 2\n`,
+  };
+  const { values, problems } = await read(
+    contents,
+    [`--cloud-config=${own}`, `--config=${config}`, "--config-set=endpoint=http://flag"],
+    { FAKE_ENDPOINT: "http://variable", FAKE_TOKEN: "variable" },
+  );
+  expect(problems).toEqual([]);
+  expect({ ...values, token: (values["token"] as { reveal(): string }).reveal() }).toMatchObject({
+    endpoint: "http://flag",
+    token: "variable",
+    "page-size": 2,
+    "lookup-limit": 1,
+  });
+});
+
+test("everything wrong in both files is told at once, each with its place [F78]", async () => {
+  const contents = {
+    [own]: "endpont = x\nnonsense\npage-size = none\n",
+    [config]: `${head}flags:\n  mode: dry\ncloud:\n  lookup-limit: 100000\n`,
+  };
+  const { told } = await read(contents, [`--cloud-config=${own}`, `--config=${config}`]);
+  expect(told.toSorted()).toEqual([
+    `${own}:1: endpont is not known; did you mean "endpoint"?`,
+    `${own}:2: a line such as name = value was expected`,
+    `${own}:3: page-size must be a whole number from 1 to 500, got "none"`,
+    `${config}:4:9: --mode must be one of enforce, observe, got "dry"`,
+    `${config}:6:17: lookup-limit must be a whole number from 1 to 500, got "100000"`,
+  ]);
+});
+
+test("a file that is not there, or is too long, is an error that names it", async () => {
+  const { told } = await read({ [own]: "x".repeat(300_000) }, [
+    `--cloud-config=${own}`,
+    "--config=/etc/none",
+  ]);
+  expect(told).toEqual([
+    "/etc/none: --config cannot be read: there is no /etc/none",
+    `${own}: it has 300000 characters; at most 262144 are read`,
+  ]);
+});
+
+test("what the cloud itself finds wrong is told with its place, unless a variable says it", async () => {
+  const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
+  const { told } = await read(file, [`--config=${config}`]);
+  expect(told).toHaveLength(1);
+  expect(told[0]).toStartWith(`${config}:5:13: endpoint (FAKE_ENDPOINT) must be an address`);
+  const other = await read(file, [`--config=${config}`], { FAKE_ENDPOINT: "elsewhere" });
+  expect(other.told[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be an address");
+});
+
+test("an unknown setting of --config-set names the flag, the nearest one and those there are", async () => {
+  const { told } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
+  const all = "(there are endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
+  expect(told).toEqual([
+    `--config-set: foo is not known ${all}`,
+    `--config-set: endpiont is not known; did you mean "endpoint"? ${all}`,
+  ]);
+});
+
+test("a cloud without a file of its own says that --cloud-config does nothing", async () => {
+  const { readConfigFile: _, ...without } = provider;
+  const { problems } = await read({}, ["--cloud-config=/etc/any"], {}, without as AnyProvider);
+  expect(problems.map(({ key, severity }) => `${severity} ${key}`)).toEqual(["warning --cloud-config"]);
+});
+
+test("a diff names what has changed, what needs a restart, and shows no secret", async () => {
+  const args = [`--config=${config}`];
+  const before = await read({ [config]: `${head}flags:\n  v: 1\ncloud:\n  token: hunter1\n` }, args);
+  const body = `${head}flags:\n  v: 4\n  secure-port: 0\n  drain-timeout: 90s\n  cluster-name: new\ncloud:\n  token: hunter2\n`;
+  const after = await read({ [config]: body }, args);
+  const diff = diffConfigurations(before, after, { provider, environment: {} });
+  expect(diff.changes.toSorted()).toEqual([
+    '--cluster-name: "kubernetes" -> "new"',
+    "--drain-timeout: 10s -> 1m30s",
+    "--secure-port: 10258 -> 0 (needs a restart)",
+    "--v: 1 -> 4",
+    "token: changed",
+  ]);
+  expect(diff.needRestart).toEqual(["secure-port"]);
+  expect(diff.needsNewManager).toBe(true);
+});
+
+test("the level of the log alone needs no new manager", async () => {
+  const [before, after] = [await read({}, ["--v=0"]), await read({}, ["--v=4"])];
+  expect(diffConfigurations(before, after, { provider, environment: {} })).toEqual({
+    changes: ["--v: 0 -> 4"],
+    needRestart: [],
+    needsNewManager: false,
+  });
+});

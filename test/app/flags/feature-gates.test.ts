@@ -1,0 +1,29 @@
+import { expect, test } from "bun:test";
+import { readFlags } from "../../../src/app/flags/read-flags.ts";
+
+const told = (value: string) =>
+  readFlags([`--feature-gates=${value}`]).problems.map(({ severity, text }) => `${severity}: ${text}`);
+
+test("a gate that is how we always work is accepted in silence", () => {
+  expect(told("CloudControllerManagerWatchBasedRoutesReconciliation=true,ContextualLogging=false")).toEqual(
+    [],
+  );
+});
+
+test("a gate that does nothing here is accepted and explained", () => {
+  expect(told("WatchList=true")).toEqual([
+    "warning: --feature-gates: WatchList=true has no effect: it is about something that this manager does not have",
+  ]);
+  expect(told("CloudControllerManagerWatchBasedRoutesReconciliation=false")).toEqual([
+    "warning: --feature-gates: CloudControllerManagerWatchBasedRoutesReconciliation=false has no effect: routes are looked at when something changes; --route-reconciliation-period makes it regular",
+  ]);
+});
+
+test("a gate that upstream does not have is refused with the nearest name, and so is a wrong value", () => {
+  expect(told("CloudControllerManagerWebhok=true")).toEqual([
+    "error: --feature-gates names CloudControllerManagerWebhok, which upstream does not have; did you mean CloudControllerManagerWebhook?",
+  ]);
+  expect(told("WatchList=maybe")).toEqual([
+    'error: --feature-gates: WatchList must be true or false, got "maybe"',
+  ]);
+});

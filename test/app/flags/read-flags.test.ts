@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What flags come to: refused before anything starts, or honoured.
+
+const errorsOf = (...args: readonly string[]) =>
+  readFlags(args).problems.filter(({ severity }) => severity === "error");
+
+test("an unknown controller is refused, known ones and upstream's names are not", () => {
+  expect(
+    errorsOf("--controllers=*,-nonsense")
+      .map(({ text }) => text)
+      .join(),
+  ).toContain("nonsense");
+  expect(errorsOf("--controllers=*,-service-lb-controller,-cloud-node-lifecycle-controller")).toEqual([]);
+});
+
+test("a controller that upstream's name turns off does nothing", async () => {
+  const w = new ServiceWorld();
+  await w.start("--controllers=*,-service-lb-controller,-cloud-node,-cloud-node-lifecycle");
+  w.create("web");
+  await w.pass(60);
+  expect(w.owners()).toEqual([]);
+  await w.stop();
+});
+
+test("the profile of upstream is only flags: one that is given counts more", () => {
+  const { lifecycle } = readFlags(["--compatibility=upstream"]);
+  expect(lifecycle.proofs).toBe(1);
+  const mixed = readFlags([
+    "--compatibility=upstream",
+    "--node-deletion-proofs=2",
+    "--node-deletion-min-age=10m",
+  ]).lifecycle;
+  expect(mixed.proofs).toBe(2);
+  expect(Number(mixed.minAgeWithoutID)).toBe(600_000);
+  expect(mixed.massLimit).toEqual(lifecycle.massLimit);
+});
+
+test("a Lease that is shorter than its deadlines is refused by its flag's name", () => {
+  const [problem] = errorsOf("--leader-elect-lease-duration=5s");
+  expect(problem?.key).toBe("--leader-elect-lease-duration");
+  expect(errorsOf("--leader-elect-lease-duration=60s")).toEqual([]);
+});

@@ -1,0 +1,150 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withServiceCredentials } from "../../src/app/configuration/service-credentials.ts";
+import { createSystemd, watchdogPeriod } from "../../src/app/systemd.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { secret, text } from "../../src/core/fields.ts";
+import { openNotifySocket } from "../../src/seams/notify-socket.ts";
+import { openDatagramSocket } from "../support/datagram-socket.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const heard = (watchdog?: number) => {
+  const clock = new VirtualClock();
+  const said: string[] = [];
+  const send = (message: string) => said.push(message) > 0;
+  const service = createSystemd(
+    { send, monotonic: () => 42n },
+    { clock, watchdog: watchdog === undefined ? undefined : milliseconds(watchdog) },
+  );
+  return { clock, said, service };
+};
+
+describe("what systemd hears", () => {
+  test("readiness, status, a reload between its two ends, and the stop [N16]", () => {
+    const { said, service } = heard();
+    service.ready();
+    service.status("leads\nREADY=0");
+    service.reloading();
+    service.stopping();
+    expect(said).toEqual([
+      "READY=1",
+      "STATUS=leads READY=0",
+      "RELOADING=1\nMONOTONIC_USEC=42",
+      "STOPPING=1\nSTATUS=finishing what is in hand",
+    ]);
+  });
+
+  test("the watchdog is fed while all goes on, and starves with a reason when something stands still [N16]", async () => {
+    const { clock, said, service } = heard(5000);
+    let why: string | undefined;
+    const stop = new AbortController();
+    service.watch(() => why, stop.signal);
+    await clock.advance(seconds(11));
+    expect(said).toEqual(["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
+    why = "the watch of the Lease stands still";
+    await clock.advance(seconds(10));
+    expect(said.slice(3)).toEqual(Array(2).fill("STATUS=not well: the watch of the Lease stands still"));
+    why = undefined;
+    await clock.advance(seconds(5));
+    expect(said.at(-1)).toBe("WATCHDOG=1");
+    stop.abort();
+    await clock.advance(seconds(60));
+    expect([said.length, clock.pending]).toEqual([6, 0]);
+  });
+
+  test.each([
+    [{ WATCHDOG_USEC: "30000000" }, 15_000],
+    [{ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "7" }, 15_000],
+    [{ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "8" }, undefined],
+    [{}, undefined],
+    [{ WATCHDOG_USEC: "soon" }, undefined],
+  ])("a watchdog of %j is fed every %p ms by process 7", (environment, period) => {
+    expect(watchdogPeriod(environment, 7) as number | undefined).toBe(period);
+  });
+});
+
+describe("the socket", () => {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-notify-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const onLinux = test.skipIf(process.platform !== "linux");
+
+  for (const path of [join(folder, "notify"), `@fairlead-test-${process.pid}`]) {
+    onLinux(
+      `messages arrive whole and in order at ${path[0] === "@" ? "an abstract name" : "a path"} [N16]`,
+      () => {
+        using listener = openDatagramSocket(path);
+        const socket = openNotifySocket(path);
+        expect([socket?.send("READY=1"), socket?.send("STATUS=leads\nX=ä")]).toEqual([true, true]);
+        expect(listener.read()).toEqual(["READY=1", "STATUS=leads\nX=ä"]);
+      },
+    );
+  }
+
+  test.each(["nowhere", "vsock:2:1", "/".padEnd(120, "x")])("%s is none that we can write to", (path) => {
+    expect(openNotifySocket(path)).toBeUndefined();
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "a socket that nobody reads loses the message and nothing else",
+    () => {
+      const socket = openNotifySocket(join(folder, "gone"));
+      expect(socket?.send("READY=1")).toBe(false);
+      expect(socket?.monotonic()).toBeGreaterThan(0n);
+    },
+  );
+});
+
+describe("credentials of systemd", () => {
+  const config = {
+    token: secret("Token.", { env: "CLOUD_TOKEN" }),
+    endpoint: text("Address.", { env: "CLOUD_ENDPOINT" }),
+    size: text("Without a variable."),
+  };
+  const withFiles = (
+    content: Readonly<Record<string, string>>,
+    environment: Readonly<Record<string, string>>,
+  ) => ({
+    environment,
+    files: {
+      read: async (path: string) => {
+        const found = content[path];
+        if (found === undefined) throw Object.assign(new Error("none"), { code: "ENOENT" });
+        return found;
+      },
+      version: async (path: string) => (path in content ? "1" : undefined),
+    },
+  });
+  const folder = { CREDENTIALS_DIRECTORY: "/run/credentials/x" };
+
+  test("the kubeconfig and settings of the cloud are found by their names [N16]", async () => {
+    const content = {
+      "/run/credentials/x/CLOUD_TOKEN": "hunter2\n",
+      "/run/credentials/x/endpoint": "https://cloud",
+      "/run/credentials/x/kubeconfig": "…",
+    };
+    const found = await withServiceCredentials(config, withFiles(content, folder), ["--v=2"]);
+    expect(found.args).toEqual(["--kubeconfig=/run/credentials/x/kubeconfig", "--v=2"]);
+    expect(found.environment).toEqual({ ...folder, CLOUD_TOKEN: "hunter2", CLOUD_ENDPOINT: "https://cloud" });
+  });
+
+  test("what is given in another way counts more [N16]", async () => {
+    const content = { "/run/credentials/x/CLOUD_TOKEN": "file", "/run/credentials/x/kubeconfig": "…" };
+    const environment = { ...folder, CLOUD_TOKEN: "variable" };
+    for (const args of [["--kubeconfig", "/k"], ["--kubeconfig=/k"], ["--master=https://m"]]) {
+      expect(await withServiceCredentials(config, withFiles(content, environment), args)).toEqual({
+        environment,
+        args,
+      });
+    }
+  });
+
+  test("without systemd nothing is looked for", async () => {
+    const environment = { CLOUD_TOKEN: "x" };
+    expect(await withServiceCredentials(config, withFiles({}, environment), [])).toEqual({
+      environment,
+      args: [],
+    });
+  });
+});

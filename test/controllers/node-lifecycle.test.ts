@@ -76,7 +76,7 @@ describe("a machine that is gone", () => {
   test("keeps its node when that became Ready between the last proof and the delete", async () => {
     const w = setUp({ lag: 5000 }).start("lifecycle");
     settled(w, "n0");
-    await w.until(() => w.lifecycle.evidence.get("n0")?.proofs.length === 1, "the first proof");
+    await w.until(() => w.lifecycle.suspects.get("n0")?.evidence?.proofs.length === 1, "the first proof");
     await w.pass(27);
     w.nodes.setReady("n0", "True");
     const before = w.nodes.sent.length;
@@ -114,7 +114,7 @@ describe("a machine that is gone", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
     await w.pass(90);
-    expect(w.lifecycle.evidence.get("n0")?.proofs.length).toBeGreaterThan(1);
+    expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs.length).toBeGreaterThan(1);
     w.cloud.put(machine("7", { names: ["other"] }));
     w.nodes.change("n0", (node) => ({ ...node, spec: { providerID: "fake://7" } }));
     w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "confirmed" });

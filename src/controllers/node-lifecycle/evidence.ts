@@ -57,6 +57,20 @@ export const addSighting = (
     evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),
 });
 
+/** With what this answer says, known since then. */
+export const addAnswer = (evidence: Evidence, answer: Answer, knownAt: number): Evidence => {
+  switch (answer.kind) {
+    case "gone":
+      return addProof(evidence, answer, knownAt);
+    case "exists":
+    case "ambiguous":
+      return addSighting(evidence, answer);
+    case "foreign":
+    case "unknown":
+      return evidence;
+  }
+};
+
 /** A deletion may have waited: held, fenced or refused. What was proved before that is to be proved again. */
 export const isRecent = ({ proofs }: Evidence, now: number): boolean =>
   proofs.some(({ knownAt }) => now - knownAt <= seconds(30));

@@ -1,31 +1,27 @@
 // How many Nodes look gone at once, and how many went lately: what the mass limit is about. It counts and decides nothing.
 
-import type { Inventory } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { Clock } from "../../seams/clock.ts";
-import { identityOf } from "../node-facts.ts";
-import type { NodeStore } from "../node-ports.ts";
-import { type Evidence, noEvidence } from "./evidence.ts";
+import { identityOf, isReady } from "../node-facts.ts";
+import type { NodePorts } from "../node-ports.ts";
 import { type MassVerdict, massLimit, RecentDeletions } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isKept } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
+import type { Suspects } from "./suspects.ts";
 
-export interface MassCountParts {
-  readonly nodes: NodeStore;
-  readonly inventory: Inventory;
-  readonly clock: Clock;
-  readonly settings: LifecycleSettings;
-  readonly evidence: ReadonlyMap<string, Evidence>;
+export const createMassCount = (
+  { nodes, inventory, clock, settings }: NodePorts & { readonly settings: LifecycleSettings },
+  suspects: Suspects,
   /** Ours to delete: the machines of another account's Nodes are in no listing of ours, and say nothing about it. */
-  readonly isManaged: (node: Node) => boolean;
-}
-
-export const createMassCount = (parts: MassCountParts) => {
-  const { nodes, inventory, clock, settings, evidence, isManaged } = parts;
+  isManaged: (node: Node) => boolean,
+) => {
   const deletions = new RecentDeletions();
   let counted:
     | { readonly managed: number; readonly missing: ReadonlySet<string>; readonly at: number }
     | undefined;
+
+  const wentUnannounced = (uid: string): void => deletions.add(clock.monotonic(), uid);
+  const isAnnounced = (node: Node): boolean =>
+    isAnnouncedAsLeaving(node, suspects.evidenceOf(node.metadata.name));
 
   /** A listing without the machines of many Nodes is no less wrong because most of these Nodes are Ready. */
   const count = (now: number): NonNullable<typeof counted> => {
@@ -47,18 +43,25 @@ export const createMassCount = (parts: MassCountParts) => {
     recount: (): void => {
       counted = undefined;
     },
-    /** Unannounced, by whomever. */
-    wentUnannounced: (uid: string): void => deletions.add(clock.monotonic(), uid),
+    wentUnannounced,
+    /** Follows the Nodes for good: they count by whomever they were deleted. */
+    follow: (): void => {
+      nodes.subscribe(({ before, after }) => {
+        if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;
+        if (isManaged(before) && !isAnnounced(before)) wentUnannounced(before.metadata.uid);
+      });
+    },
     verdict: (): MassVerdict => {
       const now = clock.monotonic();
       if (counted === undefined || now - counted.at > 1000) counted = count(now);
-      const suspects = new Set(counted.missing);
-      for (const [name, known] of evidence) if (known.proofs.length > 0) suspects.add(name);
+      const looksGone = new Set(counted.missing);
+      for (const [name, { evidence }] of suspects.all) {
+        if (evidence !== undefined && evidence.proofs.length > 0) looksGone.add(name);
+      }
       let candidates = 0;
-      for (const name of suspects) {
+      for (const name of looksGone) {
         const node = nodes.get(name);
-        const known = evidence.get(name) ?? noEvidence(0);
-        if (node !== undefined && !isKept(node) && !isAnnouncedAsLeaving(node, known)) candidates += 1;
+        if (node !== undefined && !isKept(node) && !isAnnounced(node)) candidates += 1;
       }
       const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
       const recent = deletions.within(window, now);

@@ -1,0 +1,30 @@
+// When a Node is looked at again whose machine exists or whose deletion is held: at a pace that its cloud can bear, and at
+// the same moments for all Nodes of one pace, so that one answer serves them all.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { untilNext } from "../../runtime/backoff.ts";
+import type { Clock } from "../../seams/clock.ts";
+import type { LifecycleSettings } from "./settings.ts";
+import type { Suspects } from "./suspects.ts";
+
+/** `requests`: what one look costs. */
+const paceOf = (requests: number, { shortest, longest }: LifecycleSettings["recheck"]): Milliseconds =>
+  milliseconds(Math.min(longest, Math.max(shortest, requests * seconds(15))));
+
+export const createRechecks = (
+  { settings, clock }: { readonly settings: LifecycleSettings; readonly clock: Clock },
+  suspects: Suspects,
+) => ({
+  isDue: (name: string): boolean =>
+    clock.monotonic() >= (suspects.all.get(name)?.nextLook ?? Number.POSITIVE_INFINITY),
+
+  /** How long it rests until the next look; that stays as it was planned before until it is due. */
+  rest: (name: string, requests: () => number): Milliseconds => {
+    const now = clock.monotonic();
+    const planned = suspects.all.get(name)?.nextLook;
+    const isAhead = planned !== undefined && planned > now;
+    const nextLook = isAhead ? planned : now + untilNext(now, paceOf(requests(), settings.recheck));
+    suspects.update(name, { nextLook });
+    return milliseconds(nextLook - now);
+  },
+});

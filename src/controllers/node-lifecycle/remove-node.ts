@@ -1,0 +1,37 @@
+// Deletes a Node whose machine is proved to be gone, and says so on it. The server refuses if it changed since, perhaps
+// because it is Ready again.
+
+import { messageOf } from "../../core/message-of.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { NodePorts } from "../node-ports.ts";
+
+/** Whether it was deleted, and not only observed. */
+export const removeNode = async (
+  node: Node,
+  { writes, tell }: Pick<NodePorts, "writes" | "tell">,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const { name } = node.metadata;
+  try {
+    const isGone = await writes.delete(node, "its machine is proved to be gone", signal);
+    if (isGone) {
+      tell(node, {
+        type: "Normal",
+        reason: "DeletingNode",
+        message: `Deleting node ${name} because it does not exist in the cloud provider`,
+      });
+    }
+    return isGone;
+  } catch (error) {
+    // Changed meanwhile, gone already, or no longer ours to delete: it was not a failure.
+    if (!isKubeError(error, "conflict", "not-found", "fenced")) {
+      tell(node, {
+        type: "Warning",
+        reason: "DeletingNodeFailed",
+        message: `Failed deleting node ${name}: ${messageOf(error)}`,
+      });
+    }
+    throw error;
+  }
+};

@@ -1,0 +1,24 @@
+// Sets the taint of switched-off machines on a Node, or takes it away; all other taints stay as they are.
+
+import { guardedNodePatch } from "../../kube/node-patch.ts";
+import type { Node } from "../../kube/objects.ts";
+import { taintsOf } from "../node-facts.ts";
+import type { NodePorts } from "../node-ports.ts";
+import { shutdownTaint } from "../well-known.ts";
+
+/** Whether it was written, and not only observed. */
+export const setShutdownTaint = async (
+  node: Node,
+  isOff: boolean,
+  { writes, note }: Pick<NodePorts, "writes" | "note">,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const others = taintsOf(node).filter(({ key, effect }) => key !== shutdownTaint || effect !== "NoSchedule");
+  const taints = isOff ? [...others, { key: shutdownTaint, effect: "NoSchedule" }] : others;
+  const patch = guardedNodePatch({ node, taints });
+  const why = isOff ? "its machine is switched off" : "its machine runs again";
+  const written = patch && (await writes.patch(node, patch, why, signal));
+  if (written === undefined) return false;
+  note(`Shutdown taint ${isOff ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
+  return true;
+};

@@ -54,7 +54,7 @@ export const aboutOf = (change: RouteChange): string => {
 };
 
 /** Why it is not tried now; undefined when it may be. */
-export const heldBack = (rests: Rests, change: RouteChange): ChangeOutcome | undefined => {
+export const heldBack = (rests: Pick<Rests, "of">, change: RouteChange): ChangeOutcome | undefined => {
   const rest = rests.of(keyOf(change), aboutOf(change));
   if (rest === undefined) return undefined;
   return rest === "failed" ? { kind: "held" } : { kind: "waiting" };

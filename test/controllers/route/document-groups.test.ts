@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/apply.ts";
+import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/document-groups.ts";
+import { Rests } from "../../../src/controllers/route/rests.ts";
+import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
+import { cidr } from "../../../src/core/cidr.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const ranges = ["10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"].map((text) => cidr(text));
+const target = { node: nodeName("n1"), uid: "1", addresses: [] };
+const creations: readonly RouteChange[] = ranges.map((destination) => ({
+  do: "create",
+  route: { destination, target },
+}));
+const removals: readonly RouteChange[] = ranges.map((destination) => ({
+  do: "remove",
+  route: { handle: `old ${destination}`, destination, ownership: "marked" },
+}));
+const shown = (groups: readonly Group[]) => groups.map((group) => [...group]);
+
+test("what was refused before goes after the others, by itself; what rests is not sent, nor what stands with it", () => {
+  const rests = new Rests(new VirtualClock());
+  const [refused, resting] = [creations[1], removals[2]] as [RouteChange, RouteChange];
+  rests.failed(keyOf(refused), aboutOf(refused), milliseconds(0));
+  rests.failed(keyOf(resting), aboutOf(resting), seconds(60));
+  const { held, groups } = groupsOf([...removals, ...creations], rests);
+  expect(shown(groups)).toEqual([[ranges[0]], [ranges[1]]] as never);
+  expect(held.map(({ change, outcome }) => [change.do, change.route.destination, outcome.kind])).toEqual([
+    ["remove", ranges[2], "held"],
+    ["create", ranges[2], "held"],
+  ] as never);
+});
+
+test("halves keep their order and everything in them, and one alone is not halved", () => {
+  expect(shown(halvesOf(new Set(ranges)))).toEqual([ranges.slice(0, 2), ranges.slice(2)]);
+  expect(halvesOf(new Set(ranges.slice(0, 1)))).toEqual([]);
+});

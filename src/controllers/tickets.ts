@@ -131,3 +131,5 @@ export const createTickets = (
     },
   };
 };
+
+export type Tickets = ReturnType<typeof createTickets>;

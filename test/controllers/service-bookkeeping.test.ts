@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { SharedListing } from "../../src/cloud/shared-listing.ts";
-import { createCarryOut } from "../../src/controllers/service/carry-out.ts";
+import { createFreshListing } from "../../src/controllers/service/fresh-listing.ts";
 import { Groups } from "../../src/controllers/service/groups.ts";
-import { createObservation } from "../../src/controllers/service/observation.ts";
+import { createCarryOut } from "../../src/controllers/service/round/carry-out.ts";
 import { createServiceTeller } from "../../src/controllers/service/service-teller.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
@@ -45,7 +45,7 @@ const observed = async () => {
     want: (since: number) => void wants.push(since),
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
-  const observation = createObservation(ports as never, {} as never, () => []);
+  const observation = createFreshListing(ports as never, {} as never);
   observation.begin();
   const answer = (): void => {
     const now = clock.monotonic();
@@ -56,14 +56,14 @@ const observed = async () => {
 
 test("an answer that is read late is an answer", async () => {
   const { clock, wants, observation, answer } = await observed();
-  expect(observation.listed("g", [])).toBe("not yet");
+  expect(observation.find("g", [])).toBe("not yet");
   observation.ask("g");
   answer();
   await clock.advance(minutes(6));
-  expect(observation.listed("g", [])).toEqual({ balancer: undefined, problems: [] });
+  expect(observation.find("g", [])).toEqual({ balancer: undefined, problems: [] });
   expect(wants).toHaveLength(1);
   // The question is answered: the next one is about the world as it is then.
-  expect(observation.listed("g", [])).toBe("not yet");
+  expect(observation.find("g", [])).toBe("not yet");
 });
 
 test("an answer that is not enough is asked for anew, and nobody asks twice meanwhile", async () => {
@@ -72,7 +72,7 @@ test("an answer that is not enough is asked for anew, and nobody asks twice mean
   answer();
   await clock.advance(seconds(1));
   observation.changed("g");
-  expect(observation.listed("g", [])).toBe("not yet");
+  expect(observation.find("g", [])).toBe("not yet");
   observation.ask("g");
   observation.ask("g");
   expect(wants).toHaveLength(2);
@@ -111,19 +111,22 @@ test("an event without a reason is never told", () => {
   const teller = createServiceTeller((_, { reason }) => void told.push(reason));
   const service = { metadata: { name: "web", namespace: "default" } } as Service;
   teller.event(service, { type: "Normal", reason: "", message: "" });
-  teller.problems(service, [{ severity: "warning", reason: "", text: "" }]);
-  teller.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }]);
+  teller.problems(service, [{ severity: "warning", reason: "", text: "" }], "plan");
+  teller.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }], "plan");
   expect(told).toEqual(["Wrong"]);
 });
 
 test("a Service that cannot be understood does not keep another one from adopting", async () => {
   const clock = new VirtualClock();
-  const [web, broken] = ["web", "broken"].map((name) => ({ metadata: { name, namespace: "a" } }) as Service);
+  const [web, broken] = ["web", "broken"].map(
+    (name) => ({ metadata: { name, namespace: "a" }, spec: { type: "LoadBalancer" } }) as Service,
+  );
   if (web === undefined || broken === undefined) throw new Error("Two were made.");
   const found = { group: "g", ownership: "unmarked", owners: [] };
   const listing = { latest: { items: [found], pages: 1, beganAt: 1, endedAt: 1, version: 1 } };
   const ports = {
     listing,
+    services: { list: () => [web, broken] },
     balancers: { adopts: () => true },
     clock,
     settings: { acceptsAge: minutes(5) },
@@ -134,8 +137,8 @@ test("a Service that cannot be understood does not keep another one from adoptin
       return { wish: {} };
     },
   };
-  const observation = createObservation(ports as never, wishes as never, () => [web, broken]);
-  expect(observation.listed("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
+  const observation = createFreshListing(ports as never, wishes as never);
+  expect(observation.find("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
 });
 
 test("a step that our own fence held back was refused, neither failed nor only looked at", async () => {
@@ -143,15 +146,8 @@ test("a step that our own fence held back was refused, neither failed nor only l
   const apply = () => {
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   };
-  const carryOut = createCarryOut(
-    {
-      balancers: { apply },
-      journal: (_: unknown, __: string, outcome: string) => written.push(outcome),
-    } as never,
-    {} as never,
-    {} as never,
-    {} as never,
-  );
+  const journal = (_: unknown, __: string, outcome: string) => written.push(outcome);
+  const carryOut = createCarryOut({ ports: { balancers: { apply }, journal } } as never);
   const nothing = { targets: "", rest: "" };
   const work = {
     group: "g",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseNodeSelector } from "../../src/controllers/service/node-selector.ts";
-import { hash, inRendezvousOrder } from "../../src/controllers/service/rendezvous.ts";
-import { chooseTargets, type TargetRules } from "../../src/controllers/service/target-policy.ts";
+import { parseNodeSelector } from "../../src/controllers/service/targets/node-selector.ts";
+import { hash, inRendezvousOrder } from "../../src/controllers/service/targets/rendezvous.ts";
+import { chooseTargets, type TargetRules } from "../../src/controllers/service/targets/target-policy.ts";
 import { nodeName } from "../../src/core/brand.ts";
 import type { BalancerTarget } from "../../src/provider/load-balancers.ts";
 import { toTarget } from "./service-draft.ts";

@@ -5,7 +5,7 @@ import {
   isRelevantNodeChange,
   targetsOf,
   upstreamNodeChange,
-} from "../../src/controllers/service/eligible-nodes.ts";
+} from "../../src/controllers/service/targets/eligible-nodes.ts";
 import type { Condition, Node, Taint } from "../../src/kube/objects.ts";
 import { toNode } from "../support/sandbox-nodes.ts";
 import { isSameNodeSet } from "../support/upstream-services.ts";

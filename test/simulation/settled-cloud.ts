@@ -1,8 +1,8 @@
 // What must be so of Services and routes once a storm is over and time has passed: the cloud has what they ask for, once
 // and complete, nothing is left of those that went, and objects say how it is.
 
-import { isEligible } from "../../src/controllers/service/eligible-nodes.ts";
 import { hasFinalizer, isLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { isEligible } from "../../src/controllers/service/targets/eligible-nodes.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { clusterCIDR } from "./pod-ranges.ts";

@@ -1,13 +1,13 @@
 // What upstream's service controller asks where ours asks something else: for the rows of its test catalogue that pin its
 // way, and for what ours must notice at least.
 
-import { isDraining } from "../../src/controllers/service/eligible-nodes.ts";
 import {
   hasFinalizer,
   isBeingDeleted,
   isLoadBalancer,
   wantsLoadBalancer,
 } from "../../src/controllers/service/predicates.ts";
+import { isDraining } from "../../src/controllers/service/targets/eligible-nodes.ts";
 import type { Cidr } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Node, Service } from "../../src/kube/objects.ts";

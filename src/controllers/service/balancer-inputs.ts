@@ -139,6 +139,8 @@ export const createBalancerInputs = (
   };
 };
 
+export type BalancerInputs = ReturnType<typeof createBalancerInputs>;
+
 const stale = (declaration: InputDeclaration, error: unknown): Problem => ({
   severity: "warning",
   reason: "InputUnreadable",

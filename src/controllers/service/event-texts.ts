@@ -3,8 +3,10 @@
 
 import { isOfWholeAccount } from "../../cloud/disposition.ts";
 import { messageOf } from "../../core/message-of.ts";
+import type { Service } from "../../kube/objects.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import type { Change } from "./kind-of-change.ts";
+import { isEnding } from "./predicates.ts";
 
 const begin: Readonly<Record<Change, NodeEvent | undefined>> = {
   ensure: { type: "Normal", reason: "EnsuringLoadBalancer", message: "Ensuring load balancer", quiet: true },
@@ -37,20 +39,14 @@ export const deletedUnasked = "Deleted load balancer: its Service is gone";
 export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];
 
-export const failureOf = (isEnding: boolean, error: unknown): NodeEvent => {
-  const text = messageOf(error);
-  const quiet = isOfWholeAccount(error) ? { quiet: true as const } : {};
-  return isEnding
-    ? {
-        type: "Warning",
-        reason: "DeleteLoadBalancerFailed",
-        message: `Error deleting load balancer: ${text}`,
-        ...quiet,
-      }
-    : {
-        type: "Warning",
-        reason: "SyncLoadBalancerFailed",
-        message: `Error syncing load balancer: ${text}`,
-        ...quiet,
-      };
+export const failureOf = (service: Service, error: unknown): NodeEvent => {
+  const [reason, what] = isEnding(service)
+    ? ["DeleteLoadBalancerFailed", "deleting"]
+    : ["SyncLoadBalancerFailed", "syncing"];
+  return {
+    type: "Warning",
+    reason,
+    message: `Error ${what} load balancer: ${messageOf(error)}`,
+    ...(isOfWholeAccount(error) && { quiet: true }),
+  };
 };

@@ -2,8 +2,8 @@
 // Targets are many and shared by all wishes, so each is read once.
 
 import type { BalancerTarget } from "../../provider/load-balancers.ts";
-import { hash } from "./rendezvous.ts";
-import type { Wish } from "./wishes.ts";
+import type { Wish } from "./member.ts";
+import { hash } from "./targets/rendezvous.ts";
 
 export interface Fingerprint {
   readonly targets: string;

@@ -10,9 +10,11 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, runWorkers, settled } from "../../runtime/workers.ts";
 import { failureOf } from "./event-texts.ts";
 import type { Groups } from "./groups.ts";
+import { isWrong } from "./member.ts";
 import type { ServicePorts } from "./ports.ts";
+import { isOurs } from "./predicates.ts";
 import type { ServiceTeller } from "./service-teller.ts";
-import { isEnding, isOurs, isWrong, type Wishes } from "./wishes.ts";
+import type { Wishes } from "./wishes.ts";
 
 type PlacementPorts = Pick<ServicePorts, "services" | "balancers" | "listing" | "clock" | "random">;
 
@@ -59,12 +61,10 @@ export const createPlacement = (
   const isShown = (group: string, uid: ServiceUID): boolean =>
     ours().some((one) => one.group === group && one.owners.includes(uid));
 
+  /** What it says of its group may be the wrong part. */
   const isStuck = (service: Service): boolean => {
-    try {
-      return isWrong(wishes.of(service));
-    } catch {
-      return true;
-    }
+    const member = wishes.tryOf(service);
+    return member === undefined || isWrong(member);
   };
 
   /** What one balancer of ours in this group means for one that it serves. */
@@ -128,7 +128,7 @@ export const createPlacement = (
           },
           onError: (key, error, failures) => {
             const service = services.get(key);
-            if (service !== undefined) teller.failure(service, failureOf(isEnding(service), error));
+            if (service !== undefined) teller.failure(service, failureOf(service, error));
             return again(restAfter(error, failures, clock, random), "it cannot be placed");
           },
           clock,
@@ -137,3 +137,5 @@ export const createPlacement = (
       ),
   };
 };
+
+export type Placement = ReturnType<typeof createPlacement>;

@@ -12,7 +12,8 @@ import type { Random } from "../../seams/random.ts";
 import type { InputReader } from "../input-reader.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-ports.ts";
-import type { OpenSlices } from "./endpoint-nodes.ts";
+import type { ServiceSettings } from "./settings.ts";
+import type { OpenSlices } from "./targets/endpoint-nodes.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
@@ -64,4 +65,8 @@ export interface ServicePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly concurrency: number;
+}
+
+export interface ServiceControllerOptions extends ServicePorts {
+  readonly settings: ServiceSettings;
 }

@@ -3,6 +3,7 @@
 
 import type { Service } from "../../kube/objects.ts";
 import { pausedAnnotation } from "../well-known.ts";
+import { hasOurConditions } from "./problems-to-conditions.ts";
 
 /** The Go managers' name. May never change: it stands on every Service that has a balancer. */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
@@ -39,3 +40,16 @@ export const needsCleanup = (service: Service, { hasBalancer = false }: CleanupQ
   if (isForeignClass(service)) return hasBalancer;
   return isEnding && (hasFinalizer(service) || hasBalancer);
 };
+
+const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);
+
+/** Whether this Service concerns us at all. */
+export const isOurs = (service: Service): boolean =>
+  isServed(service) ||
+  needsCleanup(service) ||
+  // It was refused before it had anything else, and asks for nothing now.
+  (!isForeignClass(service) && hasOurConditions(service));
+
+/** It asks for nothing any more; what it has goes. */
+export const isEnding = (service: Service, question: CleanupQuestion = {}): boolean =>
+  !isServed(service) || needsCleanup(service, question);

@@ -10,6 +10,8 @@ import { ToldOnce } from "../told-once.ts";
 /** What is told of one topic replaces what was told of it before, and says nothing about the others. */
 const topics = ["annotations", "adoption", "plan", "failure", "waits", "drift"] as const;
 type Topic = (typeof topics)[number];
+/** What was found wrong, by the stage that found it. */
+export type ProblemTopic = Extract<Topic, "annotations" | "adoption" | "plan">;
 /** Over when it went well: the next one is news again. */
 const passing = ["failure", "waits", "drift"] as const satisfies readonly Topic[];
 
@@ -27,11 +29,7 @@ export const createServiceTeller = (send: (service: Service, event: NodeEvent) =
   };
   return {
     event: tell,
-    problems: (
-      service: Service,
-      problems: readonly Problem[],
-      topic: "annotations" | "adoption" | "plan" = "annotations",
-    ): void => {
+    problems: (service: Service, problems: readonly Problem[], topic: ProblemTopic): void => {
       const toEvent = ({ reason, text }: Problem) => ({ type: "Warning", reason, message: text }) as const;
       once(service, topic, problems.map(toEvent));
     },

@@ -6,22 +6,22 @@ import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import { createDebounce } from "./debounce.ts";
-import { isRelevantNodeChange } from "./eligible-nodes.ts";
+import type { FreshListing } from "./fresh-listing.ts";
 import type { Groups } from "./groups.ts";
 import type { NodeSyncLatency } from "./node-sync-latency.ts";
-import type { createObservation } from "./observation.ts";
-import type { createPlacement } from "./placement.ts";
+import type { Placement } from "./placement.ts";
 import type { ServicePorts } from "./ports.ts";
 import type { Progress } from "./progress.ts";
 import type { ServiceTeller } from "./service-teller.ts";
+import { isRelevantNodeChange } from "./targets/eligible-nodes.ts";
 import type { Wishes } from "./wishes.ts";
 
 export interface WakeUpParts {
   readonly queue: WorkQueue;
   readonly groups: Groups;
   readonly wishes: Wishes;
-  readonly placement: Pick<ReturnType<typeof createPlacement>, "place" | "claim">;
-  readonly observation: Pick<ReturnType<typeof createObservation>, "asking">;
+  readonly placement: Pick<Placement, "place" | "claim">;
+  readonly freshListing: Pick<FreshListing, "asking">;
   readonly progress: Pick<Progress, "touch" | "isResting">;
   readonly nodeSyncLatency: Pick<NodeSyncLatency, "begin">;
   readonly teller: Pick<ServiceTeller, "forget">;
@@ -31,7 +31,7 @@ export interface WakeUpParts {
 
 export const createWakeUps = (
   { services, nodes, isSelected, onMachines, listing, clock }: ServicePorts,
-  { queue, groups, wishes, placement, observation, progress, nodeSyncLatency, teller, isNews }: WakeUpParts,
+  { queue, groups, wishes, placement, freshListing, progress, nodeSyncLatency, teller, isNews }: WakeUpParts,
 ) => {
   const urgent = { priority: priorities.urgent };
 
@@ -66,7 +66,7 @@ export const createWakeUps = (
 
   const onListing = (): void => {
     if (listing.failure === undefined) placement.claim();
-    const asking = new Set(observation.asking());
+    const asking = new Set(freshListing.asking());
     for (const group of asking) queue.add(group, urgent);
     if (listing.failure !== undefined) return;
     for (const group of groups.all) {

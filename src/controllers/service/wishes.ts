@@ -6,36 +6,17 @@ import type { Problem } from "../../core/problem.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
-import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { mergeObserved, readAnnotations, unreadable } from "./annotations.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
+import { isWrong, type Member } from "./member.ts";
 import { cannotRelease, deletionHeld, endingOf, LastEndings } from "./on-delete.ts";
 import type { ServicePorts } from "./ports.ts";
-import { isBeingDeleted, isForeignClass, needsCleanup, wantsLoadBalancer } from "./predicates.ts";
-import { hasOurConditions } from "./problems-to-conditions.ts";
+import { isEnding } from "./predicates.ts";
 import { sourceRangesOf } from "./source-ranges.ts";
-import { createTargets, type PickedTargets, type TargetPorts } from "./targets.ts";
+import { createTargets, type PickedTargets, type TargetPorts } from "./targets/targets.ts";
 import { serviceProblems, wishOf } from "./wish-of.ts";
-
-export type Wish = DesiredLoadBalancer<Fields>;
-
-export interface Member {
-  readonly service: Service;
-  readonly wish: Wish;
-  /** Errors among them freeze what they govern; a creation waits for them to be mended. */
-  readonly problems: readonly Problem[];
-  /** Which nodes have endpoints is not known yet; whoever learns it calls. */
-  readonly isAwaited: boolean;
-  /** When its targets change by themselves: milliseconds since 1970. */
-  readonly changeAt?: number;
-  /** Nobody knows which targets or settings are meant, and the cloud does not show them: what exists stays as it is. */
-  readonly isBlocked: boolean;
-  /** Immutable settings for whose sake the balancer has to be made again. */
-  readonly recreate: readonly string[];
-  /** It ends, and nobody knows whether what it has is to be deleted or given back: that stays. */
-  readonly isHeld: boolean;
-}
 
 type WishPorts = TargetPorts & Pick<ServicePorts, "annotations" | "facts" | "services">;
 
@@ -64,65 +45,79 @@ export const createWishes = (ports: WishPorts) => {
     return ranges;
   };
 
+  const of = (service: Service, observed?: ObservedLoadBalancer): Member => {
+    const uid = serviceUID(service.metadata.uid);
+    const isReadElsewhere = (key: string): boolean => isFactAnnotation(ports.facts, key);
+    const read = readAnnotations(ports.annotations, service, { isReadElsewhere });
+    const there = observed && ports.balancers.settingsOf?.(observed, uid);
+    const held = holdImmutable(ports.annotations, read, there);
+    const lastRight = rememberRight(lastSettings.get(uid), read);
+    lastSettings.set(uid, lastRight);
+    const unseen = new Set(unreadable(read.frozen, there));
+    const remembered = Object.entries(lastRight).filter(([name]) => unseen.has(name));
+    const known = observed && { ...there, ...Object.fromEntries(remembered) };
+    const isUnreadable = observed !== undefined && unreadable(read.frozen, known).length > 0;
+    const hasBalancer = observed?.owners.includes(uid) === true;
+    const ends = isEnding(service, { hasBalancer });
+    if (ends) targets.forget(keyOf(service.metadata), uid);
+    const settings = mergeObserved(held.settings, read.frozen, known);
+    const picked = ends ? nobody : targets.pick(service, read.own, ports.balancers.targetLimit?.(settings));
+    const ending = endingOf(service, read.own, { canRelease });
+    const isHeld = ends && hasBalancer && ending.kind === "held";
+    const problems = ends
+      ? isHeld
+        ? [deletionHeld(ending.why)]
+        : []
+      : [
+          ...read.problems,
+          ...held.problems,
+          ...picked.problems,
+          ...serviceProblems(service),
+          ...(read.own.values["on-delete"] === "release" && !canRelease ? [cannotRelease] : []),
+        ];
+    // Nothing is taken down that could not be made again as it is asked for.
+    const mayRecreate = !isWrong({ problems });
+    const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
+    const wish = wishOf({
+      service,
+      settings: { ...held.settings, ...Object.fromEntries(kept) },
+      frozen: read.frozen,
+      facts: readFacts(service, ports.facts),
+      targets: picked.targets,
+      sourceRanges: rangesFor(service, observed),
+      ...(known !== undefined && { observed: known }),
+      ...(ends && { ending: ending.kind === "release" ? ("release" as const) : ("delete" as const) }),
+    });
+    endings.note(ending, wish);
+    return {
+      service,
+      wish,
+      problems,
+      isAwaited: picked.isAwaited,
+      isBlocked: !ends && (!picked.areKnown || isUnreadable),
+      recreate: ends || !mayRecreate ? [] : held.recreate,
+      isHeld,
+      ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
+    };
+  };
+
+  /** Undefined for one that cannot be understood. */
+  const tryOf = (service: Service): Member | undefined => {
+    try {
+      return of(service);
+    } catch {
+      return undefined;
+    }
+  };
+
   return {
+    of,
+    tryOf,
+    /** What is known to be wrong with it, whatever else fails. */
+    problemsOf: (service: Service): readonly Problem[] => tryOf(service)?.problems ?? [],
     refreshTargets: targets.refresh,
     /** How those ended, or would end, whose balancer is not simply deleted. */
     endings,
-    of: (service: Service, observed?: ObservedLoadBalancer): Member => {
-      const uid = serviceUID(service.metadata.uid);
-      const isReadElsewhere = (key: string): boolean => isFactAnnotation(ports.facts, key);
-      const read = readAnnotations(ports.annotations, service, { isReadElsewhere });
-      const there = observed && ports.balancers.settingsOf?.(observed, uid);
-      const held = holdImmutable(ports.annotations, read, there);
-      const lastRight = rememberRight(lastSettings.get(uid), read);
-      lastSettings.set(uid, lastRight);
-      const unseen = new Set(unreadable(read.frozen, there));
-      const remembered = Object.entries(lastRight).filter(([name]) => unseen.has(name));
-      const known = observed && { ...there, ...Object.fromEntries(remembered) };
-      const isUnreadable = observed !== undefined && unreadable(read.frozen, known).length > 0;
-      const hasBalancer = observed?.owners.includes(uid) === true;
-      const ends = isEnding(service, { hasBalancer });
-      if (ends) targets.forget(keyOf(service.metadata), uid);
-      const settings = mergeObserved(held.settings, read.frozen, known);
-      const picked = ends ? nobody : targets.pick(service, read.own, ports.balancers.targetLimit?.(settings));
-      const ending = endingOf(service, read.own, { canRelease });
-      const isHeld = ends && hasBalancer && ending.kind === "held";
-      const problems = ends
-        ? isHeld
-          ? [deletionHeld(ending.why)]
-          : []
-        : [
-            ...read.problems,
-            ...held.problems,
-            ...picked.problems,
-            ...serviceProblems(service),
-            ...(read.own.values["on-delete"] === "release" && !canRelease ? [cannotRelease] : []),
-          ];
-      // Nothing is taken down that could not be made again as it is asked for.
-      const mayRecreate = !isWrong({ problems });
-      const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
-      const wish = wishOf({
-        service,
-        settings: { ...held.settings, ...Object.fromEntries(kept) },
-        frozen: read.frozen,
-        facts: readFacts(service, ports.facts),
-        targets: picked.targets,
-        sourceRanges: rangesFor(service, observed),
-        ...(known !== undefined && { observed: known }),
-        ...(ends && { ending: ending.kind === "release" ? ("release" as const) : ("delete" as const) }),
-      });
-      endings.note(ending, wish);
-      return {
-        service,
-        wish,
-        problems,
-        isAwaited: picked.isAwaited,
-        isBlocked: !ends && (!picked.areKnown || isUnreadable),
-        recreate: ends || !mayRecreate ? [] : held.recreate,
-        isHeld,
-        ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
-      };
-    },
     forget: (key: string, uid: ServiceUID): void => {
       targets.forget(key, uid);
       lastSettings.delete(uid);
@@ -136,24 +131,6 @@ export const createWishes = (ports: WishPorts) => {
 
 export type Wishes = ReturnType<typeof createWishes>;
 
-/** Whether this Service concerns us at all. */
-export const isOurs = (service: Service): boolean =>
-  isServed(service) ||
-  needsCleanup(service) ||
-  // It was refused before it had anything else, and asks for nothing now.
-  (!isForeignClass(service) && hasOurConditions(service));
-
-/** It asks for nothing any more; what it has goes. */
-export const isEnding = (service: Service, question: { readonly hasBalancer?: boolean } = {}): boolean =>
-  !isServed(service) || needsCleanup(service, question);
-
-export const isWrong = ({ problems }: Pick<Member, "problems">): boolean =>
-  problems.some(({ severity }) => severity === "error");
-
-/** A creation waits until every annotation is right; teardown and what exists go on. */
-export const isRefused = ({ wish, problems }: Member, observed: ObservedLoadBalancer | undefined): boolean =>
-  wish.ending === undefined && isWrong({ problems }) && observed?.owners.includes(wish.owner.uid) !== true;
-
 /** What goes needs no target. */
 const nobody: PickedTargets = { targets: [], problems: [], isAwaited: false, areKnown: true };
 
@@ -164,5 +141,3 @@ const rememberRight = (
   if (frozen.size === 0) return settings;
   return { ...before, ...Object.fromEntries(Object.entries(settings).filter(([name]) => !frozen.has(name))) };
 };
-
-const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);

@@ -1,44 +1,39 @@
 // What follows when the cloud is as it should be: the status of those who are served, and the finalizer of those who are
 // not any more.
 
-import { type Milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
-import { finalizerPatch } from "../../kube/finalizer-patch.ts";
-import type { Service } from "../../kube/objects.ts";
-import { jsonPatch } from "../../kube/patch.ts";
-import { serviceStatusPatch } from "../../kube/service-patch.ts";
-import type { ObservedLoadBalancer, Publication } from "../../provider/load-balancers.ts";
-import { again, type Outcome, settled } from "../../runtime/workers.ts";
-import type { Conditions } from "./conditions.ts";
-import { endOf, releasedAs } from "./event-texts.ts";
-import type { Change } from "./kind-of-change.ts";
-import type { LastEndings } from "./on-delete.ts";
-import type { ServicePorts } from "./ports.ts";
-import { finalizer, hasFinalizer } from "./predicates.ts";
-import type { ServiceTeller } from "./service-teller.ts";
-import { ingressOf, isSameIngress } from "./status.ts";
-import type { Member } from "./wishes.ts";
+import { seconds } from "../../../core/brand.ts";
+import { finalizerPatch } from "../../../kube/finalizer-patch.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { jsonPatch } from "../../../kube/patch.ts";
+import { serviceStatusPatch } from "../../../kube/service-patch.ts";
+import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
+import { again, type Outcome, settled } from "../../../runtime/workers.ts";
+import { endOf, releasedAs } from "../event-texts.ts";
+import type { Change } from "../kind-of-change.ts";
+import type { Member } from "../member.ts";
+import { finalizer, hasFinalizer } from "../predicates.ts";
+import { ingressOf, isSameIngress } from "../status.ts";
+import type { Round, RoundParts } from "./round-parts.ts";
 
-export interface FinishPorts extends Pick<ServicePorts, "balancers" | "writes"> {
-  readonly conditions: Pick<Conditions, "atRest">;
-  readonly endings: Pick<LastEndings, "nameOf">;
-  /** Whether anything of this owner is left in another group than this. */
-  readonly isLeftElsewhere: (uid: ServiceUID, group: string) => boolean;
-  readonly patience: (group: string, checkAfter: Milliseconds) => Milliseconds;
-}
-
-interface Round {
-  readonly group: string;
+interface Reached {
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
   /** What was begun and is now done. */
-  readonly done: Change | undefined;
+  readonly done?: Change | undefined;
 }
 
-export const createFinish = (ports: FinishPorts, teller: ServiceTeller) => {
-  const { balancers, writes } = ports;
+export const createFinish = ({
+  ports: { balancers, writes },
+  conditions,
+  wishes: { endings },
+  placement,
+  progress,
+  teller,
+}: Pick<RoundParts, "ports" | "conditions" | "wishes" | "placement" | "progress" | "teller">) => {
   const serve = async (
     { service, wish, problems }: Member,
-    observed: ObservedLoadBalancer | undefined,
-    signal: AbortSignal,
-    { done }: Round,
+    { observed, done }: Reached,
+    { call: { signal } }: Round,
   ): Promise<Outcome> => {
     const publication = balancers.publish(wish, observed);
     if (publication.kind === "wait") {
@@ -50,15 +45,12 @@ export const createFinish = (ports: FinishPorts, teller: ServiceTeller) => {
     const marked = guarded && (await writes.patch(service, guarded, "a load balancer is there", signal));
     const current = marked ?? service;
     const ingress = addressesFor(publication, current);
-    const conditions = ports.conditions.atRest(
-      current,
-      problems,
-      ingress !== undefined || done !== undefined,
-    );
+    const isWrittenAnyway = ingress !== undefined || done !== undefined;
+    const shown = conditions.atRest(current, problems, isWrittenAnyway);
     const patch = serviceStatusPatch({
       service: current,
       ...(ingress !== undefined && { ingress }),
-      ...(conditions !== undefined && { conditions }),
+      ...(shown !== undefined && { conditions: shown }),
     });
     const why = ingress === undefined ? "nothing else is wrong" : "the load balancer has these addresses";
     if (patch !== undefined) await writes.patch(current, patch, why, signal);
@@ -67,24 +59,23 @@ export const createFinish = (ports: FinishPorts, teller: ServiceTeller) => {
 
   const release = async (
     { service, wish }: Member,
-    observed: ObservedLoadBalancer | undefined,
-    signal: AbortSignal,
-    { group }: Round,
+    { observed }: Reached,
+    { group, call: { signal } }: Round,
   ): Promise<Outcome> => {
     const isLeft = observed?.owners.includes(wish.owner.uid) === true;
     if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
     // It moved, and the group it left has not let go of it: without the finalizer nobody would know whose that was.
-    if (ports.isLeftElsewhere(wish.owner.uid, group)) {
-      return again(ports.patience(group, seconds(2)), "another group to let go of the load balancer");
+    if (placement.isLeftElsewhere(wish.owner.uid, group)) {
+      return again(progress.patience(group, seconds(2)), "another group to let go of the load balancer");
     }
     // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.
     const isTheirs = balancers.publish(wish, observed).kind === "not-ours";
-    const conditions = ports.conditions.atRest(service, [], true);
+    const shown = conditions.atRest(service, [], true);
     const steps = [
       serviceStatusPatch({
         service,
         ...(!isTheirs && { ingress: [] }),
-        ...(conditions !== undefined && { conditions }),
+        ...(shown !== undefined && { conditions: shown }),
       }),
       finalizerPatch(service, finalizer, "absent", "status"),
     ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
@@ -92,23 +83,17 @@ export const createFinish = (ports: FinishPorts, teller: ServiceTeller) => {
     await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
     if (!hasFinalizer(service)) return settled;
     const isReleased = wish.ending === "release";
-    teller.event(service, isReleased ? releasedAs(ports.endings.nameOf(wish.owner.uid)) : endOf("delete"));
+    teller.event(service, isReleased ? releasedAs(endings.nameOf(wish.owner.uid)) : endOf("delete"));
     return settled;
   };
 
-  return async (
-    group: string,
-    members: readonly Member[],
-    observed: ObservedLoadBalancer | undefined,
-    /** What was begun and is now done. */
-    done: Change | undefined,
-    signal: AbortSignal,
-  ): Promise<Outcome> => {
+  return async (round: Round, reached: Reached): Promise<Outcome> => {
+    const { members, done } = reached;
     let rest: Outcome = settled;
     // Who waits does not keep the others waiting.
     for (const member of members) {
       const act = member.wish.ending === undefined ? serve : release;
-      const outcome = await act(member, observed, signal, { group, done });
+      const outcome = await act(member, reached, round);
       if (outcome.kind !== "settled") rest = outcome;
     }
     if (rest.kind !== "settled") return rest;

@@ -1,10 +1,10 @@
 // Which of the eligible nodes become targets of one balancer, by policy and within the limit of its cloud. A balancer that
 // would be refused for too many targets gets a part of them, spread over the zones, and says so.
 
-import type { NodeName } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
-import type { BalancerTarget } from "../../provider/load-balancers.ts";
-import { labelPairs } from "../well-known.ts";
+import type { NodeName } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import { labelPairs } from "../../well-known.ts";
 import type { NodeSelector } from "./node-selector.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
 

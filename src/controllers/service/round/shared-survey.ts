@@ -1,10 +1,10 @@
 // What a provider's plans need to know of the cloud besides balancers, asked once for all and shared while it is young.
 
-import { minutes } from "../../core/brand.ts";
-import type { Call } from "../../provider/call.ts";
-import { fingerprintOf } from "./fingerprint.ts";
-import type { ServicePorts } from "./ports.ts";
-import type { Wish } from "./wishes.ts";
+import { minutes } from "../../../core/brand.ts";
+import type { Call } from "../../../provider/call.ts";
+import { fingerprintOf } from "../fingerprint.ts";
+import type { Wish } from "../member.ts";
+import type { ServicePorts } from "../ports.ts";
 
 const acceptsAge = minutes(1);
 

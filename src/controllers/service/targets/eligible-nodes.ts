@@ -1,12 +1,12 @@
 // Which Nodes a balancer may lead to, and what a balancer is told of them. Readiness plays no part: health checks of the
 // cloud are quicker, and a set that follows every flap would be rebuilt all the time.
 
-import { type IpAddress, type NodeName, nodeName } from "../../core/brand.ts";
-import { parseIp } from "../../core/ip.ts";
-import type { Node } from "../../kube/objects.ts";
-import type { Machine } from "../../provider/instances.ts";
-import type { BalancerTarget } from "../../provider/load-balancers.ts";
-import { labelPairs } from "../well-known.ts";
+import { type IpAddress, type NodeName, nodeName } from "../../../core/brand.ts";
+import { parseIp } from "../../../core/ip.ts";
+import type { Node } from "../../../kube/objects.ts";
+import type { Machine } from "../../../provider/instances.ts";
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import { labelPairs } from "../../well-known.ts";
 
 export const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
 export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";

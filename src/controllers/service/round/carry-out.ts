@@ -1,25 +1,20 @@
 // Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
 // down in between. It decides nothing; the next round observes what has become of it.
 
-import { isFenced } from "../../cloud/disposition.ts";
-import { serviceUID } from "../../core/brand.ts";
-import { messageOf } from "../../core/message-of.ts";
-import { finalizerPatch } from "../../kube/finalizer-patch.ts";
-import type { Service } from "../../kube/objects.ts";
-import type { Step, StepOutcome } from "../../provider/plan.ts";
-import { again, type Outcome, settled, waiting } from "../../runtime/workers.ts";
-import type { createTickets } from "../tickets.ts";
+import { isFenced } from "../../../cloud/disposition.ts";
+import { messageOf } from "../../../core/message-of.ts";
+import { finalizerPatch } from "../../../kube/finalizer-patch.ts";
+import type { Service } from "../../../kube/objects.ts";
+import type { Step, StepOutcome } from "../../../provider/plan.ts";
+import { again, type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { beginOf } from "../event-texts.ts";
+import type { Fingerprint } from "../fingerprint.ts";
+import { changeOf } from "../kind-of-change.ts";
+import type { Member } from "../member.ts";
+import { finalizer } from "../predicates.ts";
 import { describeWishes } from "./describe-wishes.ts";
-import { beginOf } from "./event-texts.ts";
-import { factsPatch } from "./facts.ts";
-import type { Fingerprint } from "./fingerprint.ts";
-import { changeOf } from "./kind-of-change.ts";
-import type { LastEndings } from "./on-delete.ts";
-import type { ServicePorts } from "./ports.ts";
-import { finalizer } from "./predicates.ts";
-import type { Progress } from "./progress.ts";
-import type { ServiceTeller } from "./service-teller.ts";
-import type { Member } from "./wishes.ts";
+import { createRememberFacts } from "./remember-facts.ts";
+import type { RoundParts } from "./round-parts.ts";
 
 export interface Work {
   readonly group: string;
@@ -36,13 +31,15 @@ export interface Work {
 const namesOf = (steps: readonly Step[]): string =>
   [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
 
-export const createCarryOut = (
-  ports: ServicePorts & { readonly endings: Pick<LastEndings, "name"> },
-  teller: ServiceTeller,
-  tickets: Pick<ReturnType<typeof createTickets>, "hold">,
-  progress: Pick<Progress, "patience" | "pause">,
-) => {
-  const { balancers, writes, journal, endings } = ports;
+export const createCarryOut = ({
+  ports,
+  wishes,
+  teller,
+  tickets,
+  progress,
+}: Pick<RoundParts, "ports" | "wishes" | "teller" | "tickets" | "progress">) => {
+  const { balancers, writes, journal } = ports;
+  const remember = createRememberFacts(ports);
   /** Said once per plan: what would be done if we did anything. */
   const shown = new Map<string, string>();
 
@@ -57,13 +54,13 @@ export const createCarryOut = (
     return settled;
   };
 
-  return { run, show, remember, forget: (group: string): void => void shown.delete(group) };
+  return { run, show, forget: (group: string): void => void shown.delete(group) };
 
   async function run(work: Work, signal: AbortSignal): Promise<Outcome> {
     let services: readonly Service[] = work.members.map(({ service }) => service);
     for (const { service, wish } of work.members) {
       const event = beginOf(changeOf(work.before, work.now, wish.ending));
-      if (wish.ending === "release") endings.name(wish.owner.uid, namesOf(work.steps));
+      if (wish.ending === "release") wishes.endings.name(wish.owner.uid, namesOf(work.steps));
       if (event !== undefined && work.isNew) teller.event(service, event);
     }
     // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.
@@ -98,20 +95,5 @@ export const createCarryOut = (
       journal(step, group, isFenced(error) ? "refused" : "failed", messageOf(error));
       throw error;
     }
-  }
-
-  async function remember(
-    services: readonly Service[],
-    outcome: Extract<StepOutcome, { done: true }>,
-    signal: AbortSignal,
-  ): Promise<readonly Service[]> {
-    return Promise.all(
-      services.map(async (service) => {
-        const news = outcome.remember?.get(serviceUID(service.metadata.uid));
-        const patch = news === undefined ? undefined : factsPatch(service, ports.facts, news);
-        if (patch === undefined) return service;
-        return (await writes.patch(service, patch, "what was made must be found again", signal)) ?? service;
-      }),
-    );
   }
 };

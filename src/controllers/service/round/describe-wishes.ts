@@ -1,8 +1,8 @@
 // For whom a step in the cloud is, and what they wish, in a few words for the log. Names, ports and counts only: settings of
 // a balancer may hold anything. Pure.
 
-import { shortList } from "../../core/short-list.ts";
-import type { Member } from "./wishes.ts";
+import { shortList } from "../../../core/short-list.ts";
+import type { Member } from "../member.ts";
 
 export const describeWishes = (members: readonly Pick<Member, "wish">[]): string => {
   if (members.length === 0) return "no Service asks for it any more";

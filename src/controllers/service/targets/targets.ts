@@ -1,20 +1,20 @@
 // The targets of each Service: from all Nodes, made once per change and shared, those that its rules choose. It remembers
 // the last right rules, so that a typo in a selector moves no target.
 
-import { type Milliseconds, type NodeName, type ServiceUID, serviceUID } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
-import type { Service } from "../../kube/objects.ts";
-import { keyOf } from "../../kube/resource-path.ts";
-import type { BalancerTarget } from "../../provider/load-balancers.ts";
-import type { Clock } from "../../seams/clock.ts";
-import { ownPrefix } from "../well-known.ts";
+import { type Milliseconds, type NodeName, type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { keyOf } from "../../../kube/resource-path.ts";
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { Clock } from "../../../seams/clock.ts";
+import { ownPrefix } from "../../well-known.ts";
+import type { OwnSettings } from "../own-annotations.ts";
+import type { ServicePorts } from "../ports.ts";
+import type { ServiceSettings } from "../settings.ts";
+import { requestsOnlyLocalTraffic } from "../source-ranges.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { type Departures, departuresOf } from "./node-departures.ts";
-import type { OwnSettings } from "./own-annotations.ts";
-import type { ServicePorts } from "./ports.ts";
-import type { ServiceSettings } from "./settings.ts";
-import { requestsOnlyLocalTraffic } from "./source-ranges.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetRules } from "./target-policy.ts";
 
 export interface TargetPorts extends Pick<ServicePorts, "nodes" | "isSelected" | "machineOf" | "balancers"> {

@@ -1,8 +1,8 @@
 // Since when Nodes are on their way out, so that connections are left the time to end. Read from the Node where it says so,
 // so that a restart goes on where it was; an exclusion says no time, and a restart ends that drain.
 
-import { type NodeName, nodeName } from "../../core/brand.ts";
-import type { Node } from "../../kube/objects.ts";
+import { type NodeName, nodeName } from "../../../core/brand.ts";
+import type { Node } from "../../../kube/objects.ts";
 import { autoscalerTaint, isDraining, isExcluded } from "./eligible-nodes.ts";
 
 /** The cluster autoscaler writes the second at which it decided; anything else there is no time. */

@@ -1,8 +1,8 @@
 // Label selectors as people write them for kubectl, for the choice of nodes: equality and sets. A selector is a pure
 // question about labels; what cannot be read is a complaint, never an empty selector.
 
-import { quoted } from "../../core/fields.ts";
-import type { Labels } from "../../kube/objects.ts";
+import { quoted } from "../../../core/fields.ts";
+import type { Labels } from "../../../kube/objects.ts";
 
 export interface NodeSelector {
   /** As it was written, for texts. */

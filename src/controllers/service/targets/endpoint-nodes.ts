@@ -1,14 +1,14 @@
 // Which Nodes have a ready endpoint of a Service, from a watch of EndpointSlices that runs only while somebody asks. A Node
 // that loses its last one counts for a while longer: health checks are quicker, and a flap moves no target.
 
-import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../core/brand.ts";
-import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
-import type { EndpointSlice } from "../../kube/objects.ts";
-import type { Reflector } from "../../kube/reflector.ts";
-import type { Index } from "../../kube/store.ts";
-import { abortable, linkedController } from "../../runtime/abortable.ts";
-import type { Clock } from "../../seams/clock.ts";
-import { createDebounce } from "./debounce.ts";
+import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../../core/brand.ts";
+import { isKubeError, type KubeError } from "../../../kube/kube-error.ts";
+import type { EndpointSlice } from "../../../kube/objects.ts";
+import type { Reflector } from "../../../kube/reflector.ts";
+import type { Index } from "../../../kube/store.ts";
+import { abortable, linkedController } from "../../../runtime/abortable.ts";
+import type { Clock } from "../../../seams/clock.ts";
+import { createDebounce } from "../debounce.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }

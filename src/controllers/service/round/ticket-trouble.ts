@@ -1,23 +1,18 @@
 // What is said on Services that wait for work of the cloud while nobody can ask what has become of it: a condition and an
 // event as for any other error, which go when it can be asked again. It asks nothing itself.
 
-import type { Problem } from "../../core/problem.ts";
-import type { Service } from "../../kube/objects.ts";
-import { serviceStatusPatch } from "../../kube/service-patch.ts";
-import { describeError } from "../describe-error.ts";
-import type { Conditions } from "./conditions.ts";
-import { failureOf } from "./event-texts.ts";
-import type { ServicePorts } from "./ports.ts";
-import type { ServiceTeller } from "./service-teller.ts";
-import { isEnding } from "./wishes.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { serviceStatusPatch } from "../../../kube/service-patch.ts";
+import { describeError } from "../../describe-error.ts";
+import { failureOf } from "../event-texts.ts";
+import type { RoundParts } from "./round-parts.ts";
 
-export const createTicketTrouble = (
-  { writes }: Pick<ServicePorts, "writes">,
-  teller: Pick<ServiceTeller, "failure" | "recovered">,
-  conditions: Pick<Conditions, "show" | "atRest">,
-  /** What else is known to be wrong with it. */
-  problemsOf: (service: Service) => readonly Problem[],
-) => {
+export const createTicketTrouble = ({
+  ports: { writes },
+  teller,
+  conditions,
+  wishes,
+}: Pick<RoundParts, "ports" | "teller" | "conditions" | "wishes">) => {
   /** Groups on whose Services it stands. */
   const told = new Set<string>();
 
@@ -33,15 +28,15 @@ export const createTicketTrouble = (
       if (trouble !== undefined && problem !== undefined) {
         told.add(group);
         for (const service of services) {
-          teller.failure(service, failureOf(isEnding(service), trouble));
-          await conditions.show(service, [...problemsOf(service), problem], signal);
+          teller.failure(service, failureOf(service, trouble));
+          await conditions.show(service, [...wishes.problemsOf(service), problem], signal);
         }
         return;
       }
       if (!told.delete(group)) return;
       for (const service of services) {
         teller.recovered(service);
-        const kept = conditions.atRest(service, problemsOf(service), false);
+        const kept = conditions.atRest(service, wishes.problemsOf(service), false);
         const patch = kept && serviceStatusPatch({ service, conditions: kept });
         if (patch !== undefined) await writes.patch(service, patch, "the cloud answers again", signal);
       }

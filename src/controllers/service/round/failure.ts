@@ -1,0 +1,58 @@
+// What an error of a round leads to: it is shown and told on the Services whose business it is, and the group rests. A lost
+// race is nobody's business.
+
+import { isFenced, restAfter } from "../../../cloud/disposition.ts";
+import { milliseconds, minutes } from "../../../core/brand.ts";
+import { isKubeError } from "../../../kube/kube-error.ts";
+import { backoff } from "../../../runtime/backoff.ts";
+import { again, type Outcome } from "../../../runtime/workers.ts";
+import { failureOf } from "../event-texts.ts";
+import { isEnding } from "../predicates.ts";
+import type { RoundParts } from "./round-parts.ts";
+
+const lostRace = { first: milliseconds(100), cap: minutes(1) };
+
+export const createFailure = ({
+  ports: { services, listing, clock, random },
+  groups,
+  wishes,
+  freshListing,
+  progress,
+  teller,
+  conditions,
+}: Pick<
+  RoundParts,
+  "ports" | "groups" | "wishes" | "freshListing" | "progress" | "teller" | "conditions"
+>) => {
+  const membersOf = (group: string) => groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
+  const isOfListing = (error: unknown): boolean => error === listing.failure?.error;
+
+  return {
+    /** As a condition. A listing that failed is nobody's business who has what was asked for. */
+    show: (group: string, error: unknown, signal: AbortSignal): Promise<void> => {
+      const concerned = membersOf(group).filter((service) => {
+        const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
+        return !(isOfListing(error) && hasAddress && !isEnding(service));
+      });
+      const members = concerned.map((service) => ({ service, problems: wishes.problemsOf(service) }));
+      return conditions.failed(group, error, members, signal);
+    },
+
+    /** As an event, and for how long the group rests. */
+    onError: (group: string, error: unknown, failures: number): Outcome => {
+      freshListing.stopAsking(group);
+      if (isKubeError(error, "precondition", "conflict", "not-found")) {
+        return again(backoff(failures, lostRace, random), "LostRace");
+      }
+      if (!isFenced(error)) {
+        for (const service of membersOf(group)) teller.failure(service, failureOf(service, error));
+      }
+      const rest = restAfter(error, failures, clock, random);
+      // A listing that works is news for everybody; what this group was refused is not mended by it.
+      if (!isOfListing(error)) progress.rest(group, rest);
+      return again(rest, "an error");
+    },
+  };
+};
+
+export type Failure = ReturnType<typeof createFailure>;

@@ -1,0 +1,38 @@
+// What the stages of a round have in hand, and what they work with: the parts are made once by the controller, and each
+// stage names those that it takes.
+
+import type { Service } from "../../../kube/objects.ts";
+import type { Call } from "../../../provider/call.ts";
+import type { Tickets } from "../../tickets.ts";
+import type { BalancerInputs } from "../balancer-inputs.ts";
+import type { Conditions } from "../conditions.ts";
+import type { FreshListing } from "../fresh-listing.ts";
+import type { Groups } from "../groups.ts";
+import type { Placement } from "../placement.ts";
+import type { ServiceControllerOptions } from "../ports.ts";
+import type { Progress } from "../progress.ts";
+import type { ServiceTeller } from "../service-teller.ts";
+import type { Turns } from "../turns.ts";
+import type { Wishes } from "../wishes.ts";
+
+/** A group in hand. */
+export interface Round {
+  readonly group: string;
+  /** Its Services, as they were when the round began. */
+  readonly present: readonly Service[];
+  readonly call: Call;
+}
+
+export interface RoundParts {
+  readonly ports: ServiceControllerOptions;
+  readonly groups: Groups;
+  readonly wishes: Wishes;
+  readonly freshListing: FreshListing;
+  readonly placement: Placement;
+  readonly turns: Turns;
+  readonly tickets: Tickets;
+  readonly inputs: BalancerInputs;
+  readonly progress: Progress;
+  readonly teller: ServiceTeller;
+  readonly conditions: Conditions;
+}

@@ -1,10 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { testTitles } from "../support/test-titles.ts";
 
 // Every row of upstream's catalogue about nodes, Services and routes is here, under upstream's own name and number. A row
-// that disappears, or a test of upstream's that is forgotten, is seen; the names come from what bun finds, without running.
+// that disappears, or a test of upstream's that is forgotten, is seen.
 
 /** How many rows each of upstream's tests has; one without a number is one whole. */
 const catalogue: Readonly<Record<string, number>> = {
@@ -74,26 +72,7 @@ const ofTheProcess: readonly string[] = [
   ...["TestAddWhileProcessing", "TestDeduping", "TestQueueDrainageUsingShutDownWithDrain"],
 ];
 
-const titles = async (): Promise<readonly string[]> => {
-  const folder = await mkdtemp(join(tmpdir(), "fairlead-rows-"));
-  try {
-    const file = join(folder, "titles.xml");
-    const args = [
-      "test",
-      import.meta.dir,
-      join(import.meta.dir, "../serving"),
-      "-t",
-      "^nothing is run$",
-      "--reporter=junit",
-      `--reporter-outfile=${file}`,
-    ];
-    Bun.spawnSync([process.execPath, ...args], { stdout: "ignore", stderr: "ignore" });
-    const text = await Bun.file(file).text();
-    return [...text.matchAll(/<testcase name="([^"]*)"/g)].map(([, title = ""]) => title);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-};
+const titles = () => testTitles("parity", "serving");
 
 /** "Test_x 1 2: …" is both rows. */
 const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>> => {

@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { testTitles } from "../support/test-titles.ts";
+import { ofTheManager } from "./unpinned/manager.ts";
+import { ofLifecycle, ofNodes } from "./unpinned/nodes.ts";
+import { ofRoutes } from "./unpinned/routes.ts";
+import { ofServices } from "./unpinned/services.ts";
+
+// Each behaviour that no test of upstream's pins is proved by tests that are there, or explained where it says. A test that
+// is renamed or removed is missed here.
+
+const root = resolve(import.meta.dir, "../..");
+const lists = { ofNodes, ofLifecycle, ofServices, ofRoutes, ofTheManager };
+const rows = Object.entries(lists).flatMap(([list, all]) =>
+  all.map((row) => [`${list}: ${row.behaviour}`, row] as const),
+);
+const differences = readFileSync(`${root}/docs/differences.md`, "utf8");
+const decisions = readdirSync(`${root}/docs/decisions`);
+
+const inFile = /^(test\/[\w/-]+\.(?:cluster|executable)\.ts): (.+)$/;
+
+test("every behaviour that upstream leaves unpinned has tests of these titles", async () => {
+  const titles = await testTitles("parity", "controllers", "kube", "app", "serving");
+  const isThere = (proof: string): boolean => {
+    const [, file, title = ""] = inFile.exec(proof) ?? [];
+    if (file !== undefined) return readFileSync(`${root}/${file}`, "utf8").includes(`"${title}`);
+    return titles.some((each) => each.endsWith(proof));
+  };
+  const missing = rows.flatMap(([name, { provedBy = [] }]) =>
+    provedBy.filter((proof) => !isThere(proof)).map((proof) => `${name}: ${proof}`),
+  );
+  expect(missing).toEqual([]);
+}, 60_000);
+
+test("what has no test has an explanation, and every explanation is written down", () => {
+  const isWritten = (note: string): boolean =>
+    /^D\d+$/.test(note)
+      ? differences.includes(`| ${note} |`)
+      : decisions.some((name) => name === `${note}.md`);
+  const bare = rows.flatMap(([name, { provedBy = [], note }]) =>
+    provedBy.length === 0 && note === undefined ? [name] : [],
+  );
+  const unwritten = rows.flatMap(([name, { note }]) =>
+    note === undefined || isWritten(note) ? [] : [`${name}: ${note}`],
+  );
+  expect([bare, unwritten]).toEqual([[], []]);
+});

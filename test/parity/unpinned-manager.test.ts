@@ -1,0 +1,149 @@
+import { describe, expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { answerCommand } from "../../src/app/commands.ts";
+import { readAll } from "../../src/app/configuration/configuration.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { notesOf } from "../../src/app/flags/flag-notes.ts";
+import { flagFields } from "../../src/app/flags/table.ts";
+import "../../src/app/process-life.ts"; // Loaded late by the program itself, which would take real time here.
+import { readFlags } from "../../src/app/flags/read-flags.ts";
+import { runManager } from "../../src/app/run.ts";
+import type { Fields } from "../../src/core/settings.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { memoryFiles } from "../support/memory-files.ts";
+import { ScriptedBalancers } from "../support/scripted-balancers.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+// §9.15, 5: what upstream's manager does and none of its tests pins. The list of it, with those that other files of ours
+// prove, is in `unpinned`.
+
+test("9.15.5: first the caches are full, then the Lease is ours, and only then the cloud is asked", async () => {
+  const w = new ServiceWorld({ nodes: 2 });
+  const order: string[] = [];
+  w.server.onWrite(({ object }) => {
+    if (object.kind === "Lease" && order.length === 0) order.push("Lease");
+  });
+  w.onCrossing = (what, when) => {
+    if (when === "before") order.push(what);
+  };
+  w.readFault = (path) =>
+    path.endsWith("/services") && w.clock.monotonic() < 5000
+      ? Response.json({ kind: "Status", code: 500 }, { status: 500 })
+      : undefined;
+  await w.start("--leader-elect=true");
+  w.create("web");
+  await w.pass(4);
+  expect(order).toEqual([]);
+  await w.pass(60);
+  expect(order.slice(0, 2)).toEqual(["Lease", "GET /machines"]);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  await w.stop();
+});
+
+describe("controllers that are skipped", () => {
+  const withCapabilities = async (...left: readonly ("loadBalancers" | "routes")[]) => {
+    const whole = new ScriptedBalancers(new VirtualClock()).provider();
+    const provider = {
+      ...whole,
+      connect: (...given: readonly never[]) => {
+        const cloud = (whole.connect as (...all: readonly never[]) => object)(...given);
+        return Object.fromEntries(Object.entries(cloud).filter(([name]) => !left.includes(name as never)));
+      },
+    };
+    const w = new ServiceWorld({ provider, nodes: 0 });
+    await w.start("--controllers=*", "--cluster-cidr=10.0.0.0/8");
+    await w.pass(5);
+    const { controllers } = w.manager;
+    await w.stop();
+    return controllers;
+  };
+
+  test("9.15.5: what the cloud cannot do has no controller, and the others run", async () => {
+    expect(await withCapabilities()).toContain("service");
+    expect(await withCapabilities("loadBalancers")).toEqual([
+      "cloud-node",
+      "cloud-node-lifecycle",
+      "inventory",
+    ]);
+  });
+});
+
+const nobody = () => Promise.reject(new Error("not asked"));
+const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
+  const lines: string[] = [];
+  const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
+  const seams = {
+    ...{ clock: new VirtualClock(), random: seededRandom(3), files: memoryFiles({}).files },
+    ...{ environment: {}, transport: nobody, cloudTransport: nobody },
+  };
+  const code = await runManager(provider, args, streams, seams, new AbortController().signal);
+  return { code, said: lines.join("") };
+};
+
+describe("a start that cannot be", () => {
+  test("9.15.5: a cloud without machines, and a cloud that cannot be set up, end the process with 2, as we do", async () => {
+    const without = { ...(fake as unknown as AnyProvider), connect: () => ({ accounts: [] }) as never };
+    const none = await runs(without, "--master=http://sandbox", "--configure-cloud-routes=false");
+    expect([none.code, none.said]).toEqual([2, expect.stringContaining("has no machines to offer")]);
+    const wrong = await runs(
+      fake as unknown as AnyProvider,
+      "--master=http://sandbox",
+      "--config-set=endpoint=nowhere",
+    );
+    expect([wrong.code, wrong.said]).toEqual([2, expect.stringContaining("endpoint")]);
+  });
+
+  test("9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do", async () => {
+    const { code, said } = await runs(
+      fake as unknown as AnyProvider,
+      "--leader-elct=true",
+      "--secure-port=x",
+    );
+    expect(code).toBe(2);
+    expect(said).toContain("did you mean --leader-elect?");
+    expect(said).toContain("--secure-port");
+  });
+});
+
+describe("the help of flags", () => {
+  const fields: Fields = flagFields;
+  const isOld = (name: string) => {
+    const field = fields[name];
+    return field !== undefined && notesOf(field).deprecated === true;
+  };
+
+  test("9.15.5: every flag is in it with its text, in groups, but for those that are deprecated", async () => {
+    const provider = fake as unknown as AnyProvider;
+    const { files } = memoryFiles();
+    const configuration = await readAll({ provider, args: ["--help"], environment: {}, files });
+    const shown = await answerCommand(configuration, {
+      ...{ provider, program: "fake-cloud-controller-manager" },
+      seams: { files, clock: new VirtualClock(), random: seededRandom(1) },
+    });
+    const out = shown?.out ?? "";
+    const named = new Set([...out.matchAll(/^ {2}(?:-\w, | {4})--([a-z0-9-]+)/gm)].map(([, name]) => name));
+    const hidden = Object.keys(fields).filter((name) => !named.has(name));
+    expect(hidden.toSorted()).toEqual(["allow-untagged-cloud", "node-sync-period"]);
+    expect(hidden.every(isOld)).toBe(true);
+    for (const group of ["Generic", "Leader", "Secure serving", "Webhook"]) {
+      expect(out.toLowerCase()).toContain(group.toLowerCase());
+    }
+  });
+
+  test("9.15.5: a deprecated flag is taken, and said to be deprecated with what to use", () => {
+    for (const [name, value] of [
+      ["allow-untagged-cloud", "false"],
+      ["node-sync-period", "10s"],
+    ]) {
+      expect(readFlags([`--${name}=${value}`]).problems).toEqual([
+        {
+          severity: "warning",
+          reason: "FlagWithoutEffect",
+          key: `--${name}`,
+          text: expect.stringMatching(new RegExp(`^--${name} has no effect and is deprecated: .*--[a-z]`)),
+        },
+      ]);
+    }
+  });
+});

@@ -1,0 +1,82 @@
+// What no test of upstream's pins of the process as a whole, and the tests of ours that do. Data only.
+
+import type { Unpinned } from "./unpinned.ts";
+
+/** 9.15.5, manager. */
+export const ofTheManager: readonly Unpinned[] = [
+  {
+    behaviour: "start-up order",
+    provedBy: [
+      "9.15.5: first the caches are full, then the Lease is ours, and only then the cloud is asked",
+      "9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do",
+    ],
+  },
+  {
+    behaviour: "skipped controllers",
+    provedBy: [
+      "9.15.5: what the cloud cannot do has no controller, and the others run",
+      "a controller that upstream's name turns off does nothing",
+    ],
+  },
+  {
+    behaviour: "failing init",
+    provedBy: [
+      "9.15.5: a cloud without machines, and a cloud that cannot be set up, end the process with 2, as we do",
+      "the Lease is given up when a controller fails, and the failure is told after it",
+    ],
+    note: "D93",
+  },
+  {
+    behaviour: "leader election wiring",
+    provedBy: [
+      "two accounts of one cloud in one cluster: each manager leads, and minds its own Nodes only [N15 F12]",
+      "test/cluster/leadership.cluster.ts: a leader that is killed is followed once its Lease has expired [F67]",
+      "test/cluster/leadership.cluster.ts: a replica that waits asks the cloud nothing, however many nodes join [F67]",
+    ],
+  },
+  {
+    behaviour: "leader migration wiring",
+    provedBy: ["controllers that migrate work under the shared Lease, the others under the main one [F68]"],
+    note: "D73",
+  },
+  {
+    behaviour: "health endpoint routing",
+    provedBy: ["alive, ready and healthy are three questions [F90]", "TestMutableHealthzHandler: one of two"],
+    note: "D80",
+  },
+  {
+    behaviour: "authentication and authorization on each path",
+    provedBy: [
+      "the open paths answer, nothing else does, and no token is asked about [F84]",
+      "that is good lets in whom the API server lets in, and nobody else [F84]",
+      "test/cluster/serving.cluster.ts: every page answers to no, wrong, low and right credentials as it should",
+    ],
+  },
+  {
+    behaviour: "flag help",
+    provedBy: ["9.15.5: every flag is in it with its text, in groups, but for those that are deprecated"],
+  },
+  {
+    behaviour: "deprecated flags",
+    provedBy: ["9.15.5: a deprecated flag is taken, and said to be deprecated with what to use"],
+  },
+  {
+    behaviour: "webhooks over HTTP",
+    provedBy: [
+      "is answered with its uid and counted, when it passes too [F48]",
+      "what is no review is refused and counted another content type",
+      "test/cluster/serving.cluster.ts: the admission webhook behind the real API server",
+    ],
+    note: "D86",
+  },
+  { behaviour: "configz content", provedBy: ["configz has upstream's shape and Go's durations"] },
+  {
+    behaviour: "exit codes",
+    provedBy: [
+      "9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do",
+      "--exit-on-lost-lease ends the process as upstream does [F67]",
+      "test/cluster/leadership.cluster.ts: SIGTERM ends a leader with 0 in less than 2 s, and nobody holds the Lease then",
+    ],
+    note: "D68",
+  },
+];

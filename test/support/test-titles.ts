@@ -1,0 +1,27 @@
+// The titles of tests as bun finds them, tables and blocks included, without running any: for indexes that name the tests
+// that prove something.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { readJUnit } from "../../scripts/docs/features.ts";
+
+const root = resolve(import.meta.dir, "../..");
+
+/** Of folders and files below `test`; the block around a test stands before its name. */
+export const testTitles = async (...parts: readonly string[]): Promise<readonly string[]> => {
+  const folder = await mkdtemp(join(tmpdir(), "fairlead-titles-"));
+  try {
+    const file = join(folder, "titles.xml");
+    const paths = parts.map((part) => join(root, "test", part));
+    const report = ["-t", "^nothing is run$", "--reporter=junit", `--reporter-outfile=${file}`];
+    Bun.spawnSync([process.execPath, "test", ...paths, ...report], {
+      cwd: root,
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    return readJUnit(await Bun.file(file).text()).map(({ title }) => title);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};

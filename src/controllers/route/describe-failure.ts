@@ -31,6 +31,13 @@ export const describeFailedListing = (error: unknown): Problem => ({
   text: `The cloud's routes could not be listed, so none is made or removed: ${messageOf(error)}`,
 });
 
+/** Of whatever ends a pass that is no answer of the cloud: those are told route by route. */
+export const describeFailedPass = (error: unknown): Problem => ({
+  severity: "error",
+  reason: "RoutesUnfinished",
+  text: `The cloud's routes were listed, but making and removing them broke off, and is tried again: ${messageOf(error)}`,
+});
+
 /** Of a change that the cloud is at. */
 export const describeUnknown = (change: RouteChange, error: unknown): Problem => ({
   severity: "warning",

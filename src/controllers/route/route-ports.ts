@@ -12,11 +12,11 @@ import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-ports.ts";
 import type { CloudWrites } from "./cloud-writes.ts";
 import type { RouteSettings } from "./settings.ts";
 
-/** What one pass over all routes came to; also told when the table could not be listed. */
+/** What one pass over all routes came to; also told when it broke off. */
 export interface RouteSync {
   readonly isComplete: boolean;
   readonly duration: Milliseconds;
-  /** The rest is zero where the table could not be listed. */
+  /** The rest is zero where it broke off. */
   readonly wanted: number;
   readonly observed: number;
   readonly limit?: number;

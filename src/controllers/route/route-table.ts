@@ -22,6 +22,7 @@ export class RouteTable {
   readonly #signal: AbortSignal;
   #snapshot: Snapshot<RoutePage | RouteDocument>;
   #urgency: Urgency = "refresh";
+  #failure: unknown;
 
   constructor(routes: Routes, clock: Clock, signal: AbortSignal) {
     this.#routes = routes;
@@ -40,7 +41,17 @@ export class RouteTable {
   /** A complete listing that began at or after this moment. */
   async beganAfter(moment: number, urgency: Urgency): Promise<RouteListing> {
     this.#urgency = urgency;
-    return toListing(await this.#snapshot.beganAfter(moment));
+    try {
+      return toListing(await this.#snapshot.beganAfter(moment));
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  /** Whether this is what went wrong with a listing, and not with something that was done because of one. */
+  hasFailedWith(error: unknown): boolean {
+    return error !== undefined && error === this.#failure;
   }
 
   /** Something was sent that may have changed it; also when it failed, for it may have landed. */

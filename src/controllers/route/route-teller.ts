@@ -9,6 +9,7 @@ import type { ChangeResult, RouteChange } from "./apply.ts";
 import {
   describeFailedCreate,
   describeFailedListing,
+  describeFailedPass,
   describeFailedRemoval,
   describeUnknown,
 } from "./describe-failure.ts";
@@ -30,7 +31,7 @@ type RouteTellerOptions = Pick<
 >;
 
 /** No Node can have such a name. */
-const subjects = { table: " table", listing: " listing" } as const;
+const subjects = { table: " table", listing: " listing", pass: " pass" } as const;
 
 export class RouteTeller {
   readonly #options: RouteTellerOptions;
@@ -78,6 +79,7 @@ export class RouteTeller {
 
   /** What the cloud took on in one pass, in one line however many there are. */
   changed(results: readonly ChangeResult[]): void {
+    this.#report(subjects.pass, []);
     const taken = results.filter(({ outcome: { kind } }) => kind === "done" || kind === "pending");
     if (taken.length === 0) return;
     const created = taken.filter(({ change }) => change.do === "create").length;
@@ -106,6 +108,10 @@ export class RouteTeller {
 
   failedListing(error: unknown): void {
     this.#report(subjects.listing, [describeFailedListing(error)]);
+  }
+
+  failedPass(error: unknown): void {
+    this.#report(subjects.pass, [describeFailedPass(error)]);
   }
 
   #report(subject: string, problems: readonly Problem[]): void {

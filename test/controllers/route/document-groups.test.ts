@@ -6,7 +6,7 @@ import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-const ranges = ["10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"].map((text) => cidr(text));
+const ranges = [cidr("10.244.1.0/24"), cidr("10.244.2.0/24"), cidr("10.244.3.0/24")] as const;
 const target = { node: nodeName("n1"), uid: "1", addresses: [] };
 const creations: readonly RouteChange[] = ranges.map((destination) => ({
   do: "create",
@@ -24,11 +24,11 @@ test("what was refused before goes after the others, by itself; what rests is no
   rests.failed(keyOf(refused), aboutOf(refused), milliseconds(0));
   rests.failed(keyOf(resting), aboutOf(resting), seconds(60));
   const { held, groups } = groupsOf([...removals, ...creations], rests);
-  expect(shown(groups)).toEqual([[ranges[0]], [ranges[1]]] as never);
+  expect(shown(groups)).toEqual([[ranges[0]], [ranges[1]]]);
   expect(held.map(({ change, outcome }) => [change.do, change.route.destination, outcome.kind])).toEqual([
     ["remove", ranges[2], "held"],
     ["create", ranges[2], "held"],
-  ] as never);
+  ]);
 });
 
 test("halves keep their order and everything in them, and one alone is not halved", () => {

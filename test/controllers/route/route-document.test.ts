@@ -7,7 +7,8 @@ import { Rests } from "../../../src/controllers/route/rests.ts";
 import { RouteTable } from "../../../src/controllers/route/route-table.ts";
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
-import type { WantedRoute } from "../../../src/provider/routes.ts";
+import type { Call } from "../../../src/provider/call.ts";
+import type { RouteDocument, RoutesAsDocument, WantedRoute } from "../../../src/provider/routes.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
@@ -60,6 +61,34 @@ describe("as a document", () => {
     w.cloud.failures.set("*", refusal("unavailable"));
     await w.start().pass(0.6);
     expect(w.cloud.changes).toEqual(["change +8 -0"]);
+  });
+
+  test("a pass that breaks off after its listing is not told as a failed listing, once until one goes through", async () => {
+    let hasRevision = false;
+    const withoutRevision = (clock: VirtualClock): RoutesAsDocument => {
+      const { routes } = new ScriptedRoutes(clock, document);
+      if (routes.style !== "document") throw new Error("It was to be a document.");
+      const read = async (call: Call) => {
+        const { revision, routes: observed } = await routes.read(call);
+        return { routes: observed, ...(hasRevision && { revision }) } as RouteDocument;
+      };
+      return { ...routes, read };
+    };
+    const w = await setUp({ routes: withoutRevision }).add("n1", "10.244.1.0/24").settle();
+    const reasons = () => w.reported.map(({ reason }) => reason);
+    expect(reasons()).toEqual(["RoutesUnfinished"]);
+    expect(w.reported[0]?.text).toBe(
+      "The cloud's routes were listed, but making and removing them broke off, and is tried again: A table that is one document was listed as pages.",
+    );
+    const broken = w.syncs.filter(({ isComplete }) => !isComplete);
+    expect(broken.length).toBeGreaterThan(2);
+    hasRevision = true;
+    await w.pass(60);
+    expect(w.network("n1")).toBe("False RouteCreated");
+    hasRevision = false;
+    w.add("n2", "10.244.2.0/24");
+    await w.pass(60);
+    expect(reasons()).toEqual(["RoutesUnfinished", "RoutesUnfinished"]);
   });
 
   /** Two routes, of which the first failed before and so goes by itself. */

@@ -1,8 +1,10 @@
 // docs/metrics.md from the declarations of the metrics, so that the page cannot say anything else than the program.
 
 import { createManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
+import { createProcessWideMetrics } from "../../src/app/metrics/process-wide-metrics.ts";
 import { createHealthMetrics } from "../../src/app/metrics/serving-metrics.ts";
 import { systemClock } from "../../src/seams/clock.ts";
+import { systemFigures } from "../../src/seams/runtime-figures.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
@@ -20,7 +22,10 @@ export const metricsPage = (): string => {
   const manager = createManagerMetrics(systemClock);
   // Declared once there is a cloud to look at.
   manager.watch([], { sources: [] } as unknown as Parameters<typeof manager.watch>[1], {});
-  const sorted = manager.declarations.toSorted((a, b) => a.name.localeCompare(b.name));
+  const lasting = createProcessWideMetrics(systemClock, systemFigures);
+  const sorted = [...manager.declarations, ...lasting.declarations].toSorted((a, b) =>
+    a.name.localeCompare(b.name),
+  );
   const isOurs = ({ name }: MetricDeclaration): boolean => name.startsWith("fairlead_");
   return `# Metrics
 

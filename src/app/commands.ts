@@ -1,27 +1,17 @@
-// What the executable does at once and then ends: help, version, notices, a manifest; and what is wrong with a command that
-// it does not know. Wrong flags are refused here too; what is wrong with the cloud's settings is the manager's matter.
+// What the executable does at once and then ends: help, version, notices, a manifest. Wrong flags are refused here too; what
+// is wrong with the cloud's settings is the manager's matter.
 
-import { didYouMean } from "../core/did-you-mean.ts";
 import type { Problem } from "../core/problem.ts";
+import { commands } from "./command-words.ts";
 import type { Configuration } from "./configuration/configuration.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./flags/help.ts";
 import type { Flags } from "./flags/read-flags.ts";
 import type { ManagerSeams } from "./manager.ts";
-import { chooseWebhooks, webhookProblems } from "./ports/choose-webhooks.ts";
+import { chooseWebhooks } from "./ports/choose-webhooks.ts";
 import { webhookManifest } from "./ports/webhook-manifest.ts";
 import { rawVersion } from "./raw-version.ts";
 import { notices, version } from "./version.ts";
-
-/** In the order of the help. */
-export const commands = {
-  run: "Run the manager: what happens without a command, too.",
-  version:
-    "Show the version, as --version does; with --notices, the licences of everything inside this file.",
-  "webhook-manifest":
-    "Print the ValidatingWebhookConfiguration for --webhooks, for kubectl apply -f -. Give it the flags of the manager: the port and the authority in --webhook-cert-dir go in.",
-  help: "Show this, as --help does.",
-} as const;
 
 export interface Answer {
   readonly out: string;
@@ -85,43 +75,9 @@ export const answerCommand = async (
   const asksForVersion = flags.version !== "false" || positional[0] === "version";
   const isManifest = positional[0] === "webhook-manifest";
   if (!flags.notices && !asksForVersion && !isManifest) return undefined;
-  const problems = [...configuration.flagProblems, ...commandProblems(configuration, provider)];
-  if (problems.some(isError)) return refused(problems.filter(isError));
+  const wrong = configuration.flagProblems.filter(isError);
+  if (wrong.length > 0) return refused(wrong);
   if (flags.notices) return done(notices);
   if (!asksForVersion) return manifest(flags, options);
   return done(flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`);
-};
-
-const wordProblem = ([first, ...more]: readonly string[]): Problem | undefined => {
-  const names = Object.keys(commands);
-  const wrong = (text: string): Problem => ({ severity: "error", reason: "UnknownCommand", text });
-  if (first !== undefined && !names.includes(first)) {
-    const meant = didYouMean(first, names);
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    return wrong(`${first} is not a command; there are ${names.join(", ")} (run is the default)${hint}`);
-  }
-  const [extra] = more;
-  return extra === undefined
-    ? undefined
-    : wrong(`${extra} is not expected behind ${first}; one command is enough, and flags begin with --`);
-};
-
-export const commandProblems = (
-  { settings: { flags, positional }, problems }: Configuration,
-  provider: AnyProvider,
-): readonly Problem[] => {
-  const found: Problem[] = [...webhookProblems(flags)];
-  // The value of a flag that is not known looks like a command; the flag is what is wrong.
-  const hasUnknownFlag = problems.some(({ reason }) => reason === "UnknownFlag");
-  const word = hasUnknownFlag ? undefined : wordProblem(positional);
-  if (word !== undefined) found.push(word);
-  const named = flags["cloud-provider"];
-  if (named !== undefined && ![provider.name, "external"].includes(named)) {
-    found.push({
-      severity: "error",
-      reason: "WrongCloud",
-      text: `--cloud-provider is ${JSON.stringify(named)}, but this executable is for ${JSON.stringify(provider.name)}; start ${named}-cloud-controller-manager, or leave the flag out`,
-    });
-  }
-  return found;
 };

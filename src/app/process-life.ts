@@ -1,6 +1,8 @@
 // The life of the process once its command line is right: one manager after another as the configuration changes, and one
 // way in for those who ask, until it is told to stop. Loaded only then: `--version` need not wait for all of it.
 
+import type { Milliseconds } from "../core/brand.ts";
+import { messageOf } from "../core/message-of.ts";
 import { KubeError } from "../kube/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -26,19 +28,20 @@ export interface ProcessOptions {
 }
 
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const runProcess = async (options: ProcessOptions, signal: AbortSignal): Promise<ExitCode> => {
   const { provider, program, seams, log, setVerbosity, first, readConfiguration } = options;
   const { err, service, reloads, inward } = options.console;
   const { environment, files, clock } = seams;
-  const { "drain-timeout": grace } = first.settings.flags;
-  const stop = drainOn(signal, clock, grace, () =>
-    log.warn(`What was in hand was cut off after ${grace / 1000} s`),
+  /** Whose settings count for the whole process: those of the manager that was made last. */
+  let inForce = first;
+  const grace = (): Milliseconds => inForce.settings.flags["drain-timeout"];
+  const stop = drainOn(signal, clock, grace, (given) =>
+    log.warn(`What was in hand was cut off after ${given / 1000} s; --drain-timeout gives it longer`),
   );
   const sayStop = (): void =>
     log.info(`${sentence(messageOf(signal.reason))}: nothing new is begun, work in hand is finished`, {
-      withinSeconds: grace / 1000,
+      withinSeconds: grace() / 1000,
     });
   if (signal.aborted) sayStop();
   else signal.addEventListener("abort", sayStop, { once: true });
@@ -46,7 +49,8 @@ export const runProcess = async (options: ProcessOptions, signal: AbortSignal): 
   const identity = identityOf(seams, program);
   let serving: Serving | undefined;
   let manager: Manager | undefined;
-  const createNext = async ({ settings }: Configuration, until: AbortSignal): Promise<Manager> => {
+  const createNext = async (configuration: Configuration, until: AbortSignal): Promise<Manager> => {
+    const { settings } = configuration;
     manager = await createManager(
       { provider, settings, seams, log, identity, ...(onStatus !== undefined && { onStatus }) },
       until,
@@ -56,6 +60,7 @@ export const runProcess = async (options: ProcessOptions, signal: AbortSignal): 
       serving = await openServing({ ...known, ...inward }, manager);
     }
     serving?.show(manager);
+    inForce = configuration;
     service?.ready();
     log.info(`${program} ${version} runs`, { mode: settings.flags.mode, ...manager.talksTo });
     return manager;

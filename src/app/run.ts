@@ -1,6 +1,7 @@
 // What an executable does: reads its command line, runs the manager until it is told to stop, and ends with 0 when it was
 // asked to, 1 when it could not go on, 2 when the operator must mend something first. docs/operations.md has the whole list.
 
+import { messageOf } from "../core/message-of.ts";
 import { forgetVariables, keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
 import type { Listen } from "../seams/listener.ts";
 import { openNotifySocket } from "../seams/notify-socket.ts";
@@ -8,7 +9,7 @@ import { onSignals } from "../seams/process.ts";
 import { type RuntimeFigures, systemFigures } from "../seams/runtime-figures.ts";
 import { systemListen } from "../seams/system-listener.ts";
 import { createLog } from "../telemetry/log.ts";
-import { answerCommand, commandProblems } from "./commands.ts";
+import { answerCommand } from "./commands.ts";
 import { readAll } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
@@ -32,7 +33,6 @@ export interface Console {
 
 export type ExitCode = 0 | 1 | 2;
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 
 export const runManager = async (
@@ -62,11 +62,7 @@ export const runManager = async (
     write: err,
     ...(pid !== undefined && { pid }),
   });
-  const problems = [
-    ...runtimeVariables(environment).problems,
-    ...first.problems,
-    ...commandProblems(first, provider),
-  ];
+  const problems = [...runtimeVariables(environment).problems, ...first.problems];
   for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
   const errors = problems.filter(({ severity }) => severity === "error");
   for (const { text } of errors) err(`${program}: ${text}\n`);

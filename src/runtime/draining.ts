@@ -31,20 +31,21 @@ export const endOf = (signal: AbortSignal): AbortController => {
   return controller;
 };
 
-/** From a plain wish to stop to a drain with a deadline. */
+/** From a plain wish to stop to a drain with a deadline, as long as it is meant to be at that moment. */
 export const drainOn = (
   wish: AbortSignal,
   clock: Clock,
-  grace: Milliseconds,
-  onDeadline: () => void,
+  grace: () => Milliseconds,
+  onDeadline: (grace: Milliseconds) => void,
 ): AbortSignal => {
   const stop = new AbortController();
   const begin = (): void => {
     const end = new AbortController();
     const { reason } = wish;
     stop.abort(new Draining(reason instanceof Error ? reason.message : "asked to stop", end.signal));
-    clock.after(grace, () => {
-      onDeadline();
+    const given = grace();
+    clock.after(given, () => {
+      onDeadline(given);
       end.abort();
     });
   };

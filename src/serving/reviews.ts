@@ -19,7 +19,7 @@ export class TooManyReviews extends Error {
 }
 
 export interface ReviewsOptions {
-  readonly api: KubeApi;
+  readonly api: Pick<KubeApi, "request">;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onReview: (kind: ReviewKind, code: string, durationMs: number) => void;

@@ -12,6 +12,7 @@ import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../seams/environment.ts";
 import type { Files } from "../../seams/files.ts";
+import { commandProblems } from "../command-words.ts";
 import { type AnyProvider, configProblems, readConfig } from "../connect-cloud.ts";
 import { parseFlags } from "../flags/pflag.ts";
 import { type ReadFlags, readFlags } from "../flags/read-flags.ts";
@@ -98,7 +99,7 @@ export const readAll = async ({
     provider,
     ...(fileFlags !== undefined && path !== undefined && { file: { path, flags: fileFlags } }),
   });
-  problems.push(...settings.problems);
+  problems.push(...settings.problems, ...commandProblems(settings, provider));
   const flagProblems = [...problems];
 
   const file: Record<string, string> = {};

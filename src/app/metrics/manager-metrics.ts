@@ -10,10 +10,8 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import { createAlertMetrics } from "./alert-metrics.ts";
-import { createProcessMetrics } from "./process-metrics.ts";
 import { createQueueMetrics } from "./queue-metrics.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
-import { createServingMetrics } from "./serving-metrics.ts";
 
 const joinBuckets = [1, 4, 16, 64, 256, 1024];
 const methods = {
@@ -116,8 +114,6 @@ export const createManagerMetrics = (clock: Clock) => {
     },
     runs: (name: string, isRunning: boolean) =>
       running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),
-    serving: createServingMetrics(metrics),
-    process: createProcessMetrics(metrics, clock),
     queues: queueMetrics,
     leads: (name: string, isOurs: boolean) => leads.set(isOurs ? 1 : 0, { name }),
     slowElection: (name: string) => slowElections.add({ name }),

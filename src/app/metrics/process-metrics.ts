@@ -9,10 +9,10 @@ import { version } from "../version.ts";
 const lagBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const tick = seconds(1);
 
-export const createProcessMetrics = (metrics: Metrics, clock: Clock) => {
-  let figures: RuntimeFigures | undefined;
-  const one = (read: (figures: RuntimeFigures) => number) => (): Iterable<readonly [LabelValues, number]> =>
-    figures === undefined ? [] : [[{}, read(figures)]];
+export const createProcessMetrics = (metrics: Metrics, clock: Clock, figures: RuntimeFigures) => {
+  const one = (read: (figures: RuntimeFigures) => number) => (): Iterable<readonly [LabelValues, number]> => [
+    [{}, read(figures)],
+  ];
   metrics.counterFrom(
     "process_cpu_seconds_total",
     "Total user and system CPU time spent in seconds.",
@@ -46,9 +46,6 @@ export const createProcessMetrics = (metrics: Metrics, clock: Clock) => {
     [{ version }, 1],
   ]);
   return {
-    of: (given: RuntimeFigures): void => {
-      figures = given;
-    },
     /** Until the signal is aborted. */
     measureLag: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {

@@ -4,7 +4,6 @@
 import { minutes } from "../../core/brand.ts";
 import type { Health } from "../../serving/health.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/read-flags.ts";
 import type { Manager } from "../manager.ts";
 
 const taskQueues = {
@@ -24,26 +23,27 @@ const stuck = (manager: Manager, name: ControllerName): string | undefined => {
     : undefined;
 };
 
-export const addChecks = (health: Health, manager: () => Manager, flags: Flags): void => {
-  if (flags["leader-elect"]) {
-    health.add({
-      name: "leaderElection",
-      pages: ["healthz", "livez"],
-      check: () => manager().leadershipHealth(),
-    });
-  }
-  health.add({ name: "watches", pages: ["livez"], check: () => manager().stalled() });
-  for (const name of Object.keys(taskQueues) as ControllerName[]) {
-    if (!manager().controllers.includes(name)) continue;
-    health.add({ name, pages: ["healthz", "livez"], check: () => stuck(manager(), name) });
-  }
-  health.add({
-    name: "caches-synced",
-    pages: ["readyz"],
-    check: () => {
-      const missing = Object.entries(manager().caches()).filter(([, { isSynced }]) => !isSynced);
-      return missing.length === 0 ? undefined : `not listed yet: ${missing.map(([name]) => name).join(", ")}`;
-    },
-  });
-  health.add({ name: "cloud", pages: ["readyz"], check: () => manager().cloudProblem() });
+const unfilled = (manager: Manager): string | undefined => {
+  const missing = Object.entries(manager.caches()).filter(([, { isSynced }]) => !isSynced);
+  return missing.length === 0 ? undefined : `not listed yet: ${missing.map(([name]) => name).join(", ")}`;
+};
+
+/** Those of one manager; gives back what takes them away again when another one follows. */
+export const addChecks = (health: Health, manager: Manager): (() => void) => {
+  const election = { name: "leaderElection", check: manager.leadershipHealth } as const;
+  const controllers = (Object.keys(taskQueues) as ControllerName[]).filter((name) =>
+    manager.controllers.includes(name),
+  );
+  const removals = [
+    ...(manager.flags["leader-elect"] ? [health.add({ ...election, pages: ["healthz", "livez"] })] : []),
+    health.add({ name: "watches", pages: ["livez"], check: manager.stalled }),
+    ...controllers.map((name) =>
+      health.add({ name, pages: ["healthz", "livez"], check: () => stuck(manager, name) }),
+    ),
+    health.add({ name: "caches-synced", pages: ["readyz"], check: () => unfilled(manager) }),
+    health.add({ name: "cloud", pages: ["readyz"], check: manager.cloudProblem }),
+  ];
+  return () => {
+    for (const remove of removals) remove();
+  };
 };

@@ -13,26 +13,7 @@ import { readNamedPair, tlsNames } from "../../serving/tls-names.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { ManagerSeams } from "../manager.ts";
-
-export interface PortFlags {
-  /** Before the names of the flags. */
-  readonly prefix: "" | "webhook-";
-  readonly portFlag: string;
-  readonly port: number;
-  readonly host: string;
-  readonly http2: boolean;
-  readonly sharePort: boolean;
-  readonly certFile: string | undefined;
-  readonly keyFile: string | undefined;
-  readonly byName: readonly string[];
-  readonly folder: string | undefined;
-  readonly keptName: string;
-  readonly minVersion: string;
-  readonly ciphers: readonly string[];
-  readonly curves: readonly string[];
-  /** Of the certificate that is made when none is given. */
-  readonly names: readonly string[];
-}
+import type { PortFlags } from "./port-flags.ts";
 
 export interface ListenOnOptions {
   readonly seams: Pick<ManagerSeams, "files" | "clock" | "random">;

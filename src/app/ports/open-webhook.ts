@@ -5,33 +5,16 @@ import { admitService } from "../../controllers/service/admit.ts";
 import { isFactAnnotation } from "../../controllers/service/facts.ts";
 import type { Listen } from "../../seams/listener.ts";
 import { createAdmission, type Webhook } from "../../serving/admission.ts";
-import { ownNames } from "../../serving/own-certificate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Flags } from "../flags/read-flags.ts";
-import type { Manager, ManagerSeams } from "../manager.ts";
+import type { ManagerSeams } from "../manager.ts";
+import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
-import { listenOn, type OpenPort, type PortFlags } from "./listen-on.ts";
-import { keptName, serviceNames, serviceWebhook } from "./webhook-manifest.ts";
-
-export const portFlags = (flags: Flags, names: readonly string[]): PortFlags => ({
-  prefix: "webhook-",
-  portFlag: "webhook-secure-port",
-  port: flags["webhook-secure-port"],
-  host: flags["webhook-bind-address"],
-  http2: !flags["webhook-disable-http2-serving"],
-  sharePort: false,
-  certFile: flags["webhook-tls-cert-file"],
-  keyFile: flags["webhook-tls-private-key-file"],
-  byName: flags["webhook-tls-sni-cert-key"] ?? [],
-  folder: flags["webhook-cert-dir"],
-  keptName,
-  minVersion: flags["webhook-tls-min-version"],
-  ciphers: flags["webhook-tls-cipher-suites"] ?? [],
-  curves: flags["webhook-tls-curve-preferences"] ?? [],
-  names,
-});
+import { listenOn, type OpenPort } from "./listen-on.ts";
+import { webhookPortFlags } from "./port-flags.ts";
+import { serviceWebhook } from "./webhook-manifest.ts";
 
 export interface WebhookOptions {
   readonly flags: Flags;
@@ -40,12 +23,12 @@ export interface WebhookOptions {
   readonly seams: ManagerSeams;
   readonly listen: Listen;
   readonly log: Log;
-  readonly manager: () => Manager;
+  readonly metrics: Pick<ProcessWideMetrics, "webhook" | "certificateEnds">;
 }
 
 /** Undefined when no webhook is asked for, or the port is 0. */
 export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | undefined> => {
-  const { flags, provider, program, seams, log, manager } = options;
+  const { flags, provider, program, seams, log, metrics } = options;
   const problems = webhookProblems(flags);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { enabled } = chooseWebhooks(flags.webhooks ?? []);
@@ -59,21 +42,17 @@ export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | u
     judge: (question) =>
       admitService(question, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
   };
-  const open = await listenOn(
-    portFlags(flags, ownNames(flags["webhook-bind-address"], serviceNames(program))),
-    {
-      ...{ seams, log, listen: options.listen },
-      asksForCertificate: false,
-      handle: createAdmission({
-        webhooks: [webhook],
-        monotonic: () => clock.monotonic(),
-        onAnswer: (name, code, duration, isRefusal) =>
-          manager().metrics.serving.webhook(name, code, duration, isRefusal),
-        onAccident: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
-      }),
-      onCertificate: (endsAt) => manager().metrics.serving.certificateEnds("webhook", endsAt),
-    },
-  );
+  const open = await listenOn(webhookPortFlags(flags, program), {
+    ...{ seams, log, listen: options.listen },
+    asksForCertificate: false,
+    handle: createAdmission({
+      webhooks: [webhook],
+      monotonic: () => clock.monotonic(),
+      onAnswer: metrics.webhook,
+      onAccident: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
+    }),
+    onCertificate: (endsAt) => metrics.certificateEnds("webhook", endsAt),
+  });
   log.info(
     `The webhook ${serviceWebhook} is served on ${flags["webhook-bind-address"]}:${open.number}/${serviceWebhook}`,
   );

@@ -14,6 +14,7 @@ import { type Page, readOnly } from "../../serving/secure-port.ts";
 import type { Flags } from "../flags/read-flags.ts";
 import { type FlagName, flagFields } from "../flags/table.ts";
 import type { Manager } from "../manager.ts";
+import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import type { createHealthMetrics } from "../metrics/serving-metrics.ts";
 import { commit, version } from "../version.ts";
 import { configz, goDuration } from "./configz.ts";
@@ -27,6 +28,7 @@ export interface PagesOptions {
   readonly figures: RuntimeFigures;
   readonly health: Health;
   readonly healthMetrics: ReturnType<typeof createHealthMetrics>;
+  readonly processMetrics: Pick<ProcessWideMetrics, "text">;
   readonly manager: () => Manager;
   readonly setVerbosity: (level: number) => void;
   readonly signal: AbortSignal;
@@ -93,8 +95,8 @@ const profilingPages = ({ clock, figures, signal, setVerbosity }: PagesOptions):
 });
 
 export const createPages = (options: PagesOptions): Readonly<Record<string, Page>> => {
-  const { program, provider, flags, clock, health, healthMetrics, manager } = options;
-  const metrics = cachedText(() => manager().metrics.text(), clock);
+  const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
+  const metrics = cachedText(() => manager().metrics.text() + processMetrics.text(), clock);
   const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
   const pages: Record<string, Page> = {
     ...healthPages(health),

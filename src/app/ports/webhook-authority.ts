@@ -4,13 +4,12 @@
 import { X509Certificate } from "node:crypto";
 import { messageOf } from "../../core/message-of.ts";
 import type { Files } from "../../seams/files.ts";
-import { lastCertificate, ownNames } from "../../serving/own-certificate.ts";
+import { lastCertificate } from "../../serving/own-certificate.ts";
 import { createCertificateSource } from "../../serving/served-certificates.ts";
 import type { Flags } from "../flags/read-flags.ts";
 import type { ManagerSeams } from "../manager.ts";
 import { settingsOf } from "./listen-on.ts";
-import { portFlags } from "./open-webhook.ts";
-import { serviceNames } from "./webhook-manifest.ts";
+import { webhookPortFlags } from "./port-flags.ts";
 
 export interface FoundAuthority {
   /** PEM. */
@@ -41,10 +40,9 @@ export const findAuthority = async (
       note: "There is no caBundle in it: without --webhook-cert-dir or --webhook-tls-cert-file the certificate lives in memory, and its authority changes with every start. Give the same flags here as to the manager",
     };
   }
-  const names = ownNames(flags["webhook-bind-address"], serviceNames(program));
   let trouble: string | undefined;
   const source = createCertificateSource({
-    settings: settingsOf(portFlags(flags, names)),
+    settings: settingsOf(webhookPortFlags(flags, program)),
     ...seams,
     onProblem: (text) => {
       trouble = text;

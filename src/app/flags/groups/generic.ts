@@ -7,9 +7,11 @@ import type { Fields } from "../../../core/settings.ts";
 import { deprecated, type FlagGroup, needsRestart, noEffect } from "../flag-notes.ts";
 
 const debuggingFields = {
-  profiling: flag("Serve profiles of this runtime and the log level under /debug/ on the secure port.", {
-    fallback: true,
-  }),
+  profiling: needsRestart(
+    flag("Serve profiles of this runtime and the log level under /debug/ on the secure port.", {
+      fallback: true,
+    }),
+  ),
   "contention-profiling": noEffect(
     flag("Profile what blocks.", { fallback: false }),
     "this runtime has no locks to profile; --profiling serves what there is",

@@ -4,7 +4,7 @@ import { seconds } from "../../../core/brand.ts";
 import { buildField, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
 import { pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
-import { type FlagGroup, noEffect, shorthand } from "../flag-notes.ts";
+import { type FlagGroup, needsRestart, noEffect, shorthand } from "../flag-notes.ts";
 
 /** What of the version is asked for. */
 export type VersionAsked = "false" | "true" | "raw";
@@ -41,10 +41,12 @@ const globalFields = {
     duration("Time between two writes of log lines.", {}, { fallback: seconds(5) }),
     unbuffered,
   ),
-  "logging-format": oneOf("How log lines look.", ["text", "json"], {
-    fallback: "text",
-    renamedFrom: ["log-format"],
-  }),
+  "logging-format": needsRestart(
+    oneOf("How log lines look.", ["text", "json"], {
+      fallback: "text",
+      renamedFrom: ["log-format"],
+    }),
+  ),
   "log-text-split-stream": noEffect(
     flag("Write errors to stderr and the rest to stdout.", { fallback: false }),
     unbuffered,

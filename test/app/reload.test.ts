@@ -1,0 +1,130 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+// Both are loaded late by the program itself, which would take real time here.
+import "../../src/app/process-life.ts";
+import { runManager } from "../../src/app/run.ts";
+import "../../src/config/parse-yaml.ts";
+import { asTransport } from "../../src/sandbox/as-transport.ts";
+import type { Listen, ListenOptions } from "../../src/seams/listener.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { memoryFiles } from "../support/memory-files.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+
+// A whole process with its port, whose configuration file changes: what is of the process goes on, what is of a manager changes.
+
+const path = "/etc/fairlead.yaml";
+const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\nflags:\n";
+const file = (...flags: readonly string[]): string => head + flags.map((flag) => `  ${flag}\n`).join("");
+const figures = {
+  ...{ cpuSeconds: () => 1.5, residentBytes: () => 1000, heapBytes: () => 500, startedAtSeconds: 1 },
+  ...{ objects: () => [], snapshot: () => "{}" },
+};
+
+const start = async (...flags: readonly string[]) => {
+  const world = new ServiceWorld({ nodes: 0 });
+  const disk = memoryFiles({ [path]: file(...flags) });
+  const lines: string[] = [];
+  let port: ListenOptions | undefined;
+  const listen: Listen = async (options) => {
+    port = options;
+    return { port: 1, renew: () => undefined, close: async () => undefined };
+  };
+  const streams = {
+    out: () => undefined,
+    err: (text: string) => void lines.push(text),
+    inward: { listen, figures },
+  };
+  const stop = new AbortController();
+  const seams = {
+    ...{ clock: world.clock, random: seededRandom(3), files: disk.files },
+    ...{ transport: asTransport(world.server), cloudTransport: cloudTransport(world.cloud) },
+    environment: { FAKE_ENDPOINT: "https://cloud.example" },
+  };
+  const args = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", `--config=${path}`];
+  let code: number | undefined;
+  const ended = runManager(fake as unknown as AnyProvider, args, streams, seams, stop.signal).then(
+    (with_) => {
+      code = with_;
+    },
+  );
+  const said = (word: string): readonly string[] => lines.filter((line) => line.includes(word));
+  await world.until(() => said("leads now").length === 1, "it to lead");
+  const page = async (target: string): Promise<string> => {
+    const asked = port?.handle({
+      ...{ method: "GET", target, peer: undefined, body: async () => "" },
+      headers: [],
+    });
+    await world.pass(2);
+    return (await asked)?.body ?? "";
+  };
+  return {
+    ...{ world, said, page },
+    write: async (...next: readonly string[]) => {
+      disk.put(path, file(...next));
+      await world.pass(30);
+    },
+    end: async () => {
+      stop.abort(new Error("asked to stop"));
+      await world.until(() => code !== undefined, "it to end");
+      await ended;
+      return code;
+    },
+  };
+};
+
+test("what is measured of the process and of its port goes on with the next manager", async () => {
+  const { page, write, said, end } = await start("concurrent-service-syncs: 8");
+  expect(await page("/metrics")).toMatch(/fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/);
+  await write("concurrent-service-syncs: 9");
+  expect(said("--concurrent-service-syncs: 8 -> 9")).toHaveLength(1);
+  const metrics = await page("/metrics");
+  expect(metrics).toMatch(/fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/);
+  expect(metrics).toMatch(/apiserver_delegated_authz_request_total\{code="201"\} [1-9]/);
+  const lag = async (): Promise<number> =>
+    Number(/fairlead_event_loop_lag_seconds_count (\d+)/.exec(await page("/metrics"))?.[1]);
+  const before = await lag();
+  expect(before).toBeGreaterThan(20);
+  await page("/version");
+  expect(await lag()).toBeGreaterThan(before);
+  expect(await end()).toBe(0);
+});
+
+test("a controller that the new configuration runs has its health check, and one that it does not run has none", async () => {
+  const { page, write, end } = await start("controllers: [service]");
+  expect(await page("/livez?verbose")).toContain("[+]service ok");
+  await write("controllers: [cloud-node]");
+  const checks = await page("/livez?verbose");
+  expect(checks).toContain("[+]cloud-node ok");
+  expect(checks).not.toContain("]service ");
+  expect(checks).toContain("[+]leaderElection ok");
+  await end();
+});
+
+test("the last drain is as long as the configuration in force says", async () => {
+  const { write, said, end } = await start("drain-timeout: 10s");
+  await write("drain-timeout: 25s");
+  expect(await end()).toBe(0);
+  expect(said("nothing new is begun")).toEqual([expect.stringContaining("withinSeconds=25")]);
+});
+
+test("what is made once for each process says that it needs a restart", async () => {
+  const { page, write, said, end } = await start("profiling: true");
+  await write("profiling: false", "logging-format: json");
+  expect(said("Only after a restart of this process")).toEqual([
+    expect.stringContaining("--profiling, --logging-format; until then the former values count"),
+  ]);
+  expect(await page("/flagz")).toContain("\nprofiling=true\n");
+  await end();
+});
+
+test("what the executable refuses at its start it refuses later too", async () => {
+  const { write, said, end } = await start("cloud-provider: fake");
+  await write("cloud-provider: other");
+  expect(said("--cloud-provider is")).toEqual([
+    expect.stringContaining("start other-cloud-controller-manager"),
+  ]);
+  expect(said("the one before stays in force")).toHaveLength(1);
+  await end();
+});

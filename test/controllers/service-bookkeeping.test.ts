@@ -19,17 +19,17 @@ test("dismissing one Service clears its own debt and nobody else's", () => {
   for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
   groups.dismiss("default/b");
-  expect(groups.goneFrom("x")).toEqual([uid("a")]);
+  expect(groups.debtsOf("x")).toEqual([uid("a")]);
 });
 
 test("who leaves while a group settles is still owed; a debt elsewhere is known by its owner", () => {
   const groups = new Groups();
   for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
-  const gone = groups.goneFrom("x");
+  const gone = groups.debtsOf("x");
   groups.place("default/b", uid("b"), "y");
   groups.settle("x", gone);
-  expect(groups.goneFrom("x")).toEqual([uid("b")]);
+  expect(groups.debtsOf("x")).toEqual([uid("b")]);
   expect(groups.owesElsewhere(uid("b"), "y")).toBe(true);
   expect(groups.owesElsewhere(uid("b"), "x")).toBe(false);
   expect(groups.owesElsewhere(uid("a"), "y")).toBe(false);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { factsPatch, isFactAnnotation, isFactLabel, readFacts } from "../../src/controllers/service/facts.ts";
-import { ingressOf, isSameIngress } from "../../src/controllers/service/status.ts";
+import { ingressOf, isSameIngress } from "../../src/controllers/service/ingress.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
 import type { BalancerAddress } from "../../src/provider/load-balancers.ts";

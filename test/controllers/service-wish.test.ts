@@ -18,19 +18,25 @@ const fields = {
   algorithm: oneOf("How.", ["a", "b"], { fallback: "a" }),
 };
 const settings = { size: 1, algorithm: "a" } as const;
-const describeSpec = (spec: Service["spec"]) =>
-  wishOf<typeof fields>({ service: toService({ spec }), settings, facts: {}, targets: [] });
+const rangesIn = (service: Service) => sourceRangesOf(service).ranges;
+const describeSpec = (spec: Service["spec"]) => {
+  const service = toService({ spec });
+  return wishOf<typeof fields>({
+    service,
+    settings,
+    facts: {},
+    targets: [],
+    sourceRanges: rangesIn(service),
+  });
+};
 
 describe("a Service as a wish", () => {
   test("of the smallest Service", () => {
     const uid = "8b7a5b3c-1f2e-4d3c-9a8b-7c6d5e4f3a2b";
     const targets = [toTarget("n")];
-    const wish = wishOf<typeof fields>({
-      service: toService({ uid }),
-      settings,
-      facts: { id: "7" },
-      targets,
-    });
+    const service = toService({ uid });
+    const sourceRanges = rangesIn(service);
+    const wish = wishOf<typeof fields>({ service, settings, facts: { id: "7" }, targets, sourceRanges });
     expect(wish).toEqual({
       owner: { uid: serviceUID(uid), namespace: "default", name: "web" },
       defaultName: "a8b7a5b3c1f2e4d3c9a8b7c6d5e4f3a2",
@@ -83,21 +89,9 @@ describe("a Service as a wish", () => {
   });
 
   test("that ends", () => {
-    const wish = { service: toService(), settings, facts: {}, targets: [] };
+    const wish = { service: toService(), settings, facts: {}, targets: [], sourceRanges: [] };
     expect(wishOf<typeof fields>({ ...wish, ending: "release" }).ending).toBe("release");
     expect("ending" in wishOf<typeof fields>(wish)).toBe(false);
-  });
-
-  test("with a wrong annotation keeps what is in the cloud [F47]", () => {
-    const wish = wishOf<typeof fields>({
-      service: toService(),
-      settings,
-      frozen: new Set(["size"]),
-      observed: { size: 5, algorithm: "b" },
-      facts: {},
-      targets: [],
-    });
-    expect(wish.settings).toEqual({ size: 5, algorithm: "a" });
   });
 
   test("names an address that is none, and every wrong range", () => {

@@ -6,7 +6,7 @@ import {
   sourceRangesAnnotation,
   sourceRangesOf,
 } from "../../src/controllers/service/source-ranges.ts";
-import { isSameIngress } from "../../src/controllers/service/status.ts";
+import { isSameIngress } from "../../src/controllers/service/ingress.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { isReady } from "../../src/controllers/node-facts.ts";
 import {
   isEligible,
+  isExcluded,
   isRelevantNodeChange,
   targetsOf,
   upstreamNodeChange,
@@ -74,7 +75,6 @@ describe("Test_respectsPredicates", () => {
     },
   );
   test("Test_respectsPredicates 10: autoscaler taint, drains, as we do", () => {
-    expect(isEligible(node(tainted), { policy: "drain" })).toBe(true);
     expect(targetsOf([node(tainted)], () => undefined)).toMatchObject([{ draining: true }]);
   });
 });
@@ -189,13 +189,12 @@ describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
 
 /** What balancers are updated to, or undefined when they are not: what a controller asks these parts. */
 const updateTo = (before: readonly Node[], after: readonly Node[], policy: "drop" | "drain") => {
-  const [old = [], now = []] = [before, after].map((nodes) =>
-    nodes.filter((each) => isEligible(each, { policy })),
-  );
+  const isCounted = (each: Node) => (policy === "drop" ? isEligible(each) : !isExcluded(each));
+  const [old = [], now = []] = [before, after].map((nodes) => nodes.filter(isCounted));
   if (isSameNodeSet(old, now)) return undefined;
-  return targetsOf(after, () => undefined, { policy }).map(({ node: name, draining }) =>
-    draining ? `${name} draining` : `${name}`,
-  );
+  return targetsOf(after, () => undefined)
+    .filter(({ draining }) => policy === "drain" || !draining)
+    .map(({ node: name, draining }) => (draining ? `${name} draining` : `${name}`));
 };
 
 describe("TestNodeChangesForStableNodeSetEnabled, the node set", () => {

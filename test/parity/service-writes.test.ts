@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { ingressOf, isSameIngress } from "../../src/controllers/service/ingress.ts";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
-import { ingressOf, isSameIngress } from "../../src/controllers/service/status.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
 import { serviceStatusPatch } from "../../src/kube/service-patch.ts";

@@ -1,5 +1,5 @@
-// Which Service belongs to which balancer group, and whose Services are gone but may have left something in the cloud.
-// It remembers keys and uids only; the objects are in the store.
+// Which Service belongs to which balancer group, and whom each group must let go of, because a Service went or moved away
+// and may have left something in the cloud. It remembers keys and uids only; the objects are in the store.
 
 import type { ServiceUID } from "../../core/brand.ts";
 
@@ -11,11 +11,11 @@ interface Place {
 export class Groups {
   readonly #places = new Map<string, Place>();
   readonly #members = new Map<string, Set<string>>();
-  readonly #gone = new Map<string, Set<ServiceUID>>();
+  readonly #debts = new Map<string, Set<ServiceUID>>();
 
   /** All groups that have a member or a debt. */
   get all(): ReadonlySet<string> {
-    return new Set([...this.#members.keys(), ...this.#gone.keys()]);
+    return new Set([...this.#members.keys(), ...this.#debts.keys()]);
   }
 
   /** Where this very Service is, not another one of its name. */
@@ -33,9 +33,9 @@ export class Groups {
     return [...(this.#members.get(group) ?? [])];
   }
 
-  /** Owners whose Services this process has seen and that are gone. */
-  goneFrom(group: string): readonly ServiceUID[] {
-    return [...(this.#gone.get(group) ?? [])];
+  /** Owners that this group must let go of: their Services are gone, or have moved away. */
+  debtsOf(group: string): readonly ServiceUID[] {
+    return [...(this.#debts.get(group) ?? [])];
   }
 
   /** Returns the groups that must be looked at: the one it is in now, and the one it left. */
@@ -67,22 +67,22 @@ export class Groups {
 
   /** Nothing of theirs is left in the cloud; whoever left meanwhile is still owed. */
   settle(group: string, paid: readonly ServiceUID[]): void {
-    const gone = this.#gone.get(group);
+    const gone = this.#debts.get(group);
     for (const uid of paid) gone?.delete(uid);
-    if (gone?.size === 0) this.#gone.delete(group);
+    if (gone?.size === 0) this.#debts.delete(group);
   }
 
   /** Something of this owner is in a group where it does not belong. */
   owe(group: string, uid: ServiceUID): void {
-    this.#gone.set(group, (this.#gone.get(group) ?? new Set<ServiceUID>()).add(uid));
+    this.#debts.set(group, (this.#debts.get(group) ?? new Set<ServiceUID>()).add(uid));
   }
 
   owes(group: string, uid: ServiceUID): boolean {
-    return this.#gone.get(group)?.has(uid) === true;
+    return this.#debts.get(group)?.has(uid) === true;
   }
 
   owesElsewhere(uid: ServiceUID, group: string): boolean {
-    return [...this.#gone].some(([each, gone]) => each !== group && gone.has(uid));
+    return [...this.#debts].some(([each, gone]) => each !== group && gone.has(uid));
   }
 
   #leave(key: string, { uid, group }: Place): readonly string[] {

@@ -10,7 +10,7 @@ import type { DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import { ownPrefix } from "../well-known.ts";
 import type { OwnSettings } from "./own-annotations.ts";
 
-export const onDeleteAnnotation = `${ownPrefix}on-delete`;
+const onDeleteAnnotation = `${ownPrefix}on-delete`;
 
 export type Ending =
   | { readonly kind: "delete" | "release" }

@@ -11,7 +11,7 @@ export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
 /** Of a class, so somebody else's: this controller serves the Services without one. */
-export const isForeignClass = (service: Service): boolean =>
+const isForeignClass = (service: Service): boolean =>
   isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
 
 export const wantsLoadBalancer = (service: Service): boolean =>
@@ -26,7 +26,7 @@ export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.delet
 export const isPaused = ({ metadata }: Service): boolean =>
   (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 
-export interface CleanupQuestion {
+interface CleanupQuestion {
   /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */
   readonly hasBalancer?: boolean;
 }

@@ -35,8 +35,8 @@ export const createWakeUps = (
 ) => {
   const urgent = { priority: priorities.urgent };
 
-  const look = (key: string): void => {
-    for (const group of placement.place(key, services.get(key))) {
+  const put = (key: string, service: Service | undefined): void => {
+    for (const group of placement.place(key, service)) {
       progress.touch(group);
       queue.add(group, urgent);
     }
@@ -44,13 +44,8 @@ export const createWakeUps = (
 
   const onService = (change: { key: string; before?: Service; after?: Service }): void => {
     const { key, before, after } = change;
-    if (isNews(key, before, after)) {
-      // Made again under the same name within a moment: the first one's balancer is a debt.
-      for (const group of placement.place(key, after)) {
-        progress.touch(group);
-        queue.add(group, urgent);
-      }
-    }
+    // Made again under the same name within a moment: the first one's balancer is a debt.
+    if (isNews(key, before, after)) put(key, after);
     // Also one that asked for nothing in the end: it may have before.
     if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
       forget(key, serviceUID(before.metadata.uid));
@@ -83,7 +78,7 @@ export const createWakeUps = (
   };
 
   return {
-    look,
+    look: (key: string): void => put(key, services.get(key)),
     /** After a round: its Service may have gone meanwhile, and the round remembered it again. */
     forgetGone: (members: readonly Service[]): void => {
       for (const { metadata } of members) {

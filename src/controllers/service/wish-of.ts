@@ -8,19 +8,15 @@ import type { Fields, Values } from "../../core/settings.ts";
 import type { Service, ServicePort } from "../../kube/objects.ts";
 import type { BalancerPort, BalancerTarget, DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Facts } from "../../provider/plan.ts";
-import { mergeObserved } from "./annotations.ts";
 import { familiesOf, healthCheckPathPort, sourceRangesOf } from "./source-ranges.ts";
 
-export interface WishParts<A extends Fields> {
+interface WishParts<A extends Fields> {
   readonly service: Service;
   readonly settings: Values<A>;
-  /** Names of fields whose annotation is wrong; they take their value from `observed`, where it has one. */
-  readonly frozen?: ReadonlySet<keyof A & string>;
-  readonly observed?: Partial<Values<A>>;
   readonly facts: Facts;
   readonly targets: readonly BalancerTarget[];
-  /** In place of what the Service says, while that is wrong. */
-  readonly sourceRanges?: readonly Cidr[];
+  /** As the Service says, or while that is wrong as they are. */
+  readonly sourceRanges: readonly Cidr[];
   readonly ending?: "delete" | "release";
 }
 
@@ -54,8 +50,6 @@ const affinitySecondsOf = ({ spec }: Service): number | undefined =>
 export const wishOf = <A extends Fields>({
   service,
   settings,
-  frozen = new Set(),
-  observed,
   facts,
   targets,
   sourceRanges,
@@ -71,13 +65,13 @@ export const wishOf = <A extends Fields>({
     defaultName: defaultLoadBalancerName(uid),
     ports: (spec.ports ?? []).map(toPort),
     targets,
-    sourceRanges: sourceRanges ?? sourceRangesOf(service).ranges,
+    sourceRanges,
     families: familiesOf(service),
     ...(requestedAddress !== undefined && { requestedAddress }),
     externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",
     ...(healthCheck !== undefined && { healthCheckNodePort: healthCheck.port }),
     ...(affinitySeconds !== undefined && { sessionAffinitySeconds: affinitySeconds }),
-    settings: mergeObserved(settings, frozen, observed),
+    settings,
     facts,
     ...(ending !== undefined && { ending }),
   };

@@ -1,104 +1,115 @@
-// From the Services of a group to what they wish for, complete: annotations read, nodes chosen, facts remembered. The
-// targets are made once per change of the nodes and shared by all wishes.
+// From a Service, seen beside what the cloud has, to what it wishes for, complete: annotations read, nodes chosen, facts
+// remembered. One that asks for nothing any more wishes for its end.
 
-import { type Cidr, type ServiceUID, serviceUID } from "../../core/brand.ts";
+import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { mergeObserved, readAnnotations, unreadable } from "./annotations.ts";
+import { mergeObserved, type ReadAnnotations, readAnnotations, unreadable } from "./annotations.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable } from "./immutable-settings.ts";
-import { isWrong, type Member } from "./member.ts";
-import { cannotRelease, deletionHeld, endingOf, LastEndings } from "./on-delete.ts";
+import { createLastRight } from "./last-right.ts";
+import { isWrong, type Member, type Wish } from "./member.ts";
+import { cannotRelease, deletionHeld, type Ending, endingOf, LastEndings } from "./on-delete.ts";
 import type { ServicePorts } from "./ports.ts";
 import { isEnding } from "./predicates.ts";
-import { sourceRangesOf } from "./source-ranges.ts";
-import { createTargets, type PickedTargets, type TargetPorts } from "./targets/targets.ts";
+import { createTargets, type TargetPorts } from "./targets/targets.ts";
 import { serviceProblems, wishOf } from "./wish-of.ts";
 
 type WishPorts = TargetPorts & Pick<ServicePorts, "annotations" | "facts" | "services">;
 
-export const createWishes = (ports: WishPorts) => {
-  const targets = createTargets(ports);
-  /** By uid: the last right values, for those that the cloud does not show. */
-  const lastSettings = new Map<ServiceUID, Partial<Values<Fields>>>();
-  /** By uid: the last right ranges. */
-  const lastRanges = new Map<ServiceUID, readonly Cidr[]>();
-  const canRelease = ports.balancers.releases === true;
-  const endings = new LastEndings((uid) =>
-    ports.services.list().some(({ metadata }) => metadata.uid === uid),
-  );
+/** One Service as it was understood. */
+interface Understood {
+  readonly service: Service;
+  readonly read: ReadAnnotations<Fields>;
+  /** As the cloud shows them. */
+  readonly there: Partial<Values<Fields>> | undefined;
+  readonly held: ReturnType<typeof holdImmutable>;
+  /** As it wishes for them, or as they have to stay. */
+  readonly settings: Values<Fields>;
+  /** A setting is wrong, and nobody knows what it was before. */
+  readonly isUnreadable: boolean;
+  readonly hasBalancer: boolean;
+  readonly ending: Ending;
+  readonly toWish: (rest: Pick<Wish, "settings" | "targets" | "ending">) => Wish;
+}
 
-  /** Nobody is let in or kept out by a typo: as long as one is wrong, the ranges stay as they are. */
-  const rangesFor = (service: Service, observed: ObservedLoadBalancer | undefined): readonly Cidr[] => {
+export const createWishes = (ports: WishPorts) => {
+  const { balancers, annotations, facts, services } = ports;
+  const targets = createTargets(ports);
+  const lastRight = createLastRight(balancers);
+  const endings = new LastEndings((uid) => services.list().some(({ metadata }) => metadata.uid === uid));
+  const canRelease = balancers.releases === true;
+  const isReadElsewhere = (key: string): boolean => isFactAnnotation(facts, key);
+
+  const understand = (service: Service, observed: ObservedLoadBalancer | undefined): Understood => {
     const uid = serviceUID(service.metadata.uid);
-    const { ranges, problems } = sourceRangesOf(service);
-    if (problems.length > 0) {
-      const isThere = observed?.owners.includes(uid) === true;
-      return (
-        (isThere ? ports.balancers.rangesOf?.(observed, uid) : undefined) ?? lastRanges.get(uid) ?? ranges
-      );
-    }
-    lastRanges.set(uid, ranges);
-    return ranges;
+    const read = readAnnotations(annotations, service, { isReadElsewhere });
+    const there = observed && balancers.settingsOf?.(observed, uid);
+    const held = holdImmutable(annotations, read, there);
+    const remembered = lastRight.settings(uid, read, there);
+    const known = observed && { ...there, ...remembered };
+    const sourceRanges = lastRight.ranges(service, observed);
+    return {
+      service,
+      read,
+      there,
+      held,
+      settings: mergeObserved(held.settings, read.frozen, known),
+      isUnreadable: observed !== undefined && unreadable(read.frozen, known).length > 0,
+      hasBalancer: observed?.owners.includes(uid) === true,
+      ending: endingOf(service, read.own, { canRelease }),
+      toWish: (rest) => wishOf({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
+    };
   };
 
-  const of = (service: Service, observed?: ObservedLoadBalancer): Member => {
-    const uid = serviceUID(service.metadata.uid);
-    const isReadElsewhere = (key: string): boolean => isFactAnnotation(ports.facts, key);
-    const read = readAnnotations(ports.annotations, service, { isReadElsewhere });
-    const there = observed && ports.balancers.settingsOf?.(observed, uid);
-    const held = holdImmutable(ports.annotations, read, there);
-    const lastRight = rememberRight(lastSettings.get(uid), read);
-    lastSettings.set(uid, lastRight);
-    const unseen = new Set(unreadable(read.frozen, there));
-    const remembered = Object.entries(lastRight).filter(([name]) => unseen.has(name));
-    const known = observed && { ...there, ...Object.fromEntries(remembered) };
-    const isUnreadable = observed !== undefined && unreadable(read.frozen, known).length > 0;
-    const hasBalancer = observed?.owners.includes(uid) === true;
-    const ends = isEnding(service, { hasBalancer });
-    if (ends) targets.forget(keyOf(service.metadata), uid);
-    const settings = mergeObserved(held.settings, read.frozen, known);
-    const picked = ends ? nobody : targets.pick(service, read.own, ports.balancers.targetLimit?.(settings));
-    const ending = endingOf(service, read.own, { canRelease });
-    const isHeld = ends && hasBalancer && ending.kind === "held";
-    const problems = ends
-      ? isHeld
-        ? [deletionHeld(ending.why)]
-        : []
-      : [
-          ...read.problems,
-          ...held.problems,
-          ...picked.problems,
-          ...serviceProblems(service),
-          ...(read.own.values["on-delete"] === "release" && !canRelease ? [cannotRelease] : []),
-        ];
+  /** It needs no targets, and what is wrong with it makes no difference any more. */
+  const leaving = ({ service, settings, hasBalancer, ending, toWish }: Understood): Member => {
+    targets.forget(keyOf(service.metadata), serviceUID(service.metadata.uid));
+    const isHeld = hasBalancer && ending.kind === "held";
+    return {
+      service,
+      wish: toWish({ settings, targets: [], ending: ending.kind === "release" ? "release" : "delete" }),
+      problems: isHeld ? [deletionHeld(ending.why)] : [],
+      isAwaited: false,
+      isBlocked: false,
+      recreate: [],
+      isHeld,
+    };
+  };
+
+  const asking = ({ service, read, there, held, settings, isUnreadable, toWish }: Understood): Member => {
+    const picked = targets.pick(service, read.own, balancers.targetLimit?.(settings));
+    const problems = [
+      ...read.problems,
+      ...held.problems,
+      ...picked.problems,
+      ...serviceProblems(service),
+      ...(read.own.values["on-delete"] === "release" && !canRelease ? [cannotRelease] : []),
+    ];
     // Nothing is taken down that could not be made again as it is asked for.
     const mayRecreate = !isWrong({ problems });
     const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
-    const wish = wishOf({
-      service,
-      settings: { ...held.settings, ...Object.fromEntries(kept) },
-      frozen: read.frozen,
-      facts: readFacts(service, ports.facts),
-      targets: picked.targets,
-      sourceRanges: rangesFor(service, observed),
-      ...(known !== undefined && { observed: known }),
-      ...(ends && { ending: ending.kind === "release" ? ("release" as const) : ("delete" as const) }),
-    });
-    endings.note(ending, wish);
     return {
       service,
-      wish,
+      wish: toWish({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: picked.targets }),
       problems,
       isAwaited: picked.isAwaited,
-      isBlocked: !ends && (!picked.areKnown || isUnreadable),
-      recreate: ends || !mayRecreate ? [] : held.recreate,
-      isHeld,
+      isBlocked: !picked.areKnown || isUnreadable,
+      recreate: mayRecreate ? held.recreate : [],
+      isHeld: false,
       ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
     };
+  };
+
+  const of = (service: Service, observed?: ObservedLoadBalancer): Member => {
+    const understood = understand(service, observed);
+    const ends = isEnding(service, { hasBalancer: understood.hasBalancer });
+    const member = ends ? leaving(understood) : asking(understood);
+    endings.note(understood.ending, member.wish);
+    return member;
   };
 
   /** Undefined for one that cannot be understood. */
@@ -120,8 +131,7 @@ export const createWishes = (ports: WishPorts) => {
     endings,
     forget: (key: string, uid: ServiceUID): void => {
       targets.forget(key, uid);
-      lastSettings.delete(uid);
-      lastRanges.delete(uid);
+      lastRight.forget(uid);
     },
     get labelsMatter(): boolean {
       return targets.labelsMatter;
@@ -130,14 +140,3 @@ export const createWishes = (ports: WishPorts) => {
 };
 
 export type Wishes = ReturnType<typeof createWishes>;
-
-/** What goes needs no target. */
-const nobody: PickedTargets = { targets: [], problems: [], isAwaited: false, areKnown: true };
-
-const rememberRight = (
-  before: Partial<Values<Fields>> | undefined,
-  { settings, frozen }: ReturnType<typeof readAnnotations>,
-): Partial<Values<Fields>> => {
-  if (frozen.size === 0) return settings;
-  return { ...before, ...Object.fromEntries(Object.entries(settings).filter(([name]) => !frozen.has(name))) };
-};

@@ -2,15 +2,11 @@
 // race is nobody's business.
 
 import { isFenced, restAfter } from "../../../cloud/disposition.ts";
-import { milliseconds, minutes } from "../../../core/brand.ts";
-import { isKubeError } from "../../../kube/kube-error.ts";
-import { backoff } from "../../../runtime/backoff.ts";
 import { again, type Outcome } from "../../../runtime/workers.ts";
+import { isLostRace, restAfterError } from "../../lost-race.ts";
 import { failureOf } from "../event-texts.ts";
 import { isEnding } from "../predicates.ts";
 import type { RoundParts } from "./round-parts.ts";
-
-const lostRace = { first: milliseconds(100), cap: minutes(1) };
 
 export const createFailure = ({
   ports: { services, listing, clock, random },
@@ -41,9 +37,7 @@ export const createFailure = ({
     /** As an event, and for how long the group rests. */
     onError: (group: string, error: unknown, failures: number): Outcome => {
       freshListing.stopAsking(group);
-      if (isKubeError(error, "precondition", "conflict", "not-found")) {
-        return again(backoff(failures, lostRace, random), "LostRace");
-      }
+      if (isLostRace(error)) return again(restAfterError(error, failures, { clock, random }), "LostRace");
       if (!isFenced(error)) {
         for (const service of membersOf(group)) teller.failure(service, failureOf(service, error));
       }

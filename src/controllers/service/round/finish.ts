@@ -9,10 +9,10 @@ import { serviceStatusPatch } from "../../../kube/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
 import { again, type Outcome, settled } from "../../../runtime/workers.ts";
 import { endOf, releasedAs } from "../event-texts.ts";
+import { ingressOf, isSameIngress } from "../ingress.ts";
 import type { Change } from "../kind-of-change.ts";
 import type { Member } from "../member.ts";
 import { finalizer, hasFinalizer } from "../predicates.ts";
-import { ingressOf, isSameIngress } from "../status.ts";
 import type { Round, RoundParts } from "./round-parts.ts";
 
 interface Reached {

@@ -25,7 +25,7 @@ export const createInTurn = (parts: InTurnParts) => {
   return async (group: string, signal: AbortSignal): Promise<Outcome> => {
     const present = groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
     const owners = present.map(({ metadata }) => metadata.uid);
-    if (!turns.enter(group, [...owners, ...groups.goneFrom(group)])) return waiting;
+    if (!turns.enter(group, [...owners, ...groups.debtsOf(group)])) return waiting;
     try {
       const outcome = await parts.round({ group, present, call: { signal, urgency: "user-change" } });
       if (outcome.kind !== "waiting") conditions.worked(group);

@@ -23,7 +23,7 @@ export const createWish = (
     return whoTakesPart({
       all,
       observed,
-      owed: groups.goneFrom(group),
+      owed: groups.debtsOf(group),
       isHeld: (uid) => wishes.endings.isHeld(uid),
       isStillUsed: (gone) => placement.isStillUsed(observed, gone),
     });

@@ -8,13 +8,8 @@ import type { Machine } from "../../../provider/instances.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs } from "../../well-known.ts";
 
-export const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
+const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
 export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
-
-export interface EligibilityOptions {
-  /** What becomes of Nodes that are about to leave: `drain` keeps them as draining targets, `drop` is upstream's way. */
-  readonly policy?: "drain" | "drop";
-}
 
 /** Go's ParseBool: what it cannot read excludes too, the empty string first of all. */
 const falsehoods: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];
@@ -27,9 +22,8 @@ export const isExcluded = ({ metadata }: Node): boolean => {
 export const isDraining = ({ metadata, spec }: Node): boolean =>
   metadata.deletionTimestamp !== undefined || (spec.taints ?? []).some(({ key }) => key === autoscalerTaint);
 
-/** Upstream's predicate when nothing else is said. */
-export const isEligible = (node: Node, { policy = "drop" }: EligibilityOptions = {}): boolean =>
-  !isExcluded(node) && (policy === "drain" || !isDraining(node));
+/** Upstream's predicate: it takes new connections. */
+export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDraining(node);
 
 /** Without the empty id of a Node that has just come, so that it is the same as an absent one. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
@@ -76,19 +70,15 @@ const addressesOf = (addresses: Node["status"]["addresses"]): readonly IpAddress
 const byName = (a: Node, b: Node): number =>
   a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 
-export interface TargetOptions extends EligibilityOptions {
-  /** Of an excluded Node: it was a target until now and may drain. */
-  readonly isLeaving?: (name: NodeName) => boolean;
-}
-
-/** Sorted by name, so that the same Nodes make the same wish in whatever order they were listed. */
+/** Who is about to leave is a draining target. Sorted by name, so that the same Nodes make the same wish in whatever order they were listed. */
 export const targetsOf = (
   nodes: readonly Node[],
   machineOf: (node: Node) => Machine | undefined,
-  { policy = "drain", isLeaving = () => false }: TargetOptions = {},
+  /** Of an excluded Node: it was a target until now and may drain. */
+  isLeaving: (name: NodeName) => boolean = () => false,
 ): readonly BalancerTarget[] =>
   nodes
-    .filter((node) => isEligible(node, { policy }) || (policy === "drain" && isLeaving(nameOf(node))))
+    .filter((node) => !isExcluded(node) || isLeaving(nameOf(node)))
     .toSorted(byName)
     .map((node): BalancerTarget => {
       const machine = machineOf(node);
@@ -97,7 +87,7 @@ export const targetsOf = (
         ...(machine !== undefined && { machine }),
         labels: node.metadata.labels ?? {},
         addresses: addressesOf(node.status.addresses),
-        draining: isDraining(node) || isExcluded(node),
+        draining: !isEligible(node),
       };
     });
 

@@ -1,7 +1,7 @@
-// The targets of each Service: from all Nodes, made once per change and shared, those that its rules choose. It remembers
-// the last right rules, so that a typo in a selector moves no target.
+// The targets of each Service: from all Nodes, made once per change and shared, those that its rules choose and that it has
+// time to drain.
 
-import { type Milliseconds, type NodeName, type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import type { Milliseconds, NodeName, ServiceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
@@ -11,20 +11,16 @@ import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings } from "../own-annotations.ts";
 import type { ServicePorts } from "../ports.ts";
 import type { ServiceSettings } from "../settings.ts";
-import { requestsOnlyLocalTraffic } from "../source-ranges.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { type Departures, departuresOf } from "./node-departures.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetRules } from "./target-policy.ts";
+import { createTargetRules } from "./target-rules.ts";
 
 export interface TargetPorts extends Pick<ServicePorts, "nodes" | "isSelected" | "machineOf" | "balancers"> {
   readonly clock: Clock;
   readonly endpoints: Pick<EndpointNodes, "of" | "release">;
   readonly settings: Pick<ServiceSettings, "targets" | "targetDrain">;
-}
-
-interface Rules extends TargetRules {
-  readonly drain: Milliseconds;
 }
 
 export interface PickedTargets extends ChosenTargets {
@@ -36,12 +32,9 @@ export interface PickedTargets extends ChosenTargets {
   readonly changeAt?: number;
 }
 
-const ruleNames = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
-
 export const createTargets = (ports: TargetPorts) => {
   const { nodes, isSelected, machineOf, balancers, settings, endpoints, clock } = ports;
-  /** By uid: a typo in a selector keeps the targets that the last right one chose. */
-  const lastRules = new Map<ServiceUID, Rules>();
+  const rules = createTargetRules(settings);
   let departures: Departures = new Map();
   /** Made when somebody first asks for them: without Services nodes may come and go by the thousand at no cost. */
   let made: readonly BalancerTarget[] | undefined;
@@ -53,29 +46,12 @@ export const createTargets = (ports: TargetPorts) => {
     const all = nodes.list().filter(isSelected);
     const before = new Set<NodeName>((made ?? []).map(({ node }) => node));
     departures = departuresOf(all, departures, (name) => before.has(name), clock.now());
-    return targetsOf(all, machineOf, { isLeaving: (name) => departures.has(name) });
+    return targetsOf(all, machineOf, (name) => departures.has(name));
   };
   const hold = (next: readonly BalancerTarget[]): void => {
     made = next;
     staying = next.some(({ draining }) => draining) ? next.filter(({ draining }) => !draining) : next;
     everyNode = undefined;
-  };
-
-  /** Without a policy of its own a Service gets every node, except where it says which ones or how many. */
-  const rulesOf = (service: Service, { values }: OwnSettings): Rules => {
-    const selector = values["target-selector"];
-    const limit = values["target-limit"];
-    const implied = selector !== undefined ? "selector" : limit !== undefined ? "subset" : undefined;
-    const wantsEndpoints =
-      settings.targets === "endpoints" ||
-      (settings.targets === "local-endpoints" && requestsOnlyLocalTraffic(service));
-    return {
-      policy: values["target-policy"] ?? implied ?? (wantsEndpoints ? "endpoints" : "all"),
-      seed: service.metadata.uid,
-      drain: values["target-drain"] ?? settings.targetDrain,
-      ...(selector !== undefined && { selector }),
-      ...(limit !== undefined && { limit }),
-    };
   };
 
   /** All that stay, and those that still have time to drain. */
@@ -110,16 +86,13 @@ export const createTargets = (ports: TargetPorts) => {
     /** For a Service that asks for a balancer. */
     pick: (service: Service, own: OwnSettings, cloudLimit: number | undefined): PickedTargets => {
       if (made === undefined) hold(make());
-      const uid = serviceUID(service.metadata.uid);
-      const isRight = !ruleNames.some((name) => own.frozen.has(name));
-      const rules = isRight ? rulesOf(service, own) : lastRules.get(uid);
-      if (rules !== undefined) lastRules.set(uid, rules);
+      const mine = rules.of(service, own);
       const key = keyOf(service.metadata);
-      const answer = rules?.policy === "endpoints" ? endpoints.of(key) : undefined;
+      const answer = mine?.policy === "endpoints" ? endpoints.of(key) : undefined;
       if (answer === undefined) endpoints.release(key);
-      const { candidates, changeAt } = within(rules?.drain ?? settings.targetDrain);
+      const { candidates, changeAt } = within(mine?.drain ?? settings.targetDrain);
       const chosen = choose(candidates, {
-        ...(rules ?? { policy: "all" }),
+        ...(mine ?? { policy: "all" }),
         ...(cloudLimit !== undefined && { cloudLimit }),
         ...(answer?.kind === "known" && { endpointsNodes: answer.nodes }),
       });
@@ -131,18 +104,17 @@ export const createTargets = (ports: TargetPorts) => {
           ...(balancers.drains === true ? [] : withoutDrain(own)),
         ],
         isAwaited: answer?.kind === "not yet",
-        areKnown: rules !== undefined,
+        areKnown: mine !== undefined,
         ...(changeAt !== undefined && { changeAt }),
       };
     },
     /** It asks for nothing any more. */
     forget: (key: string, uid: ServiceUID): void => {
-      lastRules.delete(uid);
+      rules.forget(uid);
       endpoints.release(key);
     },
-    /** Labels of Nodes decide who is a target of somebody. */
     get labelsMatter(): boolean {
-      return [...lastRules.values()].some(({ selector }) => selector !== undefined);
+      return rules.labelsMatter;
     },
   };
 };

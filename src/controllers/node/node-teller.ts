@@ -7,7 +7,8 @@ import type { Node } from "../../kube/objects.ts";
 import type { NodePorts } from "../node-ports.ts";
 import { cloudCondition } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
-import { conditionOf, type Troubles, troubleCondition } from "./troubles.ts";
+import { conditionOf, troubleCondition } from "./trouble-condition.ts";
+import type { Troubles } from "./troubles.ts";
 
 type NodeTellerOptions = Pick<NodePorts, "writes" | "clock" | "tell"> & { readonly settings: NodeSettings };
 

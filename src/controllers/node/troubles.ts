@@ -1,9 +1,7 @@
-// What keeps Nodes from being initialised, so that it is said once per change and shown on the Node when it lasts.
+// What keeps Nodes from being initialised, so that it is said once per change, and counted.
 
 import type { Problem } from "../../core/problem.ts";
-import type { Condition, Node } from "../../kube/objects.ts";
 import { ToldOnce } from "../told-once.ts";
-import { cloudCondition } from "../well-known.ts";
 
 export interface Trouble {
   readonly problem: Problem;
@@ -44,20 +42,3 @@ export class Troubles {
     return this.#told.news(name, problems);
   }
 }
-
-/** What is longer does not come back from the watch, so it could not be compared with what is shown. */
-const longestMessage = 256;
-const cut = (text: string): string =>
-  text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
-
-/** Holds no retry time and no counter: those would be a write each. */
-export const troubleCondition = ({ reason, text }: Problem, now: number): Condition => ({
-  type: cloudCondition,
-  status: "False",
-  reason,
-  message: cut(text),
-  lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
-});
-
-export const conditionOf = (node: Node): Condition | undefined =>
-  node.status.conditions?.find(({ type }) => type === cloudCondition);

@@ -3,7 +3,6 @@
 
 import { milliseconds } from "../../core/brand.ts";
 import type { Call } from "../../provider/call.ts";
-import type { ChangeResult } from "./apply.ts";
 import { type Group, groupsOf, halvesOf } from "./document-groups.ts";
 import {
   changesOf,
@@ -13,6 +12,7 @@ import {
   type Sent,
 } from "./document-writer.ts";
 import { planOnly } from "./plan.ts";
+import type { ChangeResult } from "./route-change.ts";
 import type { RouteListing } from "./route-table.ts";
 
 /** Changes sent in one pass while looking for the one that is wrong. */

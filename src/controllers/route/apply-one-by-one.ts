@@ -4,9 +4,15 @@
 import type { Cidr } from "../../core/brand.ts";
 import type { Call } from "../../provider/call.ts";
 import type { ObservedRoute, RoutesOneByOne, WantedRoute } from "../../provider/routes.ts";
-import { type ApplyOptions, attempt, type ChangeOutcome, type ChangeResult, heldBack } from "./apply.ts";
 import { overlaps } from "./overlaps.ts";
 import type { RoutePlan } from "./plan.ts";
+import {
+  type ApplyOptions,
+  attempt,
+  type ChangeOutcome,
+  type ChangeResult,
+  heldBack,
+} from "./route-change.ts";
 
 export interface OneByOneOptions extends ApplyOptions {
   readonly routes: RoutesOneByOne;

@@ -2,10 +2,10 @@
 // listed.
 
 import type { Call } from "../../provider/call.ts";
-import type { ChangeResult } from "./apply.ts";
 import { applyDocument } from "./apply-document.ts";
 import { applyOneByOne } from "./apply-one-by-one.ts";
 import type { Rests } from "./rests.ts";
+import type { ChangeResult } from "./route-change.ts";
 import type { RouteControllerOptions } from "./route-ports.ts";
 import type { RouteTable } from "./route-table.ts";
 import type { Survey } from "./survey.ts";

@@ -49,3 +49,5 @@ export const createConditions = (
 
   return { judge, write };
 };
+
+export type Conditions = ReturnType<typeof createConditions>;

@@ -6,7 +6,7 @@ import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-ports.ts";
-import type { RouteChange } from "./apply.ts";
+import type { RouteChange } from "./route-change.ts";
 
 export const describeFailedCreate = (
   { destination, target }: WantedRoute,

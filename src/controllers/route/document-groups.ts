@@ -2,8 +2,8 @@
 // refusal halves, until what is wrong stands alone. Pure; a group is named by its destinations.
 
 import type { Cidr } from "../../core/brand.ts";
-import { aboutOf, type ChangeResult, heldBack, keyOf, type RouteChange } from "./apply.ts";
 import type { Rests } from "./rests.ts";
+import { aboutOf, type ChangeResult, heldBack, keyOf, type RouteChange } from "./route-change.ts";
 
 export type Group = ReadonlySet<Cidr>;
 

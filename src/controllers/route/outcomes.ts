@@ -6,11 +6,11 @@ import type { WantedRoute } from "../../provider/routes.ts";
 import { together } from "../../runtime/backoff.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
-import { aboutOf, type ChangeResult, keyOf } from "./apply.ts";
 import { isPassing } from "./plan-verdicts.ts";
 import type { Rests } from "./rests.ts";
+import { aboutOf, type ChangeResult, keyOf } from "./route-change.ts";
 import type { RouteTeller } from "./route-teller.ts";
-import type { createUnderWay } from "./under-way.ts";
+import type { UnderWay } from "./under-way.ts";
 
 const fencedRest: Milliseconds = seconds(10);
 /** What was only written down is still to be done at the next look; once is enough. */
@@ -18,7 +18,7 @@ const observedRest: Milliseconds = minutes(24 * 60);
 
 export interface OutcomeParts {
   readonly rests: Rests;
-  readonly underWay: ReturnType<typeof createUnderWay>;
+  readonly underWay: UnderWay;
   readonly teller: RouteTeller;
 }
 

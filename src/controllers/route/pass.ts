@@ -3,14 +3,14 @@
 
 import { milliseconds } from "../../core/brand.ts";
 import { again, type Outcome } from "../../runtime/workers.ts";
-import type { ChangeResult } from "./apply.ts";
 import { carryOut } from "./carry-out.ts";
-import type { createConditions } from "./conditions.ts";
+import type { Conditions } from "./conditions.ts";
 import { createKnownMachines } from "./known-machines.ts";
 import type { LookTimes } from "./look-times.ts";
 import type { MachineSearch } from "./machine-search.ts";
 import { createOutcomes, type OutcomeParts } from "./outcomes.ts";
 import { planVerdicts } from "./plan-verdicts.ts";
+import type { ChangeResult } from "./route-change.ts";
 import type { RouteControllerOptions } from "./route-ports.ts";
 import type { RouteTable } from "./route-table.ts";
 import { type Survey, takeSurvey } from "./survey.ts";
@@ -18,7 +18,7 @@ import { type Survey, takeSurvey } from "./survey.ts";
 export interface PassParts extends OutcomeParts {
   readonly times: LookTimes;
   readonly machines: MachineSearch;
-  readonly conditions: ReturnType<typeof createConditions>;
+  readonly conditions: Conditions;
 }
 
 export const createPasses = (options: RouteControllerOptions, parts: PassParts) => {

@@ -4,8 +4,8 @@
 import { dispositions } from "../../cloud/disposition.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { WantedRoute } from "../../provider/routes.ts";
-import type { ChangeOutcome, ChangeResult } from "./apply.ts";
 import type { RoutePlan } from "./plan.ts";
+import type { ChangeOutcome, ChangeResult } from "./route-change.ts";
 
 /** Passes by itself in a moment, and is worth no word before it does not. */
 export const isPassing = (error: unknown, failures: number): boolean =>

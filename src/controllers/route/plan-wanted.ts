@@ -9,8 +9,8 @@ import type { Node } from "../../kube/objects.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { Routes, WantedRoute } from "../../provider/routes.ts";
 import { isPaused, nameOf } from "../node-facts.ts";
+import type { Spared } from "./match-target.ts";
 import { isInside } from "./ours.ts";
-import type { Spared } from "./target.ts";
 
 /** `unknown`: the cloud does not show it, or not yet. `foreign`: it is another cloud's. */
 export type MachineAnswer =

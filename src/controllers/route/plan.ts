@@ -4,9 +4,9 @@
 import type { Cidr } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { ObservedRoute, WantedRoute } from "../../provider/routes.ts";
+import { isSpared, matchTarget, type Spared } from "./match-target.ts";
 import { isOurs } from "./ours.ts";
 import { overlaps } from "./overlaps.ts";
-import { isSpared, matchTarget, type Spared } from "./target.ts";
 
 export interface RouteQuestion {
   /** Of several for one destination the one that is there counts, else the first. */

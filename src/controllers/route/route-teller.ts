@@ -5,7 +5,6 @@ import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/short-list.ts";
 import type { NodeEvent } from "../node-ports.ts";
 import { ToldOnce } from "../told-once.ts";
-import type { ChangeResult, RouteChange } from "./apply.ts";
 import {
   describeFailedCreate,
   describeFailedListing,
@@ -13,9 +12,10 @@ import {
   describeFailedRemoval,
   describeUnknown,
 } from "./describe-failure.ts";
-import { describeFill } from "./headroom.ts";
+import { describeFill } from "./describe-fill.ts";
 import type { RoutePlan } from "./plan.ts";
 import type { Wanted } from "./plan-wanted.ts";
+import type { ChangeResult, RouteChange } from "./route-change.ts";
 import type { RouteControllerOptions } from "./route-ports.ts";
 import type { RouteListing } from "./route-table.ts";
 

@@ -4,10 +4,12 @@
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import { createTickets, type TicketPorts } from "../tickets.ts";
-import { aboutOf, type ChangeOutcome, type ChangeResult, keyOf, type RouteChange } from "./apply.ts";
 import type { Rests } from "./rests.ts";
+import { aboutOf, type ChangeOutcome, type ChangeResult, keyOf, type RouteChange } from "./route-change.ts";
 
 type PendingOutcome = Extract<ChangeOutcome, { readonly kind: "pending" }>;
+
+export type UnderWay = ReturnType<typeof createUnderWay>;
 
 /** While a ticket is held its news ends the rest. */
 const untilToldOf: Milliseconds = milliseconds(Number.POSITIVE_INFINITY);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/apply.ts";
 import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/document-groups.ts";
 import { Rests } from "../../../src/controllers/route/rests.ts";
+import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/route-change.ts";
 import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { aboutOf, keyOf } from "../../../src/controllers/route/apply.ts";
 import { applyDocument } from "../../../src/controllers/route/apply-document.ts";
 import { createCloudWrites } from "../../../src/controllers/route/cloud-writes.ts";
 import { planRoutes } from "../../../src/controllers/route/plan.ts";
 import { Rests } from "../../../src/controllers/route/rests.ts";
+import { aboutOf, keyOf } from "../../../src/controllers/route/route-change.ts";
 import { RouteTable } from "../../../src/controllers/route/route-table.ts";
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readClusterCIDRs } from "../../../src/controllers/route/cluster-cidrs.ts";
 import { asGoPrints } from "../../../src/controllers/route/describe-failure.ts";
-import { describeFill } from "../../../src/controllers/route/headroom.ts";
+import { describeFill } from "../../../src/controllers/route/describe-fill.ts";
 import { overlaps } from "../../../src/controllers/route/overlaps.ts";
 import { planWanted } from "../../../src/controllers/route/plan-wanted.ts";
 import { isRelevantForRoutes } from "../../../src/controllers/route/relevant-change.ts";

@@ -21,7 +21,7 @@ const table = (metrics: readonly MetricDeclaration[]): string =>
 export const metricsPage = (): string => {
   const manager = createManagerMetrics(systemClock);
   // Declared once there is a cloud to look at.
-  manager.watch([], { sources: [] } as unknown as Parameters<typeof manager.watch>[1], {});
+  manager.watch([], { sources: [] }, {});
   const lasting = createProcessWideMetrics(systemClock, systemFigures);
   const sorted = [...manager.declarations, ...lasting.declarations].toSorted((a, b) =>
     a.name.localeCompare(b.name),

@@ -8,6 +8,17 @@ import type { WritePriority } from "./write-window.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
+/** The HTTP method of each. */
+export const methodOf = {
+  get: "GET",
+  list: "GET",
+  watch: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+} as const satisfies Record<Verb, string>;
+
 /** Asked directly before a write is handed to the network. */
 export type WriteGate = () => true | { readonly reason: string };
 

@@ -8,7 +8,13 @@ import type { Transport } from "../seams/transport.ts";
 import type { Connection } from "./connection.ts";
 import { KubeError, type KubeErrorFacts, readRetryAfter } from "./kube-error.ts";
 import { createPoolKey, keyedTls } from "./pool-key.ts";
-import type { KubeRequest, OpenStream, RequestObservation, Verb } from "./request.ts";
+import {
+  type KubeRequest,
+  methodOf,
+  type OpenStream,
+  type RequestObservation,
+  type Verb,
+} from "./request.ts";
 import type { RequestCeiling } from "./request-ceiling.ts";
 import { withQuery } from "./resource-path.ts";
 import { readStatus, statusError } from "./status-error.ts";
@@ -42,17 +48,7 @@ export interface RequestsOptions {
 /** What a request leaves behind besides its answer: promises, closures, headers, its own text; measured with 5,000 events. */
 const requestGarbage = 8192;
 
-const methods: Readonly<Record<Verb, string>> = {
-  get: "GET",
-  list: "GET",
-  watch: "GET",
-  create: "POST",
-  update: "PUT",
-  patch: "PATCH",
-  delete: "DELETE",
-};
-
-const isWrite = (verb: Verb): boolean => methods[verb] !== "GET";
+const isWrite = (verb: Verb): boolean => methodOf[verb] !== "GET";
 
 interface Head {
   readonly response: Response;
@@ -104,7 +100,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
       checkGate(request);
       const answer = transport(
         {
-          method: methods[request.verb],
+          method: methodOf[request.verb],
           url: `${connection.server}${withQuery(request.path, request.query)}`,
           headers: {
             accept: request.accept ?? "application/json",

@@ -1,0 +1,27 @@
+// The metrics of leader election and of the controllers that run because of it, by upstream's names.
+
+import type { Metrics } from "../../telemetry/metrics.ts";
+
+export const createLeadershipMetrics = (metrics: Metrics) => {
+  const leads = metrics.gauge(
+    "leader_election_master_status",
+    "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    ["name"],
+  );
+  const slow = metrics.counter(
+    "leader_election_slowpath_total",
+    "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    ["name"],
+  );
+  const running = metrics.gauge(
+    "running_managed_controllers",
+    "[BETA] Indicates where instances of a controller are currently running",
+    ["name", "manager"],
+  );
+  return {
+    leads: (name: string, isOurs: boolean): void => leads.set(isOurs ? 1 : 0, { name }),
+    slowElection: (name: string): void => slow.add({ name }),
+    runs: (name: string, isRunning: boolean): void =>
+      running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),
+  };
+};

@@ -1,0 +1,24 @@
+// The metrics of Nodes that join, by upstream's names and buckets. Upstream observes both at one moment, and so do we.
+
+import type { Metrics } from "../../telemetry/metrics.ts";
+
+const buckets = [1, 4, 16, 64, 256, 1024];
+
+export const createNodeMetrics = (metrics: Metrics) => {
+  const taintDelay = metrics.histogram(
+    "node_controller_cloud_provider_taint_removal_delay_seconds",
+    "[ALPHA] Number of seconds after node creation when NodeController removed the cloud-provider taint of a single node.",
+    buckets,
+  );
+  const syncDelay = metrics.histogram(
+    "node_controller_initial_node_sync_delay_seconds",
+    "[ALPHA] Number of seconds after node creation when NodeController finished the initial synchronization of a single node.",
+    buckets,
+  );
+  return {
+    initialized: (ageMs: number): void => {
+      taintDelay.observe(ageMs / 1000);
+      syncDelay.observe(ageMs / 1000);
+    },
+  };
+};

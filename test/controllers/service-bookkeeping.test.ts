@@ -157,7 +157,8 @@ test("a step that our own fence held back was refused, neither failed nor only l
     now: nothing,
     isNew: true,
   };
-  const failure = await carryOut.run(work, new AbortController().signal).catch((error: unknown) => error);
+  const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
+  const failure = await carryOut.run(work, call).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(CloudError);
   expect(written).toEqual(["refused"]);
 });

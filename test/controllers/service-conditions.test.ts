@@ -17,7 +17,6 @@ describe("conditions of a Service [F54 N8]", () => {
   test("there is none while nothing is wrong", () => {
     expect(conditionsFor(toService(), [], noon)).toEqual({
       conditions: [],
-      remove: [],
       isChanged: false,
       isWorthAWrite: false,
     });
@@ -25,7 +24,7 @@ describe("conditions of a Service [F54 N8]", () => {
 
   test("an error shows, with its reason, beside those of others", () => {
     const plan = conditionsFor(withConditions([foreign]), [error("QuotaExceeded", "No more.")], noon);
-    expect(plan).toMatchObject({ isChanged: true, isWorthAWrite: true, remove: [] });
+    expect(plan).toMatchObject({ isChanged: true, isWorthAWrite: true });
     expect(plan.conditions).toEqual([
       foreign,
       {
@@ -55,7 +54,6 @@ describe("conditions of a Service [F54 N8]", () => {
     const plan = conditionsFor(withConditions(conditions), [], later);
     expect(plan).toEqual({
       conditions: [foreign],
-      remove: ["CloudReady", "CloudWarning"],
       isChanged: true,
       isWorthAWrite: true,
     });
@@ -101,7 +99,7 @@ describe("conditions of a Service [F54 N8]", () => {
         ([list, shuffled]) => {
           const { conditions } = conditionsFor(withConditions([foreign]), list, noon);
           const again = conditionsFor(withConditions(conditions), shuffled, later);
-          expect(again).toEqual({ conditions, remove: [], isChanged: false, isWorthAWrite: false });
+          expect(again).toEqual({ conditions, isChanged: false, isWorthAWrite: false });
           expect(conditions).toContain(foreign);
           for (const { reason = "" } of conditions) {
             expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);

@@ -8,6 +8,7 @@ import { runWorkers } from "../../runtime/workers.ts";
 import { createTickets } from "../tickets.ts";
 import { readsAnnotation } from "./annotations.ts";
 import { createBalancerInputs } from "./balancer-inputs.ts";
+import { createClaims } from "./claims.ts";
 import { createConditions } from "./conditions.ts";
 import { isFactAnnotation, isFactLabel } from "./facts.ts";
 import { createFreshListing } from "./fresh-listing.ts";
@@ -53,7 +54,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     groups,
     wishes,
     freshListing,
-    placement,
+    claims: createClaims(ports, groups, wishes, placement, wake),
     turns: new Turns(),
     tickets,
     inputs,
@@ -65,6 +66,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   const wakeUps = createWakeUps(ports, {
     ...parts,
     queue,
+    placement,
     nodeSyncLatency,
     isNews: (key, before, after) => !echoes.isEcho(key, before, after) && isRelevant(before, after),
   });

@@ -11,8 +11,6 @@ export const warningCondition = "CloudWarning";
 export interface ConditionsPlan {
   /** The whole new list, foreign ones untouched and in their places. */
   readonly conditions: readonly Condition[];
-  /** Types of ours that are to go. */
-  readonly remove: readonly string[];
   /** Something differs; a write needed anyway takes it along. */
   readonly isChanged: boolean;
   /** False when only warnings came or changed: those are events, and no reason for a write of their own. */
@@ -67,14 +65,14 @@ export const conditionsFor = (
     [warningCondition, toCondition(warningCondition, "True", ofSeverity(problems, "warning"), now)],
   ]);
   const conditions: Condition[] = [];
-  const remove: string[] = [];
+  let isOneTakenBack = false;
   for (const condition of present) {
     if (!wanted.has(condition.type)) {
       conditions.push(condition);
       continue;
     }
     const next = wanted.get(condition.type);
-    if (next === undefined) remove.push(condition.type);
+    if (next === undefined) isOneTakenBack = true;
     else conditions.push(settle(condition, next));
   }
   for (const [type, condition] of wanted) {
@@ -83,9 +81,8 @@ export const conditionsFor = (
   const errorOf = (list: readonly Condition[]) => list.find(({ type }) => type === cloudCondition);
   return {
     conditions,
-    remove,
-    isChanged: remove.length > 0 || conditions.some((condition) => !present.includes(condition)),
-    isWorthAWrite: remove.length > 0 || errorOf(conditions) !== errorOf(present),
+    isChanged: isOneTakenBack || conditions.some((condition) => !present.includes(condition)),
+    isWorthAWrite: isOneTakenBack || errorOf(conditions) !== errorOf(present),
   };
 };
 

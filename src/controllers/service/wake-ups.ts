@@ -5,6 +5,7 @@ import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import { keyOf } from "../../kube/resource-path.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
+import type { Claims } from "./claims.ts";
 import { createDebounce } from "./debounce.ts";
 import type { FreshListing } from "./fresh-listing.ts";
 import type { Groups } from "./groups.ts";
@@ -20,7 +21,8 @@ export interface WakeUpParts {
   readonly queue: WorkQueue;
   readonly groups: Groups;
   readonly wishes: Wishes;
-  readonly placement: Pick<Placement, "place" | "claim">;
+  readonly placement: Pick<Placement, "place">;
+  readonly claims: Pick<Claims, "claim">;
   readonly freshListing: Pick<FreshListing, "asking">;
   readonly progress: Pick<Progress, "touch" | "isResting">;
   readonly nodeSyncLatency: Pick<NodeSyncLatency, "begin">;
@@ -31,7 +33,18 @@ export interface WakeUpParts {
 
 export const createWakeUps = (
   { services, nodes, isSelected, onMachines, listing, clock }: ServicePorts,
-  { queue, groups, wishes, placement, freshListing, progress, nodeSyncLatency, teller, isNews }: WakeUpParts,
+  {
+    queue,
+    groups,
+    wishes,
+    placement,
+    claims,
+    freshListing,
+    progress,
+    nodeSyncLatency,
+    teller,
+    isNews,
+  }: WakeUpParts,
 ) => {
   const urgent = { priority: priorities.urgent };
 
@@ -60,7 +73,7 @@ export const createWakeUps = (
   const isGone = (key: string, uid: ServiceUID): boolean => services.get(key)?.metadata.uid !== uid;
 
   const onListing = (): void => {
-    if (listing.failure === undefined) placement.claim();
+    if (listing.failure === undefined) claims.claim();
     const asking = new Set(freshListing.asking());
     for (const group of asking) queue.add(group, urgent);
     if (listing.failure !== undefined) return;

@@ -9,7 +9,7 @@ import { keyOf } from "../../kube/resource-path.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { mergeObserved, type ReadAnnotations, readAnnotations, unreadable } from "./annotations.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
-import { holdImmutable } from "./immutable-settings.ts";
+import { holdImmutable, type ImmutableSettings } from "./immutable-settings.ts";
 import { createLastRight } from "./last-right.ts";
 import { isWrong, type Member, type Wish } from "./member.ts";
 import { cannotRelease, deletionHeld, type Ending, endingOf, LastEndings } from "./on-delete.ts";
@@ -26,7 +26,7 @@ interface Understood {
   readonly read: ReadAnnotations<Fields>;
   /** As the cloud shows them. */
   readonly there: Partial<Values<Fields>> | undefined;
-  readonly held: ReturnType<typeof holdImmutable>;
+  readonly held: ImmutableSettings<Fields>;
   /** As it wishes for them, or as they have to stay. */
   readonly settings: Values<Fields>;
   /** A setting is wrong, and nobody knows what it was before. */

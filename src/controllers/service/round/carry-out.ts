@@ -5,6 +5,7 @@ import { isFenced } from "../../../cloud/disposition.ts";
 import { messageOf } from "../../../core/message-of.ts";
 import { finalizerPatch } from "../../../kube/finalizer-patch.ts";
 import type { Service } from "../../../kube/objects.ts";
+import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import { again, type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { beginOf } from "../event-texts.ts";
@@ -40,60 +41,70 @@ export const createCarryOut = ({
 }: Pick<RoundParts, "ports" | "wishes" | "teller" | "tickets" | "progress">) => {
   const { balancers, writes, journal } = ports;
   const remember = createRememberFacts(ports);
-  /** Said once per plan: what would be done if we did anything. */
-  const shown = new Map<string, string>();
+  /** What was told last, by group: each plan is told once. */
+  const told = new Map<string, string>();
 
-  /** In observe mode, where nothing is carried out. */
-  const show = ({ group, members, steps }: Pick<Work, "group" | "members" | "steps">): Outcome => {
-    const text = JSON.stringify(steps);
-    if (shown.get(group) !== text) {
-      const words = describeWishes(members);
-      for (const step of steps) journal(step, group, "observed", words);
+  const announce = ({ members, steps, before, now, isNew }: Work): void => {
+    for (const { service, wish } of members) {
+      const event = beginOf(changeOf(before, now, wish.ending));
+      if (wish.ending === "release") wishes.endings.name(wish.owner.uid, namesOf(steps));
+      if (event !== undefined && isNew) teller.event(service, event);
     }
-    shown.set(group, text);
-    return settled;
   };
 
-  return { run, show, forget: (group: string): void => void shown.delete(group) };
-
-  async function run(work: Work, signal: AbortSignal): Promise<Outcome> {
-    let services: readonly Service[] = work.members.map(({ service }) => service);
-    for (const { service, wish } of work.members) {
-      const event = beginOf(changeOf(work.before, work.now, wish.ending));
-      if (wish.ending === "release") wishes.endings.name(wish.owner.uid, namesOf(work.steps));
-      if (event !== undefined && work.isNew) teller.event(service, event);
-    }
-    // The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind.
-    services = await Promise.all(
-      work.members.map(async ({ service, wish }) => {
+  /** The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind. */
+  const mark = (members: readonly Member[], signal: AbortSignal): Promise<readonly Service[]> =>
+    Promise.all(
+      members.map(async ({ service, wish }) => {
         const patch =
           wish.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
         if (patch === undefined) return service;
         return (await writes.patch(service, patch, "a load balancer is about to be made", signal)) ?? service;
       }),
     );
-    for (const step of work.steps) {
-      const outcome = await applyOne(work.group, step, signal);
-      if (outcome.done) services = await remember(services, outcome, signal);
-      else {
-        for (const service of services) teller.waits(service, outcome.waitingFor);
-        const { ticket, checkAfter, waitingFor } = outcome;
-        // Neither a success nor a failure: what the ticket comes to counts.
-        if (ticket !== undefined && tickets.hold(work.group, ticket, checkAfter)) return waiting;
-        return again(progress.patience(work.group, checkAfter), waitingFor);
-      }
-    }
-    return again(progress.pause(work.group), "the changes to be seen");
-  }
 
-  async function applyOne(group: string, step: Step, signal: AbortSignal): Promise<StepOutcome> {
+  const applyOne = async (group: string, step: Step, call: Call): Promise<StepOutcome> => {
     try {
-      const outcome = await balancers.apply(step, { signal, urgency: "user-change" });
+      const outcome = await balancers.apply(step, call);
       journal(step, group, "done");
       return outcome;
     } catch (error) {
       journal(step, group, isFenced(error) ? "refused" : "failed", messageOf(error));
       throw error;
     }
-  }
+  };
+
+  return {
+    /** In observe mode, where nothing is carried out: what would be done if we did anything. */
+    onlyTell: ({ group, members, steps }: Pick<Work, "group" | "members" | "steps">): Outcome => {
+      const text = JSON.stringify(steps);
+      if (told.get(group) !== text) {
+        const words = describeWishes(members);
+        for (const step of steps) journal(step, group, "observed", words);
+      }
+      told.set(group, text);
+      return settled;
+    },
+
+    run: async (work: Work, call: Call): Promise<Outcome> => {
+      const { group } = work;
+      announce(work);
+      let services = await mark(work.members, call.signal);
+      for (const step of work.steps) {
+        const outcome = await applyOne(group, step, call);
+        if (outcome.done) {
+          services = await remember(services, outcome, call.signal);
+          continue;
+        }
+        const { ticket, checkAfter, waitingFor } = outcome;
+        for (const service of services) teller.waits(service, waitingFor);
+        // Neither a success nor a failure: what the ticket comes to counts.
+        if (ticket !== undefined && tickets.hold(group, ticket, checkAfter)) return waiting;
+        return again(progress.patience(group, checkAfter), waitingFor);
+      }
+      return again(progress.pause(group), "the changes to be seen");
+    },
+
+    forget: (group: string): void => void told.delete(group),
+  };
 };

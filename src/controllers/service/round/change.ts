@@ -18,7 +18,7 @@ export const createChange = (
     { group, call }: Round,
     { members, steps, now }: Planned,
   ): Promise<Outcome> => {
-    if (isObserving) return carryOut.show({ group, members, steps });
+    if (isObserving) return carryOut.onlyTell({ group, members, steps });
     const before = progress.settledWish(group);
     const isNew = progress.underWay(group) === undefined;
     const ends = members.every(({ wish }) => wish.ending !== undefined) ? "delete" : undefined;
@@ -27,7 +27,7 @@ export const createChange = (
     const beganAt = clock.monotonic();
     let isFailed = true;
     try {
-      const outcome = await carryOut.run({ group, members, steps, now, before, isNew }, call.signal);
+      const outcome = await carryOut.run({ group, members, steps, now, before, isNew }, call);
       isFailed = false;
       return outcome;
     } finally {

@@ -26,10 +26,10 @@ export const createFinish = ({
   ports: { balancers, writes },
   conditions,
   wishes: { endings },
-  placement,
+  claims,
   progress,
   teller,
-}: Pick<RoundParts, "ports" | "conditions" | "wishes" | "placement" | "progress" | "teller">) => {
+}: Pick<RoundParts, "ports" | "conditions" | "wishes" | "claims" | "progress" | "teller">) => {
   const serve = async (
     { service, wish, problems }: Member,
     { observed, done }: Reached,
@@ -57,7 +57,8 @@ export const createFinish = ({
     return settled;
   };
 
-  const release = async (
+  /** It asks for nothing any more: once the cloud has nothing of it, the finalizer goes. */
+  const letGo = async (
     { service, wish }: Member,
     { observed }: Reached,
     { group, call: { signal } }: Round,
@@ -65,7 +66,7 @@ export const createFinish = ({
     const isLeft = observed?.owners.includes(wish.owner.uid) === true;
     if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
     // It moved, and the group it left has not let go of it: without the finalizer nobody would know whose that was.
-    if (placement.isLeftElsewhere(wish.owner.uid, group)) {
+    if (claims.isLeftElsewhere(wish.owner.uid, group)) {
       return again(progress.patience(group, seconds(2)), "another group to let go of the load balancer");
     }
     // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.
@@ -92,7 +93,7 @@ export const createFinish = ({
     let rest: Outcome = settled;
     // Who waits does not keep the others waiting.
     for (const member of members) {
-      const act = member.wish.ending === undefined ? serve : release;
+      const act = member.wish.ending === undefined ? serve : letGo;
       const outcome = await act(member, reached, round);
       if (outcome.kind !== "settled") rest = outcome;
     }

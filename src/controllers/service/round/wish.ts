@@ -8,9 +8,9 @@ import { createShowProblems } from "./show-problems.ts";
 import { type TakingPart, whoTakesPart } from "./who-takes-part.ts";
 
 export const createWish = (
-  parts: Pick<RoundParts, "groups" | "wishes" | "placement" | "teller" | "conditions">,
+  parts: Pick<RoundParts, "groups" | "wishes" | "claims" | "teller" | "conditions">,
 ) => {
-  const { groups, wishes, placement } = parts;
+  const { groups, wishes, claims } = parts;
   const show = createShowProblems(parts);
 
   return async (
@@ -25,7 +25,7 @@ export const createWish = (
       observed,
       owed: groups.debtsOf(group),
       isHeld: (uid) => wishes.endings.isHeld(uid),
-      isStillUsed: (gone) => placement.isStillUsed(observed, gone),
+      isStillUsed: (gone) => claims.isStillUsed(observed, gone),
     });
   };
 };

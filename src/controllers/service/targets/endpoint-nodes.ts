@@ -38,6 +38,19 @@ interface Known {
   readonly leaving: ReadonlyMap<NodeName, number>;
 }
 
+const afterwards = (before: Known | undefined, ready: readonly NodeName[], now: number): Known => {
+  const nodes = new Set(ready);
+  const leaving = new Map<NodeName, number>();
+  for (const node of before?.nodes ?? []) {
+    const until = before?.leaving.get(node) ?? now + holdsFor;
+    if (!nodes.has(node) && until > now) leaving.set(node, until);
+  }
+  return { nodes: nodes.union(leaving), leaving };
+};
+
+const isSameSet = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean =>
+  a.size === b.size && [...a].every((one) => b.has(one));
+
 export const createEndpointNodes = (
   openSlices: OpenSlices,
   clock: Clock,
@@ -65,20 +78,11 @@ export const createEndpointNodes = (
   };
 
   const look = (key: string): Known => {
-    const now = clock.monotonic();
     const before = known.get(key);
-    const nodes = new Set(readyNodes(index?.get(key) ?? []));
-    const leaving = new Map<NodeName, number>();
-    for (const node of before?.nodes ?? []) {
-      const until = before?.leaving.get(node) ?? now + holdsFor;
-      if (!nodes.has(node) && until > now) leaving.set(node, until);
-    }
-    for (const node of leaving.keys()) nodes.add(node);
-    const fresh = { nodes, leaving };
+    const fresh = afterwards(before, readyNodes(index?.get(key) ?? []), clock.monotonic());
     known.set(key, fresh);
-    planHold(leaving);
-    const isSame = before?.nodes.size === nodes.size && [...nodes].every((node) => before.nodes.has(node));
-    if (before !== undefined && !isSame) tell([key]);
+    planHold(fresh.leaving);
+    if (before !== undefined && !isSameSet(before.nodes, fresh.nodes)) tell([key]);
     return fresh;
   };
 

@@ -67,9 +67,9 @@ export const createTargets = (ports: TargetPorts) => {
     return { candidates, ...(ends.length > 0 && { changeAt: Math.min(...ends) }) };
   };
 
-  const choose = (candidates: readonly BalancerTarget[], rules: TargetRules): ChosenTargets => {
-    const isEverybody = rules.policy === "all" && candidates === staying && staying.length <= limitOf(rules);
-    if (!isEverybody) return chooseTargets(candidates, rules);
+  const choose = (candidates: readonly BalancerTarget[], by: TargetRules): ChosenTargets => {
+    const isEverybody = by.policy === "all" && candidates === staying && staying.length <= limitOf(by);
+    if (!isEverybody) return chooseTargets(candidates, by);
     everyNode ??= chooseTargets(staying, { policy: "all" });
     return everyNode;
   };

@@ -7,7 +7,8 @@ import { createNodeWrites } from "../controllers/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
-import { type Surroundings, teller } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { objectTeller } from "./telling/object-teller.ts";
 
 export const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
   apiVersion: "v1",
@@ -40,7 +41,7 @@ export const nodePorts = (around: Surroundings, component: string): NodePorts =>
       remember: (node) => nodes.remember(node),
     }),
     isSelected: isSelectedBy(flags),
-    tell: teller(around, component, nodeReference),
+    tell: objectTeller(around, component, nodeReference),
     note: (message, fields) => log.info(message, fields),
   };
 };

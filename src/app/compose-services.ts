@@ -17,7 +17,8 @@ import { sleep } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
-import { type Surroundings, teller } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { objectTeller } from "./telling/object-teller.ts";
 
 const serviceReference = ({
   metadata: { name, namespace = "default", uid },
@@ -66,7 +67,7 @@ export const composeServices = (
     onListenerError: (error) =>
       log.error(`After a listing of balancers: ${error instanceof Error ? error.message : String(error)}`),
   });
-  const tell = teller(around, "service-controller", serviceReference);
+  const tell = objectTeller(around, "service-controller", serviceReference);
   const controller = createServiceController({
     services,
     nodes,

@@ -3,7 +3,6 @@
 
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
-import type { WriteGate } from "../kube/request.ts";
 import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
 import { endOf } from "../runtime/draining.ts";
 import { Journal } from "../runtime/journal.ts";
@@ -13,26 +12,27 @@ import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { CloudContact } from "./cloud-contact.ts";
-import { composeNodes, isSelectedBy } from "./compose-nodes.ts";
-import { composeRoutes } from "./compose-routes.ts";
-import { composeServices } from "./compose-services.ts";
-import { ConfigurationError, noInstances } from "./configuration/configuration-error.ts";
-import { type AnyProvider, connectCloud, shownCloud } from "./connect-cloud.ts";
+import { composeControllers } from "./compose-controllers.ts";
+import { isSelectedBy } from "./compose-nodes.ts";
+import { ConfigurationError } from "./configuration/configuration-error.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { connectKube, type KubeSeams } from "./kube-client.ts";
 import { readMigrationOf } from "./leadership/leader-migration-file.ts";
 import { createLeadership } from "./leadership/leadership.ts";
-import { isStill } from "./leadership/lease-watch.ts";
 import { createManagerEvents } from "./manager-events.ts";
+import { viewOf } from "./manager-view.ts";
 import { createManagerMetrics } from "./metrics/manager-metrics.ts";
-import { type Surroundings, watched } from "./surroundings.ts";
+import { openClouds } from "./open-clouds.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { createCloudTroubles } from "./telling/cloud-troubles.ts";
 import { planTeller } from "./telling/plan-teller.ts";
 import { requestTeller } from "./telling/request-teller.ts";
 import { createServerTroubles } from "./telling/server-troubles.ts";
-import { cacheOf, told } from "./told-task.ts";
+import { told } from "./told-task.ts";
 import { version } from "./version.ts";
+import { watched } from "./watched.ts";
 
 export interface ManagerSeams extends KubeSeams {
   readonly random: Random;
@@ -46,12 +46,12 @@ export interface ManagerOptions {
   readonly log: Log;
   /** By which the Lease knows this process; without it, a new one. */
   readonly identity?: string;
-  /** In a few words, for a service manager. */
+  /** In a few words, for systemd. */
   readonly onStatus?: (text: string) => void;
 }
 
 /** One for each process, however many managers it makes. */
-export const identityOf = (
+export const replicaIdentity = (
   { environment, random }: Pick<ManagerSeams, "environment" | "random">,
   name: string,
 ) => `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
@@ -62,6 +62,12 @@ export const createManager = async (
 ) => {
   const { flags } = settings;
   const { clock, random } = seams;
+  const name = `${provider.name}-cloud-controller-manager`;
+  const identity = given ?? replicaIdentity(seams, name);
+  const isObserving = flags.mode === "observe";
+  /** Until everything has ended, which after a drain is later than the wish to stop. */
+  const life = endOf(signal);
+
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
   journal.subscribe(metrics.mutation);
@@ -69,17 +75,11 @@ export const createManager = async (
   const garbage = createGarbageMeter();
   const teller = requestTeller(log, metrics, createCloudTroubles(log, clock));
   const serverTroubles = createServerTroubles(log, clock);
-  const name = `${provider.name}-cloud-controller-manager`;
 
-  const identity = given ?? identityOf(seams, name);
-  const { migration, problems: migrationProblems } = await readMigrationOf(flags, seams.files);
-  if (migrationProblems.length > 0) throw new ConfigurationError(migrationProblems);
+  const { migration, problems } = await readMigrationOf(flags, seams.files);
+  if (problems.length > 0) throw new ConfigurationError(problems);
   const leadership = createLeadership({
-    flags,
-    identity,
-    clock,
-    random,
-    log,
+    ...{ flags, identity, clock, random, log },
     ...(migration !== undefined && { migration }),
     onTerm: (lease, isOurs) => {
       metrics.leads(lease, isOurs);
@@ -88,59 +88,31 @@ export const createManager = async (
     onProblem: (error) => serverTroubles.failed(error),
     onSlowPath: metrics.slowElection,
   });
+  const leads = (): boolean => leadership.anyGate() === true;
+  const gates = {
+    main: leadership.gateOf("main"),
+    ...(migration !== undefined && { migrated: leadership.gateOf("migrated") }),
+  };
 
-  const kube = await connectKube(
-    flags,
-    seams,
-    {
-      userAgent: `${name}/${version}`,
-      mayWrite: leadership.gateOf("main"),
-      onRequest: teller.kube,
-      onDecoded: garbage,
-    },
-    signal,
-  );
-  metrics.serverIs(kube.api.origin);
+  const userAgent = `${name}/${version}`;
+  const hooks = { userAgent, mayWrite: gates.main, onRequest: teller.kube, onDecoded: garbage };
+  const { api, reserved } = await connectKube(flags, seams, hooks, signal);
+  metrics.serverIs(api.origin);
   const contact = new CloudContact();
+  const clouds = openClouds({
+    ...{ provider, settings, seams, log, gates, signal: life.signal },
+    report: (call) => {
+      teller.cloud(call);
+      contact.saw(call);
+    },
+  });
 
-  const isObserving = flags.mode === "observe";
-  /** Until everything has ended, which after a drain is later than the wish to stop. */
-  const life = endOf(signal);
-  const cloudOf = (mayWrite: WriteGate) =>
-    connectCloud(
-      provider,
-      {
-        environment: seams.environment,
-        ...settings.cloud,
-        cluster: flags["cluster-name"],
-      },
-      {
-        transport: seams.cloudTransport,
-        clock,
-        random,
-        signal: life.signal,
-        deadline: flags["cloud-call-timeout"],
-        report: (call) => {
-          teller.cloud(call);
-          contact.saw(call);
-        },
-        mayMutate: () => {
-          if (isObserving) return { may: false, why: "--mode=observe changes nothing" };
-          const leads = mayWrite();
-          return leads === true ? { may: true } : { may: false, why: leads.reason };
-        },
-      },
-    );
-  const { connected, problems } = cloudOf(leadership.gateOf("main"));
-  if (connected === undefined) throw new ConfigurationError(problems);
-  for (const { text } of problems) log.warn(text);
-  const { instances } = connected.cloud;
-  if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
-
+  const { instances, main: connected } = clouds;
   const inventory = new Inventory({ instances, clock, signal: life.signal });
-  const nodes = watched(nodeResource, { api: kube.api, clock, random }, serverTroubles);
+  const nodes = watched(nodeResource, { api, clock, random }, serverTroubles);
+  const services = watched(serviceResource, { api, clock, random }, serverTroubles);
   const managerEvents = createManagerEvents({
-    ...{ api: kube.api, clock, random, log, mayWrite: leadership.anyGate },
+    ...{ api, clock, random, log, mayWrite: leadership.anyGate },
     onLost: (why, { reason, object }) => {
       metrics.lostEvent(why);
       log.debug(2, "An event was not written", { why, reason, object: object.name });
@@ -148,151 +120,76 @@ export const createManager = async (
   });
   const { events } = managerEvents;
   const around: Surroundings = {
-    api: kube.api,
-    clock,
-    random,
-    log,
-    journal,
-    metrics,
-    events,
-    settings,
-    isObserving,
-    connected,
-    inventory,
+    ...{ api, clock, random, log, journal, metrics, events, settings, isObserving, connected, inventory },
     nodes: nodes.objects,
   };
-  /** A controller under another Lease has gates of its own, and so a connection to the cloud of its own. */
-  const migrated = migration === undefined ? undefined : cloudOf(leadership.gateOf("migrated")).connected;
+  /** A controller under another Lease has gates of its own. */
   const aroundOf = (task: ControllerName): Surroundings =>
-    leadership.isMigrated(task)
-      ? {
-          ...around,
-          api: kube.api.as({ mayWrite: leadership.gateOf("migrated") }),
-          connected: migrated ?? connected,
-        }
+    gates.migrated !== undefined && leadership.isMigrated(task)
+      ? { ...around, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
       : around;
-  const { node, lifecycle } = composeNodes(aroundOf, instances);
-  const services = watched(serviceResource, { api: kube.api, clock, random }, serverTroubles);
-  const service = composeServices(
-    { ...aroundOf("service"), files: seams.files },
-    provider,
-    services.objects,
-    life.signal,
-  );
-  const route = composeRoutes(aroundOf("node-route"), () => nodes.reflector.store.synced);
-  const queues = {
-    Nodes: node.queue,
-    "node-lifecycle": lifecycle.queue,
-    ...(service !== undefined && { service: service.queue }),
-    ...(route !== undefined && { Routes: route.queue }),
-  };
+  const composed = composeControllers({
+    ...{ provider, instances, aroundOf, nodes, services },
+    files: seams.files,
+    signal: life.signal,
+  });
+  const { queues, lifecycle, service } = composed;
   metrics.watch(connected.accounts, inventory, queues);
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage(reconcileGarbage) });
+  const { suspects } = lifecycle;
+  metrics.alerts({ leads, isSelected: isSelectedBy(flags), nodes: nodes.objects, suspects, service });
 
-  const all: readonly Task[] = [
-    { name: "cloud-node", run: (stop) => node.run(stop) },
-    { name: "cloud-node-lifecycle", run: (stop) => lifecycle.run(stop) },
-    ...(service === undefined ? [] : [{ name: "service", run: (stop: AbortSignal) => service.run(stop) }]),
-    ...(route === undefined ? [] : [{ name: "node-route", run: (stop: AbortSignal) => route.run(stop) }]),
-    {
-      name: "inventory",
-      run: (stop) => {
-        const fixed = flags["node-status-update-frequency"];
-        return runRefreshLoop({ inventory, clock, policy: fixed === undefined ? {} : { fixed } }, stop);
-      },
+  const refresh: Task = {
+    name: "inventory",
+    run: (stop) => {
+      const fixed = flags["node-status-update-frequency"];
+      return runRefreshLoop({ inventory, clock, policy: fixed === undefined ? {} : { fixed } }, stop);
     },
-  ];
-  const enabledTasks: ReadonlySet<string> = settings.controllers;
-  const controllers = all
-    .filter(({ name: task }) => task === "inventory" || (enabledTasks.has(task) && leadership.isHere(task)))
-    .map((task) => (task.name === "inventory" ? task : told(task, metrics.runs)));
-  const leads = (): boolean => leadership.anyGate() === true;
+  };
+  const enabled = composed.tasks.filter((task) => settings.controllers.has(task.name));
+  const controllers = enabled.filter((task) => leadership.isHere(task.name));
+  /** Whoever has no Services to look after may lack the right to list them. */
+  const runsServices = controllers.some((task) => task.name === "service");
+  const watches = { nodes, ...(runsServices && { services }) };
 
-  const isSelected = isSelectedBy(flags);
-  metrics.alerts({ leads, isSelected, nodes: nodes.objects, suspects: lifecycle.suspects, service });
-
-  const runsServices = controllers.some(({ name: task }) => task === "service");
-
-  const run = (): Promise<void> =>
-    runTogether(
-      [
-        ...leadership.watches(kube.api, kube.reserved),
-        // Caches stay warm while another replica leads, so that a hand-over costs no listing.
-        { name: "node watch", run: (stop) => nodes.reflector.run(stop) },
-        ...(runsServices
-          ? [{ name: "service watch", run: (stop: AbortSignal) => services.reflector.run(stop) }]
-          : []),
-        ...managerEvents.tasks,
+  /** All that takes a Lease: it begins when the caches are filled, and everything ends with it. */
+  const work = async (stop: AbortSignal): Promise<void> => {
+    try {
+      for (const each of Object.values(watches)) await each.whenSynced(stop);
+      await leadership.run(
         {
-          name: "controllers",
-          run: async (stop) => {
-            try {
-              await nodes.reflector.store.whenSynced(stop);
-              if (runsServices) await services.reflector.store.whenSynced(stop);
-              await leadership.run(
-                {
-                  reserved: kube.reserved,
-                  tasks: controllers,
-                  beforeRelease: managerEvents.flush,
-                  ...(!isObserving && { announcements: managerEvents.announcements }),
-                },
-                stop,
-              );
-            } finally {
-              managerEvents.close();
-              life.abort();
-            }
-          },
+          reserved,
+          tasks: [...controllers.map((task) => told(task, metrics.runs)), refresh],
+          beforeRelease: managerEvents.flush,
+          ...(!isObserving && { announcements: managerEvents.announcements }),
         },
-      ],
-      signal,
-    );
-
+        stop,
+      );
+    } finally {
+      managerEvents.close();
+      life.abort();
+    }
+  };
+  const view = viewOf({
+    ...{ flags, identity, journal, metrics, inventory, connected, contact, leadership, leads, composed },
+    ...{ watches, events, reserved, onKubeRequest: teller.kube, startedAt: clock.monotonic() },
+    running: [...controllers, refresh].map((task) => task.name),
+  });
   return {
-    run,
-    journal,
-    inventory,
-    metrics,
+    ...view,
     nodes: nodes.objects,
     services: services.objects,
-    balancers: service?.listing,
-    membersOf: (group: string) => service?.membersOf(group) ?? [],
-    routes: () => route?.last(),
-    orphans: () => service?.orphans() ?? [],
-    serviceTroubles: () => service?.troubles() ?? new Map<string, readonly string[]>(),
-    accounts: connected.accounts,
-    talksTo: { apiServer: kube.api.origin, ...shownCloud(connected) },
-    troubles: node.troubles.all,
-    suspects: lifecycle.suspects,
-    flags,
-    identity,
-    mode: flags.mode,
-    queues,
-    leads,
-    /** Those that run while this replica leads. */
-    controllers: controllers.map(({ name: task }) => task),
-    /** For reviews and what the cluster says of access: places of their own, no gate. */
-    reserved: kube.reserved,
-    onKubeRequest: teller.kube,
-    caches: () => ({
-      nodes: cacheOf(nodes.reflector),
-      ...(runsServices && { services: cacheOf(services.reflector) }),
-    }),
-    /** A replica that waits asks the cloud nothing, so it knows nothing against it. */
-    cloudProblem: (): string | undefined => (leads() ? contact.problem : undefined),
-    /** What stands against counting this process as healthy, as upstream's `leaderElection` check. */
-    leadershipHealth: leadership.health,
-    /** Why this process should be ended from outside: something that never rests has stood still. */
-    stalled: () =>
-      leadership.health() ??
-      leadership.stalled() ??
-      (isStill(nodes.reflector.idle()) ? "the watch of nodes stands still" : undefined),
-    pendingEvents: () => events.pending,
-    isIdle: () =>
-      nodes.reflector.store.synced &&
-      Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
-      events.pending === 0,
-    startedAt: clock.monotonic(),
+    run: (): Promise<void> =>
+      runTogether(
+        [
+          ...leadership.watches(api, reserved),
+          // Caches stay warm while another replica leads, so that a hand-over costs no listing.
+          ...Object.values(watches),
+          ...managerEvents.tasks,
+          { name: "controllers", run: work },
+        ],
+        signal,
+      ),
   };
 };
 

@@ -10,7 +10,7 @@ import type { Configuration } from "./configuration/configuration.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
 import { runConfigured } from "./configuration/run-configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
-import { createManager, identityOf, type Manager, type ManagerSeams } from "./manager.ts";
+import { createManager, type Manager, type ManagerSeams, replicaIdentity } from "./manager.ts";
 import { openServing, type Serving } from "./ports/open-serving.ts";
 import type { Console, ExitCode } from "./run.ts";
 import { version } from "./version.ts";
@@ -46,7 +46,7 @@ export const runProcess = async (options: ProcessOptions, signal: AbortSignal): 
   if (signal.aborted) sayStop();
   else signal.addEventListener("abort", sayStop, { once: true });
   const onStatus = service?.status;
-  const identity = identityOf(seams, program);
+  const identity = replicaIdentity(seams, program);
   let serving: Serving | undefined;
   let manager: Manager | undefined;
   const createNext = async (configuration: Configuration, until: AbortSignal): Promise<Manager> => {

@@ -1,6 +1,5 @@
-// Small views on what runs: a task that says when it runs, and a cache in a few words.
+// A task that says when it runs: what the metric of running controllers is made from.
 
-import type { Reflector } from "../kube/reflector.ts";
 import type { Task } from "../runtime/scope.ts";
 
 export const told = (task: Task, runs: (name: string, isRunning: boolean) => void): Task => ({
@@ -13,11 +12,4 @@ export const told = (task: Task, runs: (name: string, isRunning: boolean) => voi
       runs(task.name, false);
     }
   },
-});
-
-export const cacheOf = <T>({ store, age, problem }: Reflector<T>) => ({
-  isSynced: store.synced,
-  objects: store.size,
-  heardSecondsAgo: Math.round((age() ?? 0) / 1000),
-  problem: problem?.message,
 });

@@ -1,0 +1,63 @@
+// A watch into a store, with our own writes laid over it until the watch has caught up; and what may be said of it: whether
+// it is filled, and whether it stands still.
+
+import { type LatestObjects, latestObjects } from "../controllers/latest-objects.ts";
+import type { KubeApi } from "../kube/api.ts";
+import type { KubeObject } from "../kube/objects.ts";
+import { createReflector, type Reflector } from "../kube/reflector.ts";
+import type { Resource } from "../kube/resources.ts";
+import type { Task } from "../runtime/scope.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+import { isStill } from "./leadership/lease-watch.ts";
+import type { ServerTroubles } from "./telling/server-troubles.ts";
+
+export interface Watched<T = unknown> extends Task {
+  readonly objects: LatestObjects<T>;
+  readonly isSynced: () => boolean;
+  readonly whenSynced: (signal: AbortSignal) => Promise<void>;
+  /** In a few words, for people. */
+  readonly cache: () => ReturnType<typeof cacheOf>;
+  /** Undefined while it moves. */
+  readonly stalled: () => string | undefined;
+}
+
+const cacheOf = <T>({ store, age, problem }: Reflector<T>) => ({
+  isSynced: store.synced,
+  objects: store.size,
+  heardSecondsAgo: Math.round((age() ?? 0) / 1000),
+  problem: problem?.message,
+});
+
+export const watched = <T extends KubeObject>(
+  resource: Resource<T>,
+  { api, clock, random }: { readonly api: KubeApi; readonly clock: Clock; readonly random: Random },
+  troubles: ServerTroubles,
+): Watched<T> => {
+  const { plural } = resource;
+  const reflector = createReflector<T>({
+    api,
+    resource,
+    clock,
+    random,
+    onProblem: (problem) => troubles.failed(problem, plural),
+    onRecovered: () => troubles.recovered(plural),
+  });
+  const { store } = reflector;
+  return {
+    name: `the watch of ${plural}`,
+    run: reflector.run,
+    objects: latestObjects<T>({
+      get: (key) => store.get(key),
+      list: () => [...store.list()],
+      get size() {
+        return store.size;
+      },
+      subscribe: (listener) => store.subscribe(listener),
+    }),
+    isSynced: () => store.synced,
+    whenSynced: (signal) => store.whenSynced(signal),
+    cache: () => cacheOf(reflector),
+    stalled: () => (isStill(reflector.idle()) ? `the watch of ${plural} stands still` : undefined),
+  };
+};

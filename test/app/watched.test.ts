@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { watched } from "../../src/app/watched.ts";
+import { minutes, seconds } from "../../src/core/brand.ts";
+import type { KubeApi } from "../../src/kube/api.ts";
+import { nodes, services } from "../../src/kube/resources.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+// A server that takes the question and never says anything, not even to an end of the patience.
+const silent = {
+  origin: "https://silent",
+  openWatch: () => new Promise(() => undefined),
+} as unknown as KubeApi;
+const troubles = { failed: () => undefined, recovered: () => undefined };
+
+test("each watch says of itself that it stands still, and none does that only waits", async () => {
+  const clock = new VirtualClock();
+  const seams = { api: silent, clock, random: seededRandom(1) };
+  const both = [watched(nodes, seams, troubles), watched(services, seams, troubles)];
+  expect(both.map(({ stalled }) => stalled())).toEqual([undefined, undefined]);
+  const stop = new AbortController();
+  for (const each of both) void each.run(stop.signal);
+  await clock.advance(minutes(9));
+  expect(both.map(({ stalled }) => stalled())).toEqual([undefined, undefined]);
+  await clock.advance(minutes(2));
+  expect(both.map(({ stalled }) => stalled())).toEqual([
+    "the watch of nodes stands still",
+    "the watch of services stands still",
+  ]);
+  expect(both[0]?.cache()).toEqual({ isSynced: false, objects: 0, heardSecondsAgo: 0, problem: undefined });
+  stop.abort();
+  await clock.advance(seconds(1));
+});

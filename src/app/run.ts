@@ -20,7 +20,7 @@ import { systemSeams } from "./system-seams.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 export interface Console {
-  readonly out: (text: string) => void;
+  readonly out: (text: string) => unknown;
   readonly err: (text: string) => void;
   readonly pid?: number;
   /** Told how this process is, where one listens. */
@@ -49,7 +49,7 @@ export const runManager = async (
   const first = await readConfiguration();
   const answer = await answerCommand(first, { provider, program, seams });
   if (answer !== undefined) {
-    out(answer.out);
+    await out(answer.out);
     for (const text of answer.errors) err(`${program}: ${text}\n`);
     return answer.code;
   }

@@ -1,13 +1,12 @@
 // The process as the operating system sees it: signals and accidents in, text and an exit code out.
 
-import { writeSync } from "node:fs";
 import { milliseconds } from "../core/brand.ts";
 import { decideStop, type StopSignal } from "./stop-signals.ts";
 
 export interface SystemProcess {
   readonly pid: number;
-  /** Whole, before it returns. */
-  readonly stdout: (text: string) => void;
+  /** Whole, before the promise is kept. */
+  readonly stdout: (text: string) => Promise<unknown>;
   readonly stderr: (text: string) => void;
   readonly exit: (code: number) => never;
 }
@@ -57,7 +56,7 @@ export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemPro
   process.on("unhandledRejection", onAccident);
   return {
     pid: process.pid,
-    stdout: (text) => writeSync(1, text),
+    stdout: (text) => Bun.write(Bun.stdout, text),
     stderr: createLines(),
     exit: (code) => process.exit(code),
   };

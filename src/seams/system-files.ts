@@ -1,13 +1,16 @@
 // Files and programs of the machine we run on.
 
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Files } from "./files.ts";
 
+/** Loaded with the first file: `--version` touches none, and would wait for it for a sixth of its time. */
+const disk = () => import("node:fs/promises");
+
 export const systemFiles: Files = {
-  read: (path) => readFile(path, "utf8"),
+  read: async (path) => (await disk()).readFile(path, "utf8"),
   version: async (path) => {
     try {
+      const { stat } = await disk();
       // Follows links: a projected Secret changes its target, not its own time.
       const { ino, mtimeMs, size } = await stat(path);
       return `${ino}:${mtimeMs}:${size}`;
@@ -16,6 +19,7 @@ export const systemFiles: Files = {
     }
   },
   write: async (path, content, mode) => {
+    const { mkdir, rename, rm, writeFile } = await disk();
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     // A file that is there already would keep its own mode, and be seen half written.
     const next = `${path}.new`;

@@ -60,8 +60,8 @@ describe("TestReadLeaderMigrationConfiguration", () => {
     ["of an unknown version", file("v2")],
     ["without a name", file("v1").replace("leaderName: my-lock", "leaderName: ''")],
     ["with an invalid lock", file("v1", "resourceLock: invalid\n")],
-  ])("TestReadLeaderMigrationConfiguration: a file %s is refused [F68]", (_, text) => {
-    const { migration, problems } = readMigrationText(text);
+  ])("TestReadLeaderMigrationConfiguration: a file %s is refused [F68]", async (_, text) => {
+    const { migration, problems } = await readMigrationText(text);
     expect(migration).toBeUndefined();
     expect(problems.length).toBeGreaterThan(0);
     for (const problem of problems) expect(problem.text).toStartWith("--leader-migration-config: ");
@@ -69,8 +69,8 @@ describe("TestReadLeaderMigrationConfiguration", () => {
 
   test.each(["v1alpha1", "v1beta1", "v1"])(
     "TestReadLeaderMigrationConfiguration: %s with leaders is read [F68]",
-    (version) => {
-      expect(readMigrationText(file(version, `resourceLock: leases\n${leaders}`))).toEqual({
+    async (version) => {
+      expect(await readMigrationText(file(version, `resourceLock: leases\n${leaders}`))).toEqual({
         migration: {
           leaderName: "my-lock",
           controllerLeaders: [
@@ -83,15 +83,14 @@ describe("TestReadLeaderMigrationConfiguration", () => {
     },
   );
 
-  test("TestValidateLeaderMigrationConfiguration: an empty list of leaders is right [F68]", () => {
-    expect(readMigrationText(file("v1", "controllerLeaders: []\n")).problems).toEqual([]);
+  test("TestValidateLeaderMigrationConfiguration: an empty list of leaders is right [F68]", async () => {
+    expect((await readMigrationText(file("v1", "controllerLeaders: []\n"))).problems).toEqual([]);
   });
 
-  test("TestReadLeaderMigrationConfiguration: the lock endpoints is refused when it is read, as we do [F68]", () => {
+  test("TestReadLeaderMigrationConfiguration: the lock endpoints is refused when it is read, as we do [F68]", async () => {
     // Upstream accepts the word and fails when it makes the lock, which no longer exists.
-    expect(readMigrationText(file("v1alpha1", "resourceLock: endpoints\n")).problems[0]?.text).toContain(
-      "leases",
-    );
+    const { problems } = await readMigrationText(file("v1alpha1", "resourceLock: endpoints\n"));
+    expect(problems[0]?.text).toContain("leases");
   });
 });
 

@@ -1,6 +1,5 @@
 // Where leader migration is read from: the file that the flag names, or upstream's built-in configuration.
 
-import { parseDocument } from "yaml";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../seams/files.ts";
 import type { Flags } from "../flags/read-flags.ts";
@@ -19,7 +18,9 @@ const problem = (text: string): Problem => ({
 });
 
 /** From the text of a file: strict, so that a field written twice is an error too. */
-export const readMigrationText = (text: string): ReturnType<typeof readMigration> => {
+export const readMigrationText = async (text: string): Promise<ReturnType<typeof readMigration>> => {
+  // Loaded only here: hardly anybody migrates, and everybody would keep a megabyte for it.
+  const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { uniqueKeys: true });
   if (document.errors.length > 0) {
     return { problems: document.errors.map(({ message }) => problem(message.split("\n")[0] ?? message)) };
@@ -42,6 +43,6 @@ export const readMigrationOf = async (
     const code = (error as { readonly code?: string }).code ?? "no content";
     return { problems: [problem(`${path} cannot be read (${code})`)] };
   }
-  const { migration, problems } = readMigrationText(text);
+  const { migration, problems } = await readMigrationText(text);
   return migration === undefined ? { problems } : { migration: createMigration(migration), problems };
 };

@@ -70,7 +70,8 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
           const { items } = await api.listPage(nodes, {}, never);
           return items.length === count && !items.some(isTainted);
         },
-        { seconds: 60, everyMs: 100, explain: () => process.output().slice(-3000) },
+        // A page of thousands of Nodes takes the processor that the manager needs.
+        { seconds: 60, everyMs: Math.max(100, count / 2), explain: () => process.output().slice(-3000) },
       );
     },
     async [Symbol.asyncDispose](): Promise<void> {

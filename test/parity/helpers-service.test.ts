@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { isSameIngress } from "../../src/controllers/service/ingress.ts";
 import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
 import {
   needsHealthCheck,
@@ -6,7 +7,6 @@ import {
   sourceRangesAnnotation,
   sourceRangesOf,
 } from "../../src/controllers/service/source-ranges.ts";
-import { isSameIngress } from "../../src/controllers/service/ingress.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";

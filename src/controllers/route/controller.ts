@@ -2,6 +2,7 @@
 // routes is in `pass.ts`, and what is decided in the `plan…` files; here its parts are put together, and keys handed out.
 
 import { seconds } from "../../core/brand.ts";
+import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers } from "../../runtime/workers.ts";
 import { restAfterError } from "../lost-race.ts";
@@ -62,7 +63,8 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
-    table = new RouteTable(options.routes, clock, signal);
+    // A drain lets a listing that is in hand come to its end.
+    table = new RouteTable(options.routes, clock, endOf(signal).signal);
     times.begin();
     // Those of the last term may still wait to be written, and another replica has led since.
     conditions.judge(new Map());

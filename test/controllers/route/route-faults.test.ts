@@ -302,3 +302,12 @@ test("a condition that was not written in the last term is not written in the ne
   next.abort(new Error("The test is over."));
   await running;
 });
+
+test("a listing that is in hand when the manager is asked to stop is waited for, and what follows from it is done", async () => {
+  const w = setUp({ script: { takes: seconds(2) } }).add("n1", "10.244.1.0/24");
+  await w.start().pass(1);
+  w.drain();
+  await w.pass(10);
+  expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
+  expect(w.reported).toEqual([]);
+});

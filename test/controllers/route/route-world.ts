@@ -13,6 +13,7 @@ import type { Problem } from "../../../src/core/problem.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import type { Pending } from "../../../src/provider/plan.ts";
 import type { Routes } from "../../../src/provider/routes.ts";
+import { Draining } from "../../../src/runtime/draining.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
 import { seededRandom } from "../../../src/seams/random.ts";
 import { SandboxNodes } from "../../support/sandbox-nodes.ts";
@@ -121,6 +122,11 @@ export class RouteWorld {
   async settle(): Promise<this> {
     await this.start().pass(20);
     return this;
+  }
+
+  /** Nothing new is begun; what is in hand may finish. */
+  drain(): void {
+    this.#stop.abort(new Draining("The test is about to be over.", new AbortController().signal));
   }
 
   async stop(): Promise<void> {

@@ -10,13 +10,9 @@ import { Budget } from "../runtime/budget.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
-import {
-  type CloudCallReport,
-  governedTransport,
-  type MutationGate,
-  reserveByRank,
-} from "./governed-transport.ts";
+import { type CloudCallReport, governedTransport, type MutationGate } from "./governed-transport.ts";
 import { renewingCredential } from "./renewing-credential.ts";
+import { reserveByRank } from "./urgency.ts";
 
 export interface AccountSurroundings {
   readonly transport: Transport;

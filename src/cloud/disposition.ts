@@ -5,7 +5,7 @@ import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { type BackoffLimits, backoff } from "../runtime/backoff.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
-import { restFor } from "./from-now.ts";
+import { restFor } from "./rest-for.ts";
 
 export interface Disposition {
   /** When to try again, growing with failures in a row. */
@@ -59,6 +59,6 @@ export const isOfWholeAccount = (error: unknown): boolean => {
 export const restAfter = (error: unknown, failures: number, clock: Clock, random: Random): Milliseconds => {
   if (!CloudError.is(error)) return backoff(failures, soon, random);
   const rest = backoff(failures, dispositions[error.kind].retry, random);
-  const asked = error.detail.retryAfter && restFor(error.detail.retryAfter, clock);
+  const asked = error.detail.retryAfter && restFor(error.detail.retryAfter, clock.now());
   return asked !== undefined && asked > rest ? asked : rest;
 };

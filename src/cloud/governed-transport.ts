@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
-import type { Call, CloudRequest, CloudTransport, Urgency } from "../provider/call.ts";
+import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { Breaker } from "../runtime/breaker.ts";
 import type { Budget } from "../runtime/budget.ts";
@@ -11,18 +11,10 @@ import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
 import type { Transport } from "../seams/transport.ts";
-import { restFor } from "./from-now.ts";
 import { budgetNewsOf, defaultRest } from "./rate-headers.ts";
+import { restFor } from "./rest-for.ts";
 import { addressOf, brokenOff, unreachable } from "./unanswered.ts";
-
-/** Rank in the budget, and the share of the limit that is kept for those before it. */
-const ranks = {
-  "user-change": 0,
-  "new-node": 1,
-  "deletion-proof": 2,
-  refresh: 3,
-} as const satisfies Record<Urgency, number>;
-export const reserveByRank = [0, 0.05, 0.1, 0.25] as const;
+import { ranks } from "./urgency.ts";
 
 export interface CloudCallReport {
   readonly account: string;
@@ -90,7 +82,7 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   const learnFrom = (error: CloudError, status: number | undefined): void => {
     const { retryAfter } = error.detail;
     if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
-    budget.learn({ closedFor: retryAfter === undefined ? defaultRest : restFor(retryAfter, clock) });
+    budget.learn({ closedFor: retryAfter === undefined ? defaultRest : restFor(retryAfter, clock.now()) });
   };
 
   const guarded = async <T>(

@@ -1,8 +1,9 @@
 // What clouds say about their limits in response headers, in the spellings in use, as one value.
 
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
+import { momentOfSeconds, retryAfterIn } from "../core/moment.ts";
 import type { BudgetNews } from "../runtime/budget.ts";
-import { restUntil } from "./from-now.ts";
+import { restFor } from "./rest-for.ts";
 
 const firstNumber = (headers: Headers, names: readonly string[]): number | undefined => {
   for (const name of names) {
@@ -12,23 +13,6 @@ const firstNumber = (headers: Headers, names: readonly string[]): number | undef
     if (Number.isFinite(number)) return number;
   }
   return undefined;
-};
-
-/** Seconds from now, or a point in time: seconds since 1970 are told from an interval by their size. */
-const untilReset = (value: number | undefined, now: number): Milliseconds | undefined => {
-  if (value === undefined) return undefined;
-  if (value > 1_000_000_000) return restUntil(value * 1000, now);
-  return milliseconds(Math.max(0, value * 1000));
-};
-
-/** `Retry-After` as seconds or as an HTTP date. */
-export const retryAfterOf = (headers: Headers, now: number): Milliseconds | undefined => {
-  const text = headers.get("retry-after");
-  if (text === null) return undefined;
-  const inSeconds = Number(text);
-  if (Number.isFinite(inSeconds)) return milliseconds(Math.max(0, inSeconds * 1000));
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : restUntil(date, now);
 };
 
 /** A mistake of the cloud, or of a proxy before it, must not close an account for a day. */
@@ -42,8 +26,11 @@ export const budgetNewsOf = (response: Response, now: number): BudgetNews => {
   const { headers, status } = response;
   const limit = firstNumber(headers, ["ratelimit-limit", "x-ratelimit-limit"]);
   const remaining = firstNumber(headers, ["ratelimit-remaining", "x-ratelimit-remaining"]);
-  const resetIn = untilReset(firstNumber(headers, ["ratelimit-reset", "x-ratelimit-reset"]), now);
-  const refused = status === 429 ? (retryAfterOf(headers, now) ?? resetIn ?? defaultRest) : undefined;
+  const reset = firstNumber(headers, ["ratelimit-reset", "x-ratelimit-reset"]);
+  const resetIn = reset === undefined ? undefined : restFor(momentOfSeconds(reset), now);
+  const after = retryAfterIn(headers);
+  const asked = after === undefined ? undefined : restFor(after, now);
+  const refused = status === 429 ? (asked ?? resetIn ?? defaultRest) : undefined;
   return {
     ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining }),

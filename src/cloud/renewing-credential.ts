@@ -2,9 +2,10 @@
 // was refused. A fetch that failed rests for all of them; the provider only says how one is fetched.
 
 import { seconds } from "../core/brand.ts";
+import { untilMoment } from "../core/moment.ts";
 import type { Fetched } from "../provider/provider.ts";
+import { fullBackoff } from "../runtime/backoff.ts";
 import type { Clock } from "../seams/clock.ts";
-import { fromNow } from "./from-now.ts";
 
 export interface RenewingCredential<T> {
   current(): Promise<T>;
@@ -35,14 +36,14 @@ export const renewingCredential = <T>(
       const { value, goodUntil } = await fetchOne();
       failures = 0;
       failed = undefined;
-      const life = goodUntil === undefined ? Number.POSITIVE_INFINITY : fromNow(goodUntil, clock);
+      const life = goodUntil === undefined ? Number.POSITIVE_INFINITY : untilMoment(goodUntil, clock.now());
       // What was forgotten while it was under way is not kept.
       if (mine === generation) {
         held = { value, renewAt: clock.monotonic() + Math.max(life * 0.8, life - margin) };
       }
       return value;
     } catch (error) {
-      const pause = Math.min(rest.cap, rest.first * 2 ** Math.min(30, failures));
+      const pause = fullBackoff(failures + 1, rest);
       failures += 1;
       failed = { error, until: clock.monotonic() + pause };
       throw error;

@@ -7,6 +7,7 @@ import { backoff } from "../runtime/backoff.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Random } from "../seams/random.ts";
+import { mostUrgent } from "./urgency.ts";
 
 export interface SharedListingOptions<T> {
   readonly list: (call: Call) => AsyncIterable<readonly T[]>;
@@ -25,8 +26,6 @@ export interface ListingFailure {
 
 /** A listing that failed is not tried again at once, however many ask: they would ask without end. */
 const restAfterFailure = { first: seconds(1), cap: seconds(30) };
-
-const urgencies: readonly Urgency[] = ["user-change", "new-node", "deletion-proof", "refresh"];
 
 export class SharedListing<T> {
   readonly #options: SharedListingOptions<T>;
@@ -85,8 +84,7 @@ export class SharedListing<T> {
     const { clock, signal } = this.#options;
     const questions = this.#questions;
     this.#questions = [];
-    this.#urgency =
-      urgencies.find((urgency) => questions.some((one) => one.urgency === urgency)) ?? "refresh";
+    this.#urgency = mostUrgent(questions);
     const since = Math.max(...questions.map((one) => one.since));
     try {
       // At the same moment is not after it: what was changed then may not be in it.

@@ -11,6 +11,7 @@ import { type NodeIdentity, valuesOf } from "./identity.ts";
 import { type InstanceIndex, indexInstances, keysOf } from "./instance-index.ts";
 import { type Batch, batchesFor, chooseWay, type SourceKeys, type Way } from "./lookup-or-list.ts";
 import { reuseInstances } from "./reuse-instances.ts";
+import { mostUrgent } from "./urgency.ts";
 
 export interface KeyAnswer {
   readonly instances: readonly Instance[];
@@ -50,8 +51,6 @@ export interface SourceInventoryOptions {
 }
 
 const gathering: Milliseconds = milliseconds(10);
-const urgencies: readonly Urgency[] = ["user-change", "new-node", "deletion-proof", "refresh"];
-
 export class SourceInventory {
   readonly #options: SourceInventoryOptions;
   readonly #snapshot: Snapshot<Instance>;
@@ -138,8 +137,7 @@ export class SourceInventory {
       onNews("lookup");
       return;
     }
-    this.#urgency =
-      urgencies.find((urgency) => questions.some((question) => question.urgency === urgency)) ?? "refresh";
+    this.#urgency = mostUrgent(questions);
     const since = Math.max(...questions.map((question) => question.since));
     const free = questions.filter(({ way }) => way === undefined);
     const mustList = questions.some(({ way, identity }) => way === "listing" || identity === undefined);

@@ -1,7 +1,7 @@
 // The one error that leaves this folder: a closed set of kinds with the facts in fields, so that nobody compares messages.
 // What a kind leads to is decided by whoever handles it, in one table; nothing here retries.
 
-import { type Milliseconds, seconds } from "../core/brand.ts";
+import type { Milliseconds } from "../core/brand.ts";
 
 export type KubeErrorKind =
   | "not-found"
@@ -63,12 +63,3 @@ export class KubeError extends Error {
 
 export const isKubeError = (error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError =>
   error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
-
-/** `Retry-After` in seconds or as a date; undefined when absent or not understood. */
-export const readRetryAfter = (header: string | null, now: number): Milliseconds | undefined => {
-  if (header === null || header.trim() === "") return undefined;
-  const amount = Number(header);
-  if (Number.isFinite(amount)) return seconds(Math.max(0, amount));
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : (Math.max(0, date - now) as Milliseconds);
-};

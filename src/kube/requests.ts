@@ -2,11 +2,12 @@
 // and every failure a KubeError. It retries nothing but a 401, once, with credentials read anew.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { momentOfSeconds, retryAfterIn, untilMoment } from "../core/moment.ts";
 import { abortable, linkedController } from "../runtime/abortable.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { Transport } from "../seams/transport.ts";
 import type { Connection } from "./connection.ts";
-import { KubeError, type KubeErrorFacts, readRetryAfter } from "./kube-error.ts";
+import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
 import { createPoolKey, keyedTls } from "./pool-key.ts";
 import {
   type KubeRequest,
@@ -140,10 +141,10 @@ export const createRequests = (options: RequestsOptions): Requests => {
 
   const refused = async (request: KubeRequest, response: Response): Promise<KubeError> => {
     const body = readStatus(await response.text());
-    const fromBody = body?.details?.retryAfterSeconds;
-    const retryAfter =
-      readRetryAfter(response.headers.get("retry-after"), clock.now()) ??
-      (fromBody === undefined ? undefined : seconds(fromBody));
+    const inBody = body?.details?.retryAfterSeconds;
+    const stated =
+      retryAfterIn(response.headers) ?? (inBody === undefined ? undefined : momentOfSeconds(inBody));
+    const retryAfter = stated === undefined ? undefined : untilMoment(stated, clock.now());
     const suspicion = response.status === 401 ? connection.suspicion() : undefined;
     const facts = { ...factsOf(request), ...(retryAfter !== undefined && { retryAfter }) };
     const said = suspicion === undefined ? body : { ...body, message: suspicion };

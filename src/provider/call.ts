@@ -1,6 +1,5 @@
 // What accompanies every call to a cloud. The provider hands it on to its HTTP kit and looks at nothing but the signal.
 
-import type { Milliseconds } from "../core/brand.ts";
 import type { TransportRequest } from "../seams/transport.ts";
 
 /** Who waits: places in the budget are given in this order. */
@@ -29,5 +28,5 @@ export type CloudTransport = <T>(
   read: (response: Response) => Promise<T>,
 ) => Promise<T>;
 
-/** As the cloud states it, from now or as a time (milliseconds since 1970); the framework has the clock and the provider none. */
-export type Moment = { readonly in: Milliseconds } | { readonly at: number };
+/** As the cloud states it: the framework has the clock and the provider none. */
+export type { Moment } from "../core/moment.ts";

@@ -9,11 +9,13 @@ export interface BackoffLimits {
   readonly cap: Milliseconds;
 }
 
-/** Uniform between half and all of first × 2^(failures-1), at most the cap. `failures` counts from one. */
-export const backoff = (failures: number, limits: BackoffLimits, random: Random): Milliseconds => {
-  const full = Math.min(limits.cap, limits.first * 2 ** Math.min(30, Math.max(0, failures - 1)));
-  return milliseconds(Math.round(full * (0.5 + random.fraction() / 2)));
-};
+/** first × 2^(failures-1), at most the cap: where only one waits, nothing has to be spread. `failures` counts from one. */
+export const fullBackoff = (failures: number, { first, cap }: BackoffLimits): Milliseconds =>
+  milliseconds(Math.min(cap, first * 2 ** Math.min(30, Math.max(0, failures - 1))));
+
+/** Uniform between half and all of that. */
+export const backoff = (failures: number, limits: BackoffLimits, random: Random): Milliseconds =>
+  milliseconds(Math.round(fullBackoff(failures, limits) * (0.5 + random.fraction() / 2)));
 
 /** To the next multiple of the grid, never zero: whoever waits for it wakes together. */
 export const untilNext = (now: number, grid: Milliseconds): Milliseconds =>

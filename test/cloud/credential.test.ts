@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { restAfter } from "../../src/cloud/disposition.ts";
-import { budgetNewsOf, retryAfterOf } from "../../src/cloud/rate-headers.ts";
+import { budgetNewsOf } from "../../src/cloud/rate-headers.ts";
 import { renewingCredential } from "../../src/cloud/renewing-credential.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -112,10 +112,14 @@ describe("what a cloud says about its limits [N4]", () => {
   });
 
   test("may be a date, and never lies in the past", () => {
-    const after = (value: string) => retryAfterOf(new Headers({ "retry-after": value }), now);
+    const after = (value: string) =>
+      budgetNewsOf(new Response("", { status: 429, headers: { "retry-after": value } }), now).closedFor;
     expect(after(new Date(now + 4000).toUTCString())).toBe(seconds(4));
     expect(after(new Date(now - 4000).toUTCString())).toBe(seconds(0));
-    expect(after("soon")).toBeUndefined();
+    expect(after(String(now / 1000 + 7))).toBe(seconds(7));
+    // What says nothing is as good as none: the rest that a refusal brings in any case.
+    expect(after("soon")).toBe(seconds(5));
+    expect(after("")).toBe(seconds(5));
   });
 });
 

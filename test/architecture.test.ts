@@ -89,6 +89,7 @@ describe("a planted violation is found", () => {
     ["a timer", "providers/a/x.ts", "setTimeout(() => 1, 5);", "setTimeout"],
     ["the network", "src/cloud/x.ts", '// x\nconst a = await fetch("https://x");', "fetch"],
     ["chance", "src/cloud/x.ts", "// x\nconst a = Math.random();", "Math.random"],
+    ["a collection", "src/kube/x.ts", "// x\nBun.gc(true);", "Bun.gc"],
     ["the environment", "src/app/x.ts", "// x\nconst a = process.env;", "process.env"],
     ["a default export", "src/app/x.ts", "// x\nexport default 1;", "default export"],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "begin with a comment"],

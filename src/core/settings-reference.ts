@@ -1,5 +1,5 @@
-// A table of settings as a page of the reference and as help on the command line, so that neither can go stale. It shows
-// what is declared, never what somebody has set.
+// A table of settings as a page of the reference, so that it cannot go stale. It shows what is declared, never what somebody
+// has set; help on the command line is app/flags/help.ts.
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";
@@ -48,13 +48,3 @@ export const settingsReference = (fields: Fields, prefix = ""): string => {
   });
   return ["| Name | Meaning | Must be | Default |", "|---|---|---|---|", ...rows, ""].join("\n");
 };
-
-/** Lines for the command line, one setting per paragraph. */
-export const settingsHelp = (fields: Fields, prefix = ""): string =>
-  Object.entries<Field<unknown>>(fields)
-    .map(([name, field]) => {
-      const fallback = fallbackOf(field);
-      const note = fallback === "" ? "" : fallback === "required" ? " (required)" : ` (default: ${fallback})`;
-      return `  ${keyOf(name, prefix)}\n      ${field.text}${note}\n      ${field.expects}`;
-    })
-    .join("\n");

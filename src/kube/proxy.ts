@@ -1,7 +1,8 @@
 // Which proxy a request goes through, from the kubeconfig and from the usual variables given as values. Pure.
 // Loopback never goes through one, as in Go and unlike in Bun.
 
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import { cidrContains, parseCidr } from "../core/cidr.ts";
 
 /** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read by whoever may read the environment. */
 export interface ProxySettings {
@@ -19,20 +20,14 @@ export const isLoopback = (host: string): boolean => {
   );
 };
 
-const isInSubnet = (host: string, cidr: string): boolean => {
-  const [network = "", bits = ""] = cidr.split("/");
-  const family = isIP(network);
-  if (family === 0 || isIP(host) !== family || !/^\d+$/.test(bits)) return false;
-  if (Number(bits) > (family === 4 ? 32 : 128)) return false;
-  const name = family === 4 ? "ipv4" : "ipv6";
-  const list = new BlockList();
-  list.addSubnet(network, Number(bits), name);
-  return list.check(host, name);
+const isInRange = (host: string, text: string): boolean => {
+  const range = parseCidr(text);
+  return range !== undefined && cidrContains(range, host);
 };
 
 const isExcepted = (entry: string, host: string, port: string): boolean => {
   if (entry === "*") return true;
-  if (entry.includes("/")) return isInSubnet(host, entry);
+  if (entry.includes("/")) return isInRange(host, entry);
   const withPort = /^(.*[^:]):(\d+)$/.exec(entry);
   if (withPort?.[2] !== undefined && isIP(entry) === 0) {
     return withPort[2] === port && isExcepted(withoutBrackets(withPort[1] ?? ""), host, port);

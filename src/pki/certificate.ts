@@ -2,6 +2,7 @@
 
 import { createHash, type KeyObject, sign } from "node:crypto";
 import { isIP } from "node:net";
+import { parseGroups } from "../core/ip-groups.ts";
 import {
   type Bytes,
   bits,
@@ -53,24 +54,12 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Bytes =>
     attribute("2.5.4.3", commonName),
   );
 
-const dotted = (address: string): readonly number[] => address.split(".").map(Number);
-
-/** The two-byte groups of one side of `::`; the last may be written as an IPv4 address. */
-const groupsOf = (text: string): readonly number[] =>
-  (text === "" ? [] : text.split(":")).flatMap((group) => {
-    if (!group.includes(".")) return [Number.parseInt(group, 16)];
-    const [a = 0, b = 0, c = 0, d = 0] = dotted(group);
-    return [a * 256 + b, c * 256 + d];
-  });
-
 /** 4 or 16 bytes. */
 export const addressBytes = (address: string): Bytes => {
-  if (isIP(address) === 4) return Uint8Array.from(dotted(address));
-  if (isIP(address) !== 6) throw new TypeError(`Expected an IP address, got ${JSON.stringify(address)}.`);
-  const [head = "", tail] = address.split("::");
-  const [left, right] = [groupsOf(head), groupsOf(tail ?? "")];
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => 0);
-  return Uint8Array.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 255]));
+  const groups = parseGroups(address, "strict");
+  if (groups === undefined) throw new TypeError(`Expected an IP address, got ${JSON.stringify(address)}.`);
+  const own = isIP(address) === 4 ? groups.slice(-2) : groups;
+  return Uint8Array.from(own.flatMap((group) => [group >> 8, group & 255]));
 };
 
 const alternativeName = (name: string): Bytes =>

@@ -1,5 +1,7 @@
-// A hand on the garbage collector (the other is between the pages of a list). What is decoded or looked at is mostly thrown
-// away at once, and the collector, left alone, lets three times of what is kept pile up before it looks.
+// The only hand on the garbage collector. What is decoded or looked at is mostly thrown away at once, and the collector, left
+// alone, lets three times of what is kept pile up before it looks.
+
+export const collectGarbage = (): void => Bun.gc(true);
 
 /** Counts bytes that are garbage a moment later, and collects each time they are many. */
 export type GarbageMeter = (bytes: number) => void;
@@ -12,7 +14,7 @@ export const reconcileGarbage = 2048;
 /** A collection takes some 20 ms with what we keep of 5,000 nodes; seldom enough for processor and memory both. */
 export const createGarbageMeter = (
   every: number = 1.5 * mebibyte,
-  collect: () => void = () => Bun.gc(true),
+  collect: () => void = collectGarbage,
 ): GarbageMeter => {
   let made = 0;
   return (bytes) => {

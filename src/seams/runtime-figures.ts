@@ -1,6 +1,7 @@
 // What the operating system and the JavaScript engine say of this process: time used, memory held, objects alive.
 
 import { heapStats } from "bun:jsc";
+import { collectGarbage } from "./memory.ts";
 
 export interface RuntimeFigures {
   readonly cpuSeconds: () => number;
@@ -22,7 +23,7 @@ export const systemFigures: RuntimeFigures = {
   heapBytes: () => process.memoryUsage().heapUsed,
   startedAtSeconds: (Date.now() - performance.now()) / 1000,
   objects: () => {
-    Bun.gc(true);
+    collectGarbage();
     return Object.entries(heapStats().objectTypeCounts)
       .toSorted(([, a], [, b]) => b - a)
       .slice(0, 100);

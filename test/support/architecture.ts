@@ -109,6 +109,7 @@ const seamWords: readonly (readonly [string, RegExp])[] = [
   ["crypto.subtle", /\bcrypto\.subtle\b/],
   ["crypto.randomUUID", /\bcrypto\.randomUUID\b/],
   ["Bun.file", /\bBun\.file\b/],
+  ["Bun.gc", /\bBun\.gc\b/],
   ["process.env", /\bprocess\.env\b/],
 ];
 

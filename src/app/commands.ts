@@ -6,6 +6,7 @@ import { commands } from "./command-words.ts";
 import type { Configuration } from "./configuration/configuration.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./flags/help.ts";
+import { invalidFlag } from "./flags/invalid-flag.ts";
 import type { Flags } from "./flags/read-flags.ts";
 import type { ManagerSeams } from "./manager.ts";
 import { chooseWebhooks } from "./ports/choose-webhooks.ts";
@@ -35,18 +36,16 @@ const refused = (problems: readonly Problem[]): Answer => ({
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
 const manifestProblems = (flags: Flags): readonly Problem[] => {
-  const wrong = (flag: string, text: string): Problem => ({
-    severity: "error",
-    reason: "InvalidFlag",
-    key: `--${flag}`,
-    text: `--${flag} ${text}`,
-  });
   const found: Problem[] = [];
   const asked = flags.webhooks ?? [];
   if (asked.length > 0 && chooseWebhooks(asked).enabled.length === 0)
-    found.push(wrong("webhooks", "names no webhook to tell the API server of; leave it out, or name one"));
+    found.push(
+      invalidFlag("webhooks", "names no webhook to tell the API server of; leave it out, or name one"),
+    );
   if (flags["webhook-secure-port"] === 0)
-    found.push(wrong("webhook-secure-port", "is 0, so no webhook is served; give the port of the manager"));
+    found.push(
+      invalidFlag("webhook-secure-port", "is 0, so no webhook is served; give the port of the manager"),
+    );
   return found;
 };
 

@@ -8,6 +8,7 @@ import { createServiceController } from "../controllers/service/controller.ts";
 import { createServiceWrites } from "../controllers/service/service-writes.ts";
 import { serviceDefaults } from "../controllers/service/settings.ts";
 import { milliseconds, minutes } from "../core/brand.ts";
+import { messageOf } from "../core/message-of.ts";
 import type { KubeObject, ObjectReference, Service } from "../kube/objects.ts";
 import { createReflector } from "../kube/reflector.ts";
 import { endpointSlices } from "../kube/resources.ts";
@@ -65,7 +66,9 @@ export const composeServices = (
     signal,
     list: (call) => balancers.list(call),
     onListenerError: (error) =>
-      log.error(`After a listing of balancers: ${error instanceof Error ? error.message : String(error)}`),
+      log.error(
+        `What follows a listing of balancers went wrong and is left out this time: ${messageOf(error)}`,
+      ),
   });
   const tell = objectTeller(around, "service-controller", serviceReference);
   const controller = createServiceController({

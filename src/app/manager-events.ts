@@ -2,6 +2,7 @@
 // itself, which are told after it is lost. Both are written to the end, and a moment longer.
 
 import { seconds } from "../core/brand.ts";
+import { messageOf } from "../core/message-of.ts";
 import type { KubeApi } from "../kube/api.ts";
 import { EventRecorder, type EventRecorderOptions } from "../kube/events.ts";
 import type { WriteGate } from "../kube/request.ts";
@@ -36,7 +37,7 @@ export const createManagerEvents = ({ api, clock, random, log, mayWrite, onLost 
     flush: (): Promise<void> =>
       withDeadline(clock, seconds(2), "The last events", writing.signal, async (stop) => {
         await Promise.all([events.whenIdle(stop), announcements.whenIdle(stop)]);
-      }).catch((error: unknown) => log.warn(error instanceof Error ? error.message : String(error))),
+      }).catch((error: unknown) => log.warn(messageOf(error))),
     close: (): void => writing.abort(),
   };
 };

@@ -1,6 +1,8 @@
 // The checks behind /healthz, /livez and /readyz: whoever knows something registers a check, and says which of the three
 // it concerns. A check answers at once with what is wrong, or undefined; it asks nobody and waits for nothing.
 
+import { messageOf } from "../core/message-of.ts";
+
 export type HealthPage = "healthz" | "livez" | "readyz";
 
 export interface HealthCheck {
@@ -23,8 +25,6 @@ export interface Health {
   /** Undefined when there is none of that name. */
   runOne(page: HealthPage, name: string): CheckResult | undefined;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const safely = (check: HealthCheck): string | undefined => {
   try {

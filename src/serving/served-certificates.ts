@@ -3,6 +3,7 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { milliseconds, seconds } from "../core/brand.ts";
+import { messageOf } from "../core/message-of.ts";
 import { type WatchedFile, watchedFile } from "../kube/watched-file.ts";
 import type { Authority } from "../pki/authority.ts";
 import { type Clock, sleep } from "../seams/clock.ts";
@@ -172,7 +173,7 @@ export const createCertificateSource = (options: CertificateOptions): Certificat
           onNew(certificates);
         } catch (error) {
           // Certificate and key are two files: between their renewals they do not fit.
-          onProblem(`${error instanceof Error ? error.message : String(error)} The one before stays in use.`);
+          onProblem(`${messageOf(error)} The one before stays in use.`);
         }
       }
     },

@@ -118,7 +118,9 @@ describe("TestLeaderMigrationOptions", () => {
   });
   test("TestLeaderMigrationOptions: a file that is not there is told by its name [F68]", async () => {
     const { problems } = await readMigrationOf(flags({ "leader-migration-config": "/nowhere" }), none);
-    expect(problems[0]?.text).toBe("--leader-migration-config: /nowhere cannot be read (ENOENT)");
+    expect(problems[0]?.text).toBe(
+      "--leader-migration-config: /nowhere cannot be read (ENOENT); check that it is there and that we may read it",
+    );
   });
   test.each([{ "enable-leader-migration": false }, { "leader-elect": false }])(
     "TestLeaderMigrationOptions: not with %j [F68]",

@@ -8,6 +8,7 @@ import {
   type RawSection,
   readConfiguration,
 } from "../../config/read-configuration.ts";
+import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../seams/environment.ts";
@@ -40,6 +41,7 @@ const commandLine = "can only be given on the command line";
 const notHere = {
   config: commandLine,
   help: commandLine,
+  notices: commandLine,
   version: commandLine,
   "config-set": "is for the command line; write the settings under cloud",
 };
@@ -60,10 +62,7 @@ const readWhole = async (
     if (text.length <= longestFile) return { text };
     return says("FileTooLarge", `it has ${text.length} characters; at most ${longestFile} are read`);
   } catch (error) {
-    return says(
-      "UnreadableFile",
-      `${what} cannot be read: ${error instanceof Error ? error.message : error}`,
-    );
+    return says("UnreadableFile", `${what} cannot be read: ${messageOf(error)}`);
   }
 };
 

@@ -3,6 +3,7 @@
 // process; when it is wrong, everything stays as it is. All state is in Kubernetes and in the cloud, so nothing is handed over.
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/message-of.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { Draining } from "../../runtime/draining.ts";
 import type { Clock } from "../../seams/clock.ts";
@@ -45,8 +46,6 @@ interface Running {
   readonly configuration: Configuration;
   readonly stop: () => Promise<void>;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const runConfigured = async (options: ConfiguredOptions, signal: AbortSignal): Promise<void> => {
   const { clock, files, log, reloads = new ReloadRequests(), onReload, lookEvery = seconds(5) } = options;

@@ -1,6 +1,7 @@
 // Credentials that systemd hands over as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings
 // of the cloud by the name of their variable or their own. What is given in any other way counts more.
 
+import { codeOf } from "../../core/code-of.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../seams/environment.ts";
 import type { Files } from "../../seams/files.ts";
@@ -17,7 +18,7 @@ const contentOf = async (files: Pick<Files, "read">, path: string): Promise<stri
     return (await files.read(path)).replace(/\r?\n$/, "");
   } catch (error) {
     // Whoever loads a credential under another name means another program.
-    if ((error as { readonly code?: string }).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 };

@@ -17,6 +17,7 @@ import { writeMargin } from "../leadership/terms.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { gateProblems } from "./feature-gates.ts";
 import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
+import { invalidFlag } from "./invalid-flag.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
 import { flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
@@ -171,9 +172,5 @@ const readMassLimit = (text: string): LifecycleSettings["massLimit"] | undefined
   return { ...lifecycleDefaults.massLimit, share: Number(share) / 100 };
 };
 
-const wrong = (flag: string, expected: string, got: string): Problem => ({
-  severity: "error",
-  reason: "InvalidFlag",
-  key: `--${flag}`,
-  text: `--${flag} must be ${expected}, got ${JSON.stringify(got)}`,
-});
+const wrong = (flag: string, expected: string, got: string): Problem =>
+  invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);

@@ -1,5 +1,6 @@
 // Where leader migration is read from: the file that the flag names, or upstream's built-in configuration.
 
+import { codeOf } from "../../core/code-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../seams/files.ts";
 import type { Flags } from "../flags/read-flags.ts";
@@ -40,8 +41,10 @@ export const readMigrationOf = async (
   try {
     text = await files.read(path);
   } catch (error) {
-    const code = (error as { readonly code?: string }).code ?? "no content";
-    return { problems: [problem(`${path} cannot be read (${code})`)] };
+    const code = codeOf(error) || "unknown error";
+    return {
+      problems: [problem(`${path} cannot be read (${code}); check that it is there and that we may read it`)],
+    };
   }
   const { migration, problems } = await readMigrationText(text);
   return migration === undefined ? { problems } : { migration: createMigration(migration), problems };

@@ -2,6 +2,7 @@
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
+import { invalidFlag } from "../flags/invalid-flag.ts";
 import type { Flags } from "../flags/read-flags.ts";
 import { serviceWebhook } from "./webhook-manifest.ts";
 
@@ -22,22 +23,15 @@ export const chooseWebhooks = (
   };
 };
 
-const wrong = (flag: string, text: string): Problem => ({
-  severity: "error",
-  reason: "InvalidFlag",
-  key: `--${flag}`,
-  text: `--${flag} ${text}`,
-});
-
 export const webhookProblems = (flags: Flags): readonly Problem[] => {
   const { enabled, unknown } = chooseWebhooks(flags.webhooks ?? []);
   const found = unknown.map((word) => {
     const meant = didYouMean(word.replace(/^-/, ""), known);
     const hint = meant === undefined ? `there is ${known.join(", ")}` : `did you mean ${meant}?`;
-    return wrong("webhooks", `names ${JSON.stringify(word.slice(0, 80))}, which is not known; ${hint}`);
+    return invalidFlag("webhooks", `names ${JSON.stringify(word.slice(0, 80))}, which is not known; ${hint}`);
   });
   const port = flags["webhook-secure-port"];
   if (enabled.length > 0 && port !== 0 && port === flags["secure-port"])
-    found.push(wrong("webhook-secure-port", `is ${port}, as --secure-port is; choose another`));
+    found.push(invalidFlag("webhook-secure-port", `is ${port}, as --secure-port is; choose another`));
   return found;
 };

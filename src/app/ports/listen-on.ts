@@ -1,6 +1,8 @@
 // One HTTPS port from its flags: names of TLS, certificate, listener, and the certificate followed while it serves. What is
 // wrong names the flag that says it.
 
+import { codeOf } from "../../core/code-of.ts";
+import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import { certificateEnd } from "../../kube/certificates.ts";
 import type { Listen, Listener, ServedCertificates, ServedHandler } from "../../seams/listener.ts";
@@ -12,6 +14,7 @@ import {
 import { readNamedPair, tlsNames } from "../../serving/tls-names.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { invalidFlag } from "../flags/invalid-flag.ts";
 import type { ManagerSeams } from "../manager.ts";
 import type { PortFlags } from "./port-flags.ts";
 
@@ -33,10 +36,8 @@ export interface OpenPort {
   readonly close: () => Promise<void>;
 }
 
-const problem = (flag: string, text: string): ConfigurationError =>
-  new ConfigurationError([
-    { severity: "error", reason: "InvalidFlag", key: `--${flag}`, text: `--${flag} ${text}` },
-  ]);
+const refused = (flag: string, says: string): ConfigurationError =>
+  new ConfigurationError([invalidFlag(flag, says)]);
 
 /** Throws a ConfigurationError for flags that do not fit together. */
 export const settingsOf = (flags: PortFlags): CertificateSettings => {
@@ -44,13 +45,13 @@ export const settingsOf = (flags: PortFlags): CertificateSettings => {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [given, missing] =
       certFile === undefined ? ["private-key-file", "cert-file"] : ["cert-file", "private-key-file"];
-    throw problem(`${prefix}tls-${given}`, `needs --${prefix}tls-${missing} beside it`);
+    throw refused(`${prefix}tls-${given}`, `needs --${prefix}tls-${missing} beside it`);
   }
   const byName = flags.byName.map((text) => {
     const pair = readNamedPair(text);
     if (pair !== undefined) return pair;
     const wanted = "cert.pem,key.pem or cert.pem,key.pem:*.example.com";
-    throw problem(
+    throw refused(
       `${prefix}tls-sni-cert-key`,
       `must be like ${wanted}, got ${JSON.stringify(text.slice(0, 200))}`,
     );
@@ -70,10 +71,9 @@ const refusals: Readonly<Record<string, string>> = {
 };
 
 const listenError = ({ portFlag, host, port }: PortFlags, error: unknown): ConfigurationError => {
-  const code = String((error as { readonly code?: unknown }).code ?? "");
-  const why =
-    refusals[code] ?? `could not be listened on: ${error instanceof Error ? error.message : String(error)}`;
-  return problem(portFlag, `${port} on ${host} ${why}`);
+  const code = codeOf(error);
+  const why = refusals[code] ?? `could not be listened on: ${messageOf(error)}`;
+  return refused(portFlag, `${port} on ${host} ${why}`);
 };
 
 export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> => {
@@ -94,7 +94,7 @@ export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Prom
     certificates = await source.first();
   } catch (error) {
     if (!(error instanceof UnusableCertificate)) throw error;
-    throw problem(`${flags.prefix}tls-cert-file`, `is of no use: ${error.message}`);
+    throw refused(`${flags.prefix}tls-cert-file`, `is of no use: ${error.message}`);
   }
   tell(certificates);
   const { host, port, http2, sharePort } = flags;

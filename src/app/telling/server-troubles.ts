@@ -2,6 +2,7 @@
 // a word when it is over. Every watch fails when the server is away, and one line is enough.
 
 import { minutes } from "../../core/brand.ts";
+import { messageOf } from "../../core/message-of.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 
@@ -27,7 +28,7 @@ export const createServerTroubles = (log: Log, clock: Clock): ServerTroubles => 
         failing.add(watch);
         since ??= now;
       }
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const last = told.get(message);
       if (last !== undefined && now - last < sayAgainAfter) return;
       if (told.size >= capacity) told.clear();

@@ -6,20 +6,18 @@ import type { LatestObjects } from "../controllers/latest-objects.ts";
 import { identityOf } from "../controllers/node-facts.ts";
 import { createServiceController } from "../controllers/service/controller.ts";
 import { createServiceWrites } from "../controllers/service/service-writes.ts";
-import { serviceDefaults } from "../controllers/service/settings.ts";
-import { milliseconds, minutes } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { KubeObject, ObjectReference, Service } from "../kube/objects.ts";
 import { createReflector } from "../kube/reflector.ts";
 import { endpointSlices } from "../kube/resources.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import { runTogether } from "../runtime/scope.ts";
-import { sleep } from "../seams/clock.ts";
 import type { Files } from "../seams/files.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
-import type { AnyProvider } from "./connect-cloud.ts";
+import { type AnyProvider, annotationsOf } from "./connect-cloud.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { objectTeller } from "./telling/object-teller.ts";
+import { lookForDrift, tellOrphans } from "./watch-balancers.ts";
 
 const serviceReference = ({
   metadata: { name, namespace = "default", uid },
@@ -90,7 +88,7 @@ export const composeServices = (
       }),
     balancers,
     listing,
-    annotations: provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} },
+    annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,
     readInput: createInputReader({ api, files }),
@@ -111,12 +109,7 @@ export const composeServices = (
     clock,
     random,
     concurrency: flags["concurrent-service-syncs"],
-    settings: {
-      ...serviceDefaults,
-      drift: flags["load-balancer-drift"],
-      targets: flags["load-balancer-targets"],
-      targetDrain: flags["load-balancer-target-drain"],
-    },
+    settings: settings.services,
     writes: createServiceWrites({
       api,
       journal,
@@ -126,18 +119,7 @@ export const composeServices = (
     }),
   });
   const run = async (stop: AbortSignal): Promise<void> => {
-    let reported = "";
-    const stopReports = listing.subscribe(() => {
-      const orphans = controller.orphans().map(({ group }) => group);
-      const text = orphans.toSorted().join(", ");
-      if (text !== reported && text !== "") {
-        log.warn("Load balancers with our mark that no Service asks for", {
-          count: orphans.length,
-          groups: text,
-        });
-      }
-      reported = text;
-    });
+    const stopTelling = tellOrphans(listing, controller.orphans, log);
     try {
       await runTogether(
         [
@@ -147,22 +129,9 @@ export const composeServices = (
         stop,
       );
     } finally {
-      stopReports();
+      stopTelling();
     }
   };
   const { queue, orphans, troubles, groups } = controller;
   return { queue, orphans, troubles, membersOf: (group: string) => groups.membersOf(group), listing, run };
-};
-
-/** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */
-const lookForDrift = async (
-  listing: SharedListing<ObservedLoadBalancer>,
-  { clock, random }: Pick<Surroundings, "clock" | "random">,
-  signal: AbortSignal,
-): Promise<void> => {
-  while (!signal.aborted) {
-    listing.want(clock.monotonic(), "refresh");
-    const pause = milliseconds(minutes(20) * (1 + random.fraction() / 2));
-    await sleep(clock, pause, signal).catch(() => undefined);
-  }
 };

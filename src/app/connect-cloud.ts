@@ -40,8 +40,12 @@ export interface CloudSettings extends CloudSources {
 
 type SettingSources = Omit<CloudSettings, "cluster">;
 
+/** The annotations of Services that this cloud understands; one that understands none has still a place for them. */
+export const annotationsOf = ({ annotations }: AnyProvider): NonNullable<AnyProvider["annotations"]> =>
+  annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
+
 /** What the operator set, by setting name: files first, variables over them, what was given by flag over both. */
-export const rawConfig = (
+const rawConfig = (
   { config }: AnyProvider,
   { environment, given, file }: SettingSources,
 ): Readonly<Record<string, string>> => {

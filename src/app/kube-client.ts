@@ -11,7 +11,7 @@ import type { Clock } from "../seams/clock.ts";
 import type { Environment } from "../seams/environment.ts";
 import type { Files } from "../seams/files.ts";
 import type { Transport } from "../seams/transport.ts";
-import type { Flags } from "./flags/read-flags.ts";
+import type { Flags } from "./flags/table.ts";
 
 export interface KubeSeams {
   readonly clock: Clock;

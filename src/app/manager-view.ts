@@ -7,7 +7,7 @@ import type { Journal } from "../runtime/journal.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 import type { composeControllers } from "./compose-controllers.ts";
 import { type ConnectedCloud, shownCloud } from "./connect-cloud.ts";
-import type { Flags } from "./flags/read-flags.ts";
+import type { Flags } from "./flags/table.ts";
 import type { Leadership } from "./leadership/leadership.ts";
 import type { ManagerMetrics } from "./metrics/manager-metrics.ts";
 import type { Watched } from "./watched.ts";

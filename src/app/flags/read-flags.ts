@@ -1,28 +1,18 @@
-// The command line as values: every problem at once, and the settings of the controllers made from the flags.
+// The command line as values, over what a file and a profile say: every problem at once, each where it stands.
 
 import type { RawSection } from "../../config/read-configuration.ts";
-import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
-import type { LifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
-import { lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
-import { readClusterCIDRs } from "../../controllers/route/cluster-cidrs.ts";
-import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/settings.ts";
-import type { Cidr } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
-import type { Values } from "../../core/settings.ts";
 import { electionTimingProblem } from "../../kube/lease.ts";
-import type { AddressKind } from "../../provider/instances.ts";
 import type { CloudSources } from "../connect-cloud.ts";
 import { writeMargin } from "../leadership/terms.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
+import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { gateProblems } from "./feature-gates.ts";
 import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
-import { invalidFlag } from "./invalid-flag.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
-import { flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
-
-export type Flags = Values<typeof flagFields>;
+import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
 
 export interface FlagSources {
   readonly provider?: FlagsOfProvider;
@@ -30,21 +20,14 @@ export interface FlagSources {
   readonly file?: { readonly path: string; readonly flags: RawSection };
 }
 
-export interface ReadFlags {
+export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
   readonly flags: Flags;
   /** What was set for the cloud. */
   readonly cloud: CloudSources;
-  readonly nodes: NodeSettings;
-  readonly lifecycle: LifecycleSettings;
-  readonly routes: RouteSettings;
   readonly controllers: ReadonlySet<ControllerName>;
   readonly positional: readonly string[];
   readonly problems: readonly Problem[];
 }
-
-const families = ["IPv4", "IPv6"] as const;
-const kinds = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;
-const policies = ["sync", "report", "once"] as const;
 
 export const readFlags = (args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags => {
   const own = providerFlags(provider);
@@ -65,58 +48,8 @@ export const readFlags = (args: readonly string[], { provider = {}, file }: Flag
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   problems.push(...gateProblems(flags["feature-gates"] ?? new Map()));
 
-  const only = <T extends string>(
-    flag: string,
-    given: readonly string[] | undefined,
-    known: readonly T[],
-  ): readonly T[] =>
-    (given ?? []).flatMap((word) => {
-      const match = known.find((one) => one.toLowerCase() === word.toLowerCase());
-      if (match === undefined) problems.push(wrong(flag, `one of ${known.join(", ")}`, word));
-      return match ?? [];
-    });
-
-  const labelPolicies: Record<string, LabelPolicy> = {};
-  for (const [key, value] of flags["label-policy"] ?? []) {
-    const [policy] = only("label-policy", [value], policies);
-    if (policy !== undefined) labelPolicies[key] = policy;
-  }
-  const nodes: NodeSettings = {
-    ...nodeDefaults,
-    labelPolicies,
-    betaLabelsWin: flags["beta-labels-win"],
-    reconcileLabels: flags["reconcile-labels"],
-    addresses: {
-      families: only("node-address-families", flags["node-address-families"], families),
-      include: (flags["node-address-include"] ?? []) as readonly Cidr[],
-      exclude: (flags["node-address-exclude"] ?? []) as readonly Cidr[],
-      networks: flags["node-address-networks"] ?? [],
-      order: only<AddressKind>("node-address-order", flags["node-address-order"], kinds),
-    },
-  };
-  const massLimit = readMassLimit(flags["node-deletion-limit"]);
-  if (massLimit === undefined) {
-    problems.push(wrong("node-deletion-limit", "a share such as 20%, or off", flags["node-deletion-limit"]));
-  }
-  const lifecycle: LifecycleSettings = {
-    ...lifecycleDefaults,
-    deletion: flags["node-deletion"],
-    shutdownTaintGoes: flags["shutdown-taint-goes"],
-    proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
-    confirmAfter: flags["node-deletion-confirmation"],
-    massLimit: massLimit ?? lifecycleDefaults.massLimit,
-    minAgeWithoutID: flags["node-deletion-min-age"],
-  };
-  const period = flags["route-reconciliation-period"];
-  const routes: RouteSettings = {
-    ...routeDefaults,
-    fullCheck: period === undefined ? routeDefaults.fullCheck : exactly(period),
-  };
-  if (flags["cluster-cidr"] !== undefined) {
-    const ranges = readClusterCIDRs(flags["cluster-cidr"]);
-    if (ranges.kind === "skip")
-      problems.push({ ...ranges.problem, severity: "error", key: "--cluster-cidr" });
-  }
+  const { problems: wrong, ...settings } = controllerSettings(flags);
+  problems.push(...wrong);
   const timing = electionProblem(flags);
   if (timing !== undefined) problems.push(timing);
   const { enabled: controllers, problems: unknown } = chooseControllers(flags.controllers);
@@ -135,9 +68,7 @@ export const readFlags = (args: readonly string[], { provider = {}, file }: Flag
   return {
     flags,
     cloud,
-    nodes,
-    lifecycle,
-    routes,
+    ...settings,
     controllers,
     positional: parsed.positional,
     problems: problems.map((problem) => ({ ...problem, text: `${whereIs(problem)}${problem.text}` })),
@@ -164,13 +95,3 @@ const electionProblem = (flags: Flags): Problem | undefined => {
     ? undefined
     : { severity: "error", reason: "InvalidFlag", key, text: `${key}: ${text}` };
 };
-
-const readMassLimit = (text: string): LifecycleSettings["massLimit"] | undefined => {
-  if (text === "off") return "off";
-  const share = /^(\d{1,3})%$/.exec(text)?.[1];
-  if (share === undefined || Number(share) > 100 || lifecycleDefaults.massLimit === "off") return undefined;
-  return { ...lifecycleDefaults.massLimit, share: Number(share) / 100 };
-};
-
-const wrong = (flag: string, expected: string, got: string): Problem =>
-  invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);

@@ -1,7 +1,7 @@
-// The flags, once: reading, help and reference all come from this table, whose groups are in `flags/`. Names, meaning and
+// The flags, once: reading, help and reference all come from this table, whose groups are in `groups/`. Names, meaning and
 // defaults are upstream's where upstream has the flag.
 
-import type { Field, Fields } from "../../core/settings.ts";
+import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
 import { authenticationFlags, authorizationFlags } from "./groups/access.ts";
 import { cloudNodeFlags, leaderMigrationFlags, serviceFlags } from "./groups/controllers.ts";
@@ -45,6 +45,9 @@ export const flagFields = {
 } as const satisfies Fields;
 
 export type FlagName = keyof typeof flagFields;
+
+/** What each of them says. */
+export type Flags = Values<typeof flagFields>;
 
 /** What `--compatibility=upstream` stands for. */
 export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {

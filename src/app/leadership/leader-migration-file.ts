@@ -3,7 +3,7 @@
 import { codeOf } from "../../core/code-of.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../seams/files.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import {
   createMigration,
   defaultMigration,

@@ -12,7 +12,7 @@ import type { Clock } from "../../seams/clock.ts";
 import type { Random } from "../../seams/random.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { isStill, type LeaseWatch, leaseWatch } from "./lease-watch.ts";
 import { runTerms, writeMargin } from "./terms.ts";

@@ -3,7 +3,7 @@
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 import { invalidFlag } from "../flags/invalid-flag.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import { serviceWebhook } from "./webhook-manifest.ts";
 
 const known = [serviceWebhook] as const;

@@ -1,7 +1,7 @@
 // The configuration in force, in the shape of upstream's component configuration: kind, groups and key names as Go writes
 // them. Flags that only we have are beside it under our own name.
 
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 
 /** Go's text for a duration: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
 export const goDuration = (ms: number): string => {

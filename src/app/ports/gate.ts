@@ -13,7 +13,7 @@ import { createAuthorize } from "../../serving/authorize.ts";
 import { createTokenAuthenticator } from "../../serving/bearer-token.ts";
 import { createReviews, type ReviewsOptions } from "../../serving/reviews.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
 import type { Manager, ManagerSeams } from "../manager.ts";
 import { version } from "../version.ts";

@@ -8,7 +8,7 @@ import { createHealth, type Health } from "../../serving/health.ts";
 import { createSecurePort } from "../../serving/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import type { Manager, ManagerSeams } from "../manager.ts";
 import { createProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import { createHealthMetrics } from "../metrics/serving-metrics.ts";

@@ -7,8 +7,8 @@ import type { Listen } from "../../seams/listener.ts";
 import { createAdmission, type Webhook } from "../../serving/admission.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
+import type { Flags } from "../flags/table.ts";
 import type { ManagerSeams } from "../manager.ts";
 import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
@@ -34,7 +34,7 @@ export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | u
   const { enabled } = chooseWebhooks(flags.webhooks ?? []);
   if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
   const { clock } = seams;
-  const table = provider.annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
+  const table = annotationsOf(provider);
   const facts = provider.facts ?? {};
   const webhook: Webhook = {
     name: serviceWebhook,

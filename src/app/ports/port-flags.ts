@@ -1,7 +1,7 @@
 // What the flags say of each of the two ports, under one set of names: the secure port, and that of the admission webhooks.
 
 import { ownNames } from "../../serving/own-certificate.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import { keptName, serviceNames } from "./webhook-manifest.ts";
 
 export interface PortFlags {

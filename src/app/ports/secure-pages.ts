@@ -11,7 +11,7 @@ import { cachedText } from "../../serving/cached-text.ts";
 import type { Health } from "../../serving/health.ts";
 import { healthPages } from "../../serving/health-pages.ts";
 import { type Page, readOnly } from "../../serving/secure-port.ts";
-import type { Flags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import { type FlagName, flagFields } from "../flags/table.ts";
 import type { Manager } from "../manager.ts";
 import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";

@@ -1,0 +1,44 @@
+// What goes on beside the service controller, with the listing that it works from: a look now and then at what somebody
+// changed by hand, and a word about balancers that nobody asks for.
+
+import type { SharedListing } from "../cloud/shared-listing.ts";
+import { milliseconds, minutes } from "../core/brand.ts";
+import { type Clock, sleep } from "../seams/clock.ts";
+import type { Random } from "../seams/random.ts";
+import type { Log } from "../telemetry/log.ts";
+
+const lookEvery = minutes(20);
+
+/** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */
+export const lookForDrift = async (
+  listing: Pick<SharedListing<unknown>, "want">,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    listing.want(clock.monotonic(), "refresh");
+    // Replicas that began together need not ask together.
+    const pause = milliseconds(lookEvery * (1 + random.fraction() / 2));
+    await sleep(clock, pause, signal).catch(() => undefined);
+  }
+};
+
+/** Each set of orphans once, after the listing that shows it. Gives back what ends it. */
+export const tellOrphans = (
+  listing: Pick<SharedListing<unknown>, "subscribe">,
+  orphans: () => readonly { readonly group: string }[],
+  log: Log,
+): (() => void) => {
+  let told = "";
+  return listing.subscribe(() => {
+    const groups = orphans().map(({ group }) => group);
+    const text = groups.toSorted().join(", ");
+    if (text !== told && text !== "") {
+      log.warn("Load balancers with our mark that no Service asks for", {
+        count: groups.length,
+        groups: text,
+      });
+    }
+    told = text;
+  });
+};

@@ -76,7 +76,7 @@ export interface ProviderDefinition<
   readonly config: C;
   /** The annotations this cloud understands on Services. A field whose name contains "/" is a complete key. */
   readonly annotations?: { readonly prefix: `${string}/${string}`; readonly fields: A };
-  /** What must be known before it can connect. */
+  /** What must be known before it can connect: files. A Secret or a ConfigMap is refused here; mounted, it is a file. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
   readonly facts?: Readonly<Record<string, FactPlace>>;
   /** Upstream flags that the Go manager of this cloud presets, by flag name. */

@@ -144,3 +144,15 @@ test("the level of the log alone needs no new manager", async () => {
     needsNewManager: false,
   });
 });
+
+test("an input of the cloud that is no file is refused: nobody reads it before there is a connection", async () => {
+  const wanting: AnyProvider = {
+    ...provider,
+    inputs: () => [{ kind: "Secret", namespace: "kube-system", name: "cloud" }],
+  };
+  const { told, settings } = await read({}, [], { FAKE_ENDPOINT: "http://cloud" }, wanting);
+  expect(told).toEqual([
+    "The cloud fake wants the Secret kube-system/cloud before it connects, and only files can be had then; mount it, and name the file in the settings",
+  ]);
+  expect(settings.cloud.inputFiles?.size).toBe(0);
+});

@@ -171,7 +171,8 @@ export class SourceInventory {
     return kinds.some((by) =>
       valuesOf(identity, by, this.#keys.keyOf).some((value) => {
         const answer = this.answer(by, value);
-        return answer !== undefined && answer.instances.length > 0 && answer.asOf >= foundSince;
+        // Two of them are no answer yet: that a name is ambiguous counts only from a listing that is newer than the question.
+        return answer?.instances.length === 1 && answer.asOf >= foundSince;
       }),
     );
   }

@@ -6,10 +6,17 @@ import type { Want } from "../cloud/source-inventory.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 
+interface Question {
+  readonly since: number;
+  /** A machine that was seen then was answer enough. */
+  readonly foundSince: number;
+  readonly about: string;
+}
+
 export class Questions {
   readonly #inventory: Inventory;
   readonly #clock: Clock;
-  readonly #questions = new Map<string, { readonly since: number; readonly about: string }>();
+  readonly #questions = new Map<string, Question>();
 
   constructor(inventory: Inventory, clock: Clock) {
     this.#inventory = inventory;
@@ -30,6 +37,15 @@ export class Questions {
     return question !== undefined && asOf >= question.since;
   }
 
+  /**
+   * Whether a machine seen then was answer enough when the key asked: nothing newer comes of that question. Who looks at
+   * the answer so late that it no longer is enough must ask anew.
+   */
+  isUsedUpBy(key: string, asOf: number): boolean {
+    const question = this.#questions.get(key);
+    return question !== undefined && asOf >= question.foundSince;
+  }
+
   /** Asks, unless the question is under way; a machine seen this short a time ago will do. Throws what went wrong with it; then it counts as not asked. */
   ask(
     key: string,
@@ -42,9 +58,13 @@ export class Questions {
     // A Node that got its id or its UUID meanwhile is another question: the answer to the first one may not hold it.
     if (question === undefined || question.about !== about) {
       const now = this.#clock.monotonic();
-      this.#questions.set(key, { since: now, about });
-      const foundSince = acceptsAge === undefined ? {} : { foundSince: now - acceptsAge };
-      this.#inventory.want(identity, { ...want, ...foundSince, since: now });
+      const foundSince = acceptsAge === undefined ? undefined : now - acceptsAge;
+      this.#questions.set(key, { since: now, foundSince: foundSince ?? now, about });
+      this.#inventory.want(identity, {
+        ...want,
+        ...(foundSince !== undefined && { foundSince }),
+        since: now,
+      });
       return;
     }
     const failure = this.#inventory.failureFor(identity);

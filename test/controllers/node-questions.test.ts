@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
-import { milliseconds } from "../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { sleep } from "../../src/seams/clock.ts";
 import { NodeControllers, type SetupOptions, uninitialized } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 
@@ -94,4 +95,34 @@ test("a node that tells nothing by which its machine could be found is told so, 
     status: { ...node.status, nodeInfo: { systemUUID: "ab-cd" } },
   }));
   await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+});
+
+test("a node whose turn comes long after its question was answered asks anew, and waits for no refresh [F9]", async () => {
+  const names = ["n0", "n1", "n2"];
+  const machines = names.map((name) => machine(name));
+  const w = setUp({ machines, script: { takes: milliseconds(1000) }, concurrency: 1 }).start("node");
+  const { writes } = w.nodes;
+  const patch = writes.patch.bind(writes);
+  writes.patch = async (...given) => {
+    await sleep(w.clock, seconds(25), given[3]);
+    return patch(...given);
+  };
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(0.5);
+  // The listing under way will do for all of them.
+  for (const name of names) joins(w, name);
+  await w.until(() => w.initialized.length === 2, "two nodes to be initialised", 120);
+  expect(w.cloud.listings).toBe(1);
+  await w.until(() => w.initialized.length === 3, "the last node to be initialised", 60);
+  expect(w.cloud.listings).toBe(2);
+});
+
+test("a name that two machines have in a young listing is told within moments [F13]", async () => {
+  const twins = [machine("7", { names: ["n0"] }), machine("8", { names: ["n0"] })];
+  const w = setUp({ machines: twins }).start("node");
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(20);
+  joins(w, "n0");
+  await w.until(() => w.reasons("n0").length > 0, "the node to be told", 5);
+  expect(w.cloud.listings).toBe(2);
 });

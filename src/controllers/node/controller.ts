@@ -85,6 +85,8 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     if (!isFresh(name, answer, countsFrom)) {
       const age = milliseconds(Math.min(settings.acceptsAge, clock.monotonic() - countsFrom));
       await teller.showLasting(node, signal);
+      // Thousands were before it: the machine that was seen in time has become too old in the queue.
+      if (answer.kind === "exists" && questions.isUsedUpBy(name, answer.asOf)) questions.forget(name);
       questions.ask(name, identity, { urgency: "new-node" }, age);
       return waiting;
     }

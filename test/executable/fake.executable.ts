@@ -170,7 +170,7 @@ test("neither the sandbox nor the simulated cloud is inside [S2]", () => {
   const content = readFileSync(executable);
   // Words of messages, which no minifier touches; each stands in its source, and one of the program proves the search.
   const inside: readonly (readonly [string, string])[] = [
-    ["src/app/commands.ts", "but this executable is for"],
+    ["src/app/command-words.ts", "but this executable is for"],
   ];
   const outside: readonly (readonly [string, string])[] = [
     ["providers/fake/simulator/fake-cloud.ts", "is not an operation of this cloud"],

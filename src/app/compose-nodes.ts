@@ -10,7 +10,7 @@ import type { ControllerName } from "./flags/controller-names.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { objectTeller } from "./telling/object-teller.ts";
 
-export const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
+const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
   apiVersion: "v1",
   kind: "Node",
   name,

@@ -1,6 +1,9 @@
 // Reads the text of a kubeconfig into checked values and names every problem at once. Pure: it opens no file that the
 // text refers to, and it does not decide which context is used.
 
+import { messageOf } from "../core/message-of.ts";
+import { createReader, type Fields, isFields, type Reader } from "./checked-fields.ts";
+
 export interface KubeconfigCluster {
   readonly server: string;
   readonly caFile?: string;
@@ -47,77 +50,7 @@ export type KubeconfigReading =
   | { readonly config: Kubeconfig; readonly problems: readonly [] }
   | { readonly config?: undefined; readonly problems: readonly string[] };
 
-type Fields = Readonly<Record<string, unknown>>;
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const execVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
-
-/** Collects problems while it reads, so that one look at the log is enough to mend the file. */
-const createReader = (problems: string[]) => {
-  const text = (fields: Fields, key: string, path: string): string | undefined => {
-    const value = fields[key];
-    if (value === undefined || value === null || value === "") return undefined;
-    if (typeof value === "string") return value;
-    // A name or token of digits only is a number in YAML.
-    if (typeof value === "number") return String(value);
-    problems.push(`${path}.${key} must be text.`);
-    return undefined;
-  };
-  const decoded = (fields: Fields, key: string, path: string): string | undefined => {
-    const value = text(fields, key, path);
-    if (value === undefined) return undefined;
-    const compact = value.replace(/\s/g, "");
-    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact)) {
-      problems.push(`${path}.${key} must be base64.`);
-      return undefined;
-    }
-    return Buffer.from(compact, "base64").toString("utf8");
-  };
-  const flag = (fields: Fields, key: string, path: string): boolean => {
-    const value = fields[key];
-    if (value === undefined || value === null) return false;
-    if (typeof value !== "boolean") problems.push(`${path}.${key} must be true or false.`);
-    return value === true;
-  };
-  const texts = (fields: Fields, key: string, path: string): string[] => {
-    const value = fields[key];
-    if (value === undefined || value === null) return [];
-    if (Array.isArray(value)) return value.map(String);
-    problems.push(`${path}.${key} must be a list.`);
-    return [];
-  };
-  const named = <T>(
-    fields: Fields,
-    key: string,
-    inner: string,
-    read: (fields: Fields, path: string) => T | undefined,
-  ): Map<string, T> => {
-    const found = new Map<string, T>();
-    const list = fields[key];
-    if (list === undefined || list === null) return found;
-    if (!Array.isArray(list)) {
-      problems.push(`${key} must be a list.`);
-      return found;
-    }
-    for (const [index, entry] of list.entries()) {
-      const path = `${key}[${index}]`;
-      const name = isFields(entry) ? text(entry, "name", path) : undefined;
-      const body = isFields(entry) ? (entry[inner] ?? {}) : undefined;
-      if (name === undefined || !isFields(body)) {
-        problems.push(`${path} must have a name and a ${inner}.`);
-        continue;
-      }
-      const value = read(body, `${key}[${name}].${inner}`);
-      // Go keeps the first of two with one name.
-      if (value !== undefined && !found.has(name)) found.set(name, value);
-    }
-    return found;
-  };
-  return { text, decoded, flag, texts, named };
-};
-
-type Reader = ReturnType<typeof createReader>;
 
 const readCluster =
   (read: Reader, problems: string[]) =>
@@ -231,7 +164,7 @@ export const readKubeconfig = (source: string): KubeconfigReading => {
   try {
     parsed = Bun.YAML.parse(source);
   } catch (error) {
-    return { problems: [`It is not YAML: ${error instanceof Error ? error.message : "unreadable"}.`] };
+    return { problems: [`It is not YAML: ${messageOf(error)}.`] };
   }
   if (!isFields(parsed))
     return {

@@ -13,7 +13,7 @@ export interface ProxySettings {
 
 const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
 
-export const isLoopback = (host: string): boolean => {
+const isLoopback = (host: string): boolean => {
   const name = withoutBrackets(host).toLowerCase();
   return (
     name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)

@@ -2,7 +2,7 @@
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-export const concatBytes = (parts: readonly Uint8Array[]): Bytes => {
+const concatBytes = (parts: readonly Uint8Array[]): Bytes => {
   const result = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let offset = 0;
   for (const part of parts) {

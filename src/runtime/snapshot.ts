@@ -36,10 +36,6 @@ export class Snapshot<T> {
     return this.#latest;
   }
 
-  get isRunning(): boolean {
-    return this.#running !== undefined;
-  }
-
   /** A complete listing that began at or after this moment: the latest, the one under way, or a new one after it. */
   async beganAfter(moment: number): Promise<Complete<T>> {
     for (;;) {

@@ -12,7 +12,7 @@ export const administrator: Identity = {
   groups: ["system:masters", "system:authenticated"],
 };
 
-export const bearerToken = (request: TransportRequest): string | undefined =>
+const bearerToken = (request: TransportRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headerOf(request, "authorization") ?? "")?.[1];
 
 /** Requests without a token come from `identity`; those with one need a token the server knows. */

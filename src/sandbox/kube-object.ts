@@ -27,9 +27,6 @@ export type KubeObject = JsonObject & {
   readonly status?: JsonObject;
 };
 
-/** What a client may send: the server fills in the rest. */
-export type ObjectDraft = JsonObject & { readonly metadata: JsonObject };
-
 export interface Identity {
   readonly username: string;
   readonly groups: readonly string[];

@@ -172,11 +172,3 @@ export class Kubelets {
     }));
   }
 }
-
-/** Many of the same kind: `worker-1`, `worker-2`, … */
-export const joinMany = (kubelets: Kubelets, prefix: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => {
-    const name = `${prefix}${index + 1}`;
-    kubelets.join({ name });
-    return name;
-  });

@@ -21,7 +21,7 @@ interface Rest {
 const keptFor = 5 * 60_000;
 const keptAtMost = 64;
 
-export const tooOldToContinue =
+const tooOldToContinue =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
 export const readRevision = (text: string | null): number | undefined => {
@@ -37,7 +37,7 @@ export const readRevision = (text: string | null): number | undefined => {
 export const listOptionsInvalid = (field: string, why: string): ApiError =>
   invalid("ListOptions", "meta.k8s.io", "", [forbiddenField(field, why)]);
 
-export const tooLarge = (wanted: number, current: number): ApiError =>
+const tooLarge = (wanted: number, current: number): ApiError =>
   new ApiError(504, "Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
     retryAfterSeconds: 1,

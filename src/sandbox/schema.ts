@@ -66,5 +66,3 @@ export const fieldsOf = (type: string): Fields | undefined => {
   types.set(type, fields);
   return fields;
 };
-
-export const typeNames = (): readonly string[] => [...lines.keys()];

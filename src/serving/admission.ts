@@ -50,7 +50,7 @@ const fieldsOf = (value: unknown): Fields | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 
 /** What is wrong with it, as text, where it is no review. */
-export const readReview = (text: string): Review | string => {
+const readReview = (text: string): Review | string => {
   let review: Fields | undefined;
   try {
     review = fieldsOf(JSON.parse(text));

@@ -22,7 +22,7 @@ export interface AuthorizeOptions {
 /** Upstream takes the slash in front as given, and so do we. */
 const slashed = (path: string): string => (path.startsWith("/") ? path : `/${path}`);
 
-export const isOpen = (path: string, open: readonly string[]): boolean =>
+const isOpen = (path: string, open: readonly string[]): boolean =>
   open.some((one) => {
     const pattern = slashed(one);
     return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;

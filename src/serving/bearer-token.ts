@@ -10,7 +10,7 @@ import { type Claim, noClaim } from "./user.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-export const bearerOf = (headers: Headers): string | undefined => {
+const bearerOf = (headers: Headers): string | undefined => {
   const given = headers.find(([name]) => name === "authorization")?.[1] ?? "";
   return /^bearer +(\S+) *$/i.exec(given)?.[1];
 };

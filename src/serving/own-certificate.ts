@@ -11,9 +11,9 @@ import type { KeyPair } from "../seams/listener.ts";
 import type { Random } from "../seams/random.ts";
 
 const day = 86_400_000;
-export const ownLifetime: Milliseconds = milliseconds(365 * day);
+const ownLifetime: Milliseconds = milliseconds(365 * day);
 /** Made anew when this much is left: nobody should meet one that ends in the middle of a night. */
-export const renewBefore: Milliseconds = milliseconds(30 * day);
+const renewBefore: Milliseconds = milliseconds(30 * day);
 
 /** Upstream's: localhost and, unless it listens everywhere, the address it listens on. */
 export const ownNames = (bindAddress: string, more: readonly string[] = []): readonly string[] => {

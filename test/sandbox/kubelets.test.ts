@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import { listAt, textAt } from "../../src/sandbox/json.ts";
-import { joinMany, Kubelets } from "../../src/sandbox/kubelets.ts";
+import { Kubelets } from "../../src/sandbox/kubelets.ts";
 import { resourceNamed } from "../../src/sandbox/resource-table.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
@@ -75,7 +75,8 @@ describe("a kubelet", () => {
 
   test("does not come back when its Node is deleted", async () => {
     const { clock, server, kubelets, node } = start();
-    const [name = ""] = joinMany(kubelets, "w-", 3);
+    const name = "w-1";
+    for (const each of [name, "w-2", "w-3"]) kubelets.join({ name: each });
     await clock.advance(seconds(10));
     kubelets.leave(name);
     server.objects.delete(resourceNamed("nodes"), "", name);

@@ -18,7 +18,7 @@ import { isStill, type LeaseWatch, leaseWatch } from "./lease-watch.ts";
 import { runTerms, writeMargin } from "./terms.ts";
 
 /** Upstream's: the process counts as well until its Lease has been over for so long. */
-export const healthTolerance = seconds(20);
+const healthTolerance = seconds(20);
 
 export interface LeadershipOptions {
   readonly flags: Flags;

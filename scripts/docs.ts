@@ -1,37 +1,50 @@
-// Makes the pages that are made from code and tests. With --check it writes nothing and fails when one is stale; with
-// --junit FILE it reads the results of a run that has been, otherwise it runs the tests.
+// Makes the pages that are made from code and tests. With --check it writes nothing and fails when one is stale; with --all
+// it also runs the tests that need the executable and a control plane (--executable and --cluster: one of the two). --junit
+// FILE is the report of an `npm test` that was.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { featuresPage, readJUnit } from "./docs/features.ts";
+import { eventsPage } from "./docs/events-page.ts";
+import { featuresPage } from "./docs/features.ts";
 import { flagsPage } from "./docs/flags-page.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
+import { type Recorded, stillThere, worthRecording } from "./docs/recorded-proofs.ts";
+import { passedIn, runCluster, runExecutable, runPlain } from "./docs/run-suites.ts";
 
 const args = process.argv.slice(2);
 const root = new URL("..", import.meta.url).pathname;
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const runTests = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), "fairlead-docs-"));
-  const file = join(folder, "junit.xml");
-  try {
-    // The environment of cluster tests is left out: the page says what a plain clone proves.
-    const { FAIRLEAD_CLUSTER_KUBECONFIG: _, KUBEBUILDER_ASSETS: __, ...env } = process.env;
-    Bun.spawnSync([process.execPath, "test", "--reporter=junit", `--reporter-outfile=${file}`], {
-      cwd: root,
-      env,
-    });
-    return readFileSync(file, "utf8");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+const recordFile = "scripts/docs/recorded-proofs.json";
+const sources = [...new Bun.Glob("test/**/*.ts").scanSync({ cwd: root })].map(read);
+
+/** `--executable`, `--cluster`, or `--all` for both. */
+const isAsked = (suite: keyof Recorded): boolean => args.includes("--all") || args.includes(`--${suite}`);
+
+const recorded = (): Recorded => {
+  const before = JSON.parse(read(recordFile)) as Recorded;
+  const reports = {
+    executable: isAsked("executable") ? runExecutable() : undefined,
+    cluster: isAsked("cluster") ? runCluster() : undefined,
+  };
+  if (isAsked("cluster") && reports.cluster === undefined)
+    say("KUBEBUILDER_ASSETS is not set: what the cluster tests proved the last time still counts");
+  const proofsOf = (suite: keyof Recorded): readonly string[] => {
+    const report = reports[suite];
+    return report === undefined ? stillThere(before[suite], sources) : worthRecording(passedIn(report));
+  };
+  return { executable: proofsOf("executable"), cluster: proofsOf("cluster") };
 };
 
 const given = args.indexOf("--junit");
-const xml = given === -1 ? runTests() : readFileSync(args[given + 1] ?? "", "utf8");
+const plain = passedIn(given === -1 ? runPlain() : readFileSync(args[given + 1] ?? "", "utf8"));
+const proofs = recorded();
 
 const pages = {
-  "docs/features.md": featuresPage(readJUnit(xml)),
+  [recordFile]: `${JSON.stringify(proofs, undefined, 2)}\n`,
+  "docs/events.md": eventsPage(),
+  "docs/features.md": featuresPage({ plain, ...proofs }),
   "docs/flags.md": flagsPage(),
   "docs/metrics.md": metricsPage(),
 };
@@ -42,10 +55,10 @@ for (const [name, content] of Object.entries(pages)) {
   if (present === content) continue;
   if (args.includes("--check")) {
     stale += 1;
-    process.stdout.write(`${name} is stale; run: npm run docs\n`);
+    say(`${name} is stale; run: npm run docs`);
   } else {
     writeFileSync(path, content);
-    process.stdout.write(`${name} written\n`);
+    say(`${name} written`);
   }
 }
 process.exit(stale === 0 ? 0 : 1);

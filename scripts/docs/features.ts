@@ -35,44 +35,80 @@ const bracketed = /\[((?:[FNS]\d+\s*)+)\]/g;
 export const idsOf = (title: string): readonly string[] =>
   [...title.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
 
+/** The suites, from the one that anybody can run to the one that needs most, and what each needs. */
+export const suites = {
+  plain: { needs: "nothing", run: "`npm test`" },
+  executable: { needs: "the executable", run: "tests of the executable, after `npm run build fake`" },
+  cluster: { needs: "a control plane", run: "`npm run test:cluster`" },
+} as const;
+export type Suite = keyof typeof suites;
+const suiteNames = Object.keys(suites) as readonly Suite[];
+
+/** Titles of tests that passed, by suite. */
+export type Passed = Readonly<Record<Suite, readonly string[]>>;
+
+interface Proof {
+  /** The first suite that has a proof. */
+  readonly suite: Suite;
+  readonly titles: readonly string[];
+}
+
+const proofsOf = (passed: Passed): ReadonlyMap<string, Proof> => {
+  const proofs = new Map<string, Proof>();
+  for (const suite of suiteNames) {
+    for (const title of passed[suite].toSorted()) {
+      const shown = title.replaceAll(bracketed, "").replaceAll(/\s+/g, " ").trim();
+      for (const id of idsOf(title)) {
+        const known = proofs.get(id) ?? { suite, titles: [] };
+        if (!known.titles.includes(shown)) proofs.set(id, { ...known, titles: [...known.titles, shown] });
+      }
+    }
+  }
+  return proofs;
+};
+
 /** What is not there, in a line a group; a group that is whole is not named. */
-const remaining = (proved: ReadonlySet<string>): string => {
+const remaining = (isProved: (id: string) => boolean): string => {
   const groups = featureGroups.flatMap(({ about, rows }) => {
-    const open = rows.filter(([id]) => !proved.has(id));
+    const open = rows.filter(([id]) => !isProved(id));
     return open.length === 0
       ? []
       : [`- ${about}: ${open.map(([id, feature]) => `${feature} (${id})`).join("; ")}`];
   });
-  if (groups.length === 0) return "None is left.";
-  return ["No test that needs no cluster proves the others:", "", ...groups].join("\n");
+  return groups.length === 0 ? "None is left." : ["No test proves the others:", "", ...groups].join("\n");
 };
 
-export const featuresPage = (results: readonly TestResult[]): string => {
-  const proofs = new Map<string, string[]>();
-  for (const { title, passed } of results) {
-    if (!passed) continue;
-    for (const id of idsOf(title)) {
-      const shown = title.replaceAll(bracketed, "").replaceAll(/\s+/g, " ").trim();
-      const known = proofs.get(id) ?? [];
-      if (!known.includes(shown)) proofs.set(id, [...known, shown]);
-    }
-  }
+export const featuresPage = (passed: Passed): string => {
+  const proofs = proofsOf(passed);
   const all = featureGroups.flatMap((group) => group.rows);
-  const rows = all.filter(([id]) => proofs.has(id));
+  const rows = all.flatMap(([id, feature]) => {
+    const proof = proofs.get(id);
+    return proof === undefined ? [] : [{ id, feature, proof }];
+  });
+  const counts = suiteNames.map((suite) => {
+    const { needs, run } = suites[suite];
+    const count = rows.filter(({ proof }) => proof.suite === suite).length;
+    return `| ${needs} | ${run} | ${count} |`;
+  });
   return [
     "# What works",
     "",
     "Made by `npm run docs` from the tests that passed; never edited by hand. A row stands here when a test that would fail",
-    "without the feature names its id.",
+    "without the feature names its id. Rows that only the executable or a control plane can prove are kept from the last",
+    "`npm run docs -- --all`, as long as the test is there.",
     "",
-    `${rows.length} of ${all.length} rows. ${remaining(new Set(proofs.keys()))}`,
-    "",
-    "| Id | Feature | Proved by |",
+    "| Needs | Run by | Rows that need no more |",
     "|---|---|---|",
-    ...rows.map(([id, feature]) => {
-      const [first = "", ...others] = (proofs.get(id) ?? []).toSorted();
+    ...counts,
+    "",
+    `${rows.length} of ${all.length} rows. ${remaining((id) => proofs.has(id))}`,
+    "",
+    "| Id | Feature | Needs | Proved by |",
+    "|---|---|---|---|",
+    ...rows.map(({ id, feature, proof: { suite, titles } }) => {
+      const [first = "", ...others] = titles;
       const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-      return `| ${id} | ${feature} | ${first.replaceAll("|", "\\|")}${more} |`;
+      return `| ${id} | ${feature} | ${suites[suite].needs} | ${first.replaceAll("|", "\\|")}${more} |`;
     }),
     "",
   ].join("\n");

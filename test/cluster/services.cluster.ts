@@ -249,7 +249,7 @@ test("a Service without node ports is served without any [F26]", async () => {
   expect(balancer.listeners).toEqual([]);
 });
 
-test("with local-endpoints, a Service of local traffic has the nodes of its EndpointSlices as targets, others have all [F32 F43]", async () => {
+test("with local-endpoints, a Service of local traffic has the nodes of its EndpointSlices as targets, others have all [F43]", async () => {
   const second = await services.target("worker-2");
   await services.target("worker-3");
   const applyEndpoints = (...nodeNames: readonly string[]): Promise<string> => {

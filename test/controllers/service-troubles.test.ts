@@ -60,13 +60,14 @@ test("a cloud that answers no listing is no condition of Services that have what
   expect(conditionsOf(w, "new")).toEqual([]);
 });
 
-test("what a plan finds wrong is a condition until it is mended [F54 N8]", async () => {
+test("what a plan finds wrong is an event with the provider's reason, and a condition until it is mended [F54 F89 N8]", async () => {
   const { w, script } = scriptedWorld();
   script.conflict = "port 80 is taken";
   await w.start();
   w.create("web");
   await w.pass(30);
   expect(conditionsOf(w, "web")).toEqual(["CloudReady=False PortConflict"]);
+  expect(w.events("web")).toContain("Warning PortConflict port 80 is taken");
   const { length } = w.written;
   await w.pass(3600);
   expect(w.written).toHaveLength(length);

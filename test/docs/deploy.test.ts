@@ -71,7 +71,7 @@ test("the static pod runs as nobody in particular, on a read-only root, without 
   ]);
 });
 
-test("the unit runs as a user made for it, on a read-only system, without capabilities [N16 F80]", () => {
+test("the unit runs as a user made for it, on a read-only system, without capabilities [N16 F80 F96]", () => {
   const lines = shipped("systemd/fairlead@.service").split("\n");
   for (const line of [
     "Type=notify",

@@ -15,7 +15,7 @@ const markdownIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith(".md"))
     .map((name) => join(folder, name));
 
-const generated = ["docs/features.md", "docs/flags.md", "docs/metrics.md"];
+const generated = ["docs/events.md", "docs/features.md", "docs/flags.md", "docs/metrics.md"];
 /** Written by hand and about the program as it is now. Decision records say what was so then. */
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...markdownIn("docs")].filter(
   (page) => !generated.includes(page),
@@ -39,8 +39,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
   ["scripts/new-provider.ts", ["dir"]],
-  ["scripts/bench/index.ts", ["count"]],
-  ["scripts/docs.ts", ["check"]],
+  ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
+  ["scripts/docs.ts", ["check", "all", "executable", "cluster"]],
   // The kubelet's, and kubectl's.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
   // curl's.

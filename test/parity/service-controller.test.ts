@@ -20,9 +20,9 @@ const port = (protocol: string): JsonObject => ({ ports: [{ port: 80, protocol }
 describe("TestSyncLoadBalancerIfNeeded", () => {
   const rows: readonly [string, JsonObject, readonly string[], string, number][] = [
     ["1: a ClusterIP without finalizer", { type: "ClusterIP" }, [], "none", 0],
-    ["2: UDP", port("UDP"), [], "create", 2],
+    ["2: UDP [F35]", port("UDP"), [], "create", 2],
     ["3: TCP", port("TCP"), [], "create", 2],
-    ["4: SCTP", port("SCTP"), [], "create", 2],
+    ["4: SCTP [F36]", port("SCTP"), [], "create", 2],
     ["5: a class of somebody else", { loadBalancerClass: "example.com/custom-loadbalancer" }, [], "none", 0],
     ["8: the finalizer is there already", port("TCP"), [lbFinalizer], "create", 1],
   ];
@@ -35,7 +35,10 @@ describe("TestSyncLoadBalancerIfNeeded", () => {
     const [balancer] = w.cloud.balancers.list();
     if (call === "create") {
       expect(balancer?.name).toBe(`a${metadata.uid.replaceAll("-", "")}`.slice(0, 32));
-      expect(balancer?.listeners.map((listener) => listener.port)).toEqual([80]);
+      const { ports } = w.get("web").spec;
+      expect(balancer?.listeners.map(({ protocol, port }) => ({ protocol, port }))).toEqual(
+        ports?.map(({ protocol = "", port }) => ({ protocol, port })) ?? [],
+      );
     } else expect(balancer).toBeUndefined();
   });
 

@@ -200,7 +200,7 @@ describe("Test_syncNode", () => {
   });
 
   test.each([11, 20])(
-    "Test_syncNode %d: a preset provider id is kept and existence is not asked",
+    "Test_syncNode %d: a preset provider id is kept, and one answer of the cloud has everything [F2]",
     async (_) => {
       const row = { taints: [F, U], providerID: "test-provider-12345", cloud: {} };
       const result = await sync(row);

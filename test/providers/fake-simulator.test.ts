@@ -79,7 +79,7 @@ test("refuses an unknown token", async () => {
   expect((await ask("/machines")).status).toBe(401);
 });
 
-test("strikes only the ordered requests", async () => {
+test("strikes only the ordered requests [F102]", async () => {
   const { ask, cloud } = setUp();
   cloud.faults.add({ kind: "status", status: 503, operation: "GET /machines", after: 1, calls: 2 });
   const statuses: number[] = [];
@@ -90,7 +90,7 @@ test("strikes only the ordered requests", async () => {
   expect(cloud.counts()).toEqual({ "GET /machines": 4, "GET /routes": 2 });
 });
 
-test("lies about a machine for a time", async () => {
+test("lies about a machine for a time [F102]", async () => {
   const { namesAt, cloud, clock } = setUp();
   cloud.faults.lie({ machine: "b", milliseconds: 1000 });
   expect(await namesAt("/machines")).toEqual(["a", "c"]);
@@ -109,7 +109,7 @@ test.each([
 });
 
 test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
-  "breaks the connection with %p",
+  "breaks the connection with %p [F102]",
   async (kind) => {
     const { ask, cloud } = setUp();
     cloud.faults.add({ kind });
@@ -120,7 +120,7 @@ test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
   },
 );
 
-test("hangs until the one who asked gives up", async () => {
+test("hangs until the one who asked gives up [F102]", async () => {
   const { cloud, transport } = setUp();
   cloud.faults.add({ kind: "hang" });
   const controller = new AbortController();

@@ -56,7 +56,7 @@ loadBalancersConformance("fake", harness);
 routesConformance("fake", harness);
 
 describe("fake", () => {
-  test("answers for any node name without a cloud, always alike", async () => {
+  test("answers for any node name without a cloud, always alike [F100]", async () => {
     const lab = new Lab({ ...harness, config: { "answer-any-node": "true" } });
     const source = lab.cloud.instances?.sources[0];
     const byName = await lab.run(async (call) => source?.lookups?.name?.find(["worker-7"], call));

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { testTitles } from "../support/test-titles.ts";
 
 // Every row of upstream's catalogue about nodes, Services and routes is here, under upstream's own name and number. A row
@@ -111,3 +113,27 @@ test("a row that is not there is missed", () => {
     ]),
   );
 });
+
+/** The last column of docs/differences.md: "`TestA` 1, 2; `TestB`"; a name without a number is all of it. */
+const changedRows = (): ReadonlyMap<string, readonly string[]> => {
+  const page = readFileSync(resolve(import.meta.dir, "../../docs/differences.md"), "utf8");
+  const columns = [...page.matchAll(/^\| D\d+ \|.* \| ([^|]*) \|$/gm)].map(([, rows = ""]) => rows);
+  const found = new Map<string, readonly string[]>();
+  for (const [, name = "", numbers = ""] of columns.join("; ").matchAll(/`(Test\w+)`((?: \d+,?)*)/g)) {
+    found.set(name, [...(found.get(name) ?? []), numbers.replaceAll(",", "")]);
+  }
+  return found;
+};
+
+test("a row that comes out otherwise with us is named in docs/differences.md", async () => {
+  const known = changedRows();
+  const isNamed = (name: string, number: string): boolean =>
+    (known.get(name) ?? []).some((numbers) => numbers === "" || numbers.split(" ").includes(number));
+  const otherwise = (await titles()).filter((title) => /, as we do\b|, ours\b/.test(title));
+  const rows = otherwise.flatMap((title) => {
+    const [, name = "", number = ""] = /.*\b(Test_?\w+)(?: (\d+))?/.exec(title) ?? [];
+    return name === "" ? [] : [{ name, number, title }];
+  });
+  expect(rows.length).toBeGreaterThan(12);
+  expect(rows.filter(({ name, number }) => !isNamed(name, number)).map(({ title }) => title)).toEqual([]);
+}, 20_000);

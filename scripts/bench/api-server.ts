@@ -1,17 +1,28 @@
-// The API server of a measurement: a real one when $KUBEBUILDER_ASSETS names its executables, else the sandbox in this process,
-// whose figures say little about a cluster.
+// The API server of a measurement: a real one when $KUBEBUILDER_ASSETS names its executables, else the sandbox, whose
+// figures say little about a cluster. Either way it has processes of its own.
 
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
-import { createHttpsSandbox } from "./sandbox-server.ts";
+import { startSandbox } from "./sandbox.ts";
+import { readServerWrites, type ServerWrites } from "./server-writes.ts";
 
 export interface BenchServer {
   readonly name: string;
   readonly kubeconfigPath: string;
+  /** What it has counted itself; undefined where it counts nothing. */
+  readonly writes: () => Promise<ServerWrites | undefined>;
   stop(): Promise<void>;
 }
 
-export const startBenchServer = async (): Promise<BenchServer> => {
-  if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "") return createHttpsSandbox();
+const startRealServer = async (): Promise<BenchServer> => {
   const plane = await startControlPlane();
-  return { name: "kube-apiserver and etcd", kubeconfigPath: plane.kubeconfig, stop: plane.stop };
+  const tls = { ca: plane.ca, ...plane.issue("bench", ["system:masters"]) };
+  return {
+    name: "kube-apiserver and etcd",
+    kubeconfigPath: plane.kubeconfig,
+    writes: async () => readServerWrites(await (await fetch(`${plane.server}/metrics`, { tls })).text()),
+    stop: plane.stop,
+  };
 };
+
+export const startBenchServer = (): Promise<BenchServer> =>
+  (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startSandbox() : startRealServer();

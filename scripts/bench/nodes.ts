@@ -4,11 +4,13 @@
 import { events, nodes } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
-import { until } from "../../test/cluster/rig/until.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { followNames } from "./follow-names.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
-import { type BenchOptions, mustRun, openBench } from "./world.ts";
+import { describeCost, showProgress } from "./progress.ts";
+import { type Section, sectionOf } from "./section.ts";
+import { type Columns, decimal } from "./table.ts";
+import { type Bench, type BenchOptions, openBench, untilDone } from "./world.ts";
 
 export interface NodesRun {
   readonly server: string;
@@ -24,7 +26,26 @@ export interface NodesRun {
   readonly cost: ProcessCost | undefined;
 }
 
-export const measureNodes = async ({ count, ...options }: BenchOptions): Promise<NodesRun> => {
+const columns: Columns<NodesRun> = [
+  ["Nodes", ({ count }) => String(count)],
+  ["KB a Node", ({ nodeBytes }) => decimal(nodeBytes / 1000, 1)],
+  ["p50 s", ({ middle }) => decimal(middle, 2)],
+  ["Last s", ({ last }) => decimal(last, 2)],
+  ["Last event s", ({ lastEvent }) => decimal(lastEvent, 2)],
+  ["Events", (run) => String(run.events)],
+  ["Cloud calls", ({ cloudCalls }) => String(cloudCalls)],
+  ["CPU s", ({ cost }) => decimal(cost?.cpuSeconds, 2)],
+  ["Peak RSS MiB", ({ cost }) => decimal(cost?.peakMiB, 0)],
+];
+
+const sayWrites = async ({ writes }: Bench): Promise<string> => {
+  const counted = await writes();
+  return counted === undefined
+    ? "the server does not count"
+    : `server counts ${counted.nodes} patches and ${counted.events} events`;
+};
+
+export const measureNodes = async (options: BenchOptions, count: number): Promise<NodesRun> => {
   await using bench = await openBench(options);
   const { api, cloud } = bench;
   const names = Array.from({ length: count }, (_, index) => `node-${String(index).padStart(5, "0")}`);
@@ -38,14 +59,21 @@ export const measureNodes = async ({ count, ...options }: BenchOptions): Promise
   await Promise.all([initialized.opened, told.opened]);
   const started = performance.now();
   const manager = bench.start();
+  using _ = showProgress(async () =>
+    [
+      `${initialized.at.size} of ${count} Nodes initialised, ${told.at.size} events`,
+      await sayWrites(bench),
+      `${cloud.seen.length} cloud calls`,
+      describeCost(processCost(manager.pid)),
+      `watches opened ${initialized.openings()} + ${told.openings()} times`,
+    ].join("; "),
+  );
   const explain = () =>
     `${initialized.at.size} initialised, ${told.at.size} told\n${manager.output().slice(-3000)}`;
-  await until(
+  await untilDone(
+    manager,
     `${count} nodes and their events`,
-    () => {
-      mustRun(manager);
-      return initialized.at.size >= count && told.at.size >= count;
-    },
+    () => initialized.at.size >= count && told.at.size >= count,
     { seconds: 600, everyMs: 20, explain },
   );
   const cost = processCost(manager.pid);
@@ -57,9 +85,12 @@ export const measureNodes = async ({ count, ...options }: BenchOptions): Promise
     nodeBytes: JSON.stringify(raw).length,
     middle: since(times[Math.floor(times.length / 2)]),
     last: since(times.at(-1)),
-    lastEvent: since(Math.max(...told.at.values())),
+    lastEvent: since([...told.at.values()].reduce((latest, at) => Math.max(latest, at), 0)),
     events: told.at.size,
     cloudCalls: cloud.seen.length,
     cost,
   };
 };
+
+export const nodesSection = (runs: readonly NodesRun[]): Section =>
+  sectionOf("Nodes that join at once; seconds from the start of the process", columns, runs);

@@ -3,10 +3,17 @@
 
 import { leases } from "../../src/kube/resources.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";
-import { until } from "../../test/cluster/rig/until.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
-import { type BenchOptions, mustRun, openBench } from "./world.ts";
+import { type Section, sectionOf } from "./section.ts";
+import { type Columns, decimal } from "./table.ts";
+import { type BenchOptions, openBench, untilDone } from "./world.ts";
+
+export interface Load {
+  readonly seconds: number;
+  /** Requests a second. */
+  readonly rate: number;
+}
 
 export interface ScrapeRun {
   readonly server: string;
@@ -22,18 +29,25 @@ export interface ScrapeRun {
 
 const lease = { namespace: "kube-system", name: "cloud-controller-manager" };
 
-export const measureScrape = async (
-  options: BenchOptions & { readonly seconds: number; readonly rate: number },
-): Promise<ScrapeRun> => {
-  const { seconds, rate } = options;
+const columns: Columns<ScrapeRun> = [
+  ["Answers", ({ answers }) => String(answers)],
+  ["failed", ({ failed }) => String(failed)],
+  ["median ms", ({ medianMs }) => decimal(medianMs, 1)],
+  ["p99 ms", ({ p99Ms }) => decimal(p99Ms, 1)],
+  ["worst ms", ({ worstMs }) => decimal(worstMs, 1)],
+  ["longest time between renewals s", (run) => decimal(run.longestRenewalSeconds, 2)],
+  ["CPU s", ({ cost }) => decimal(cost?.cpuSeconds, 2)],
+];
+
+export const measureScrape = async (options: BenchOptions, { seconds, rate }: Load): Promise<ScrapeRun> => {
   await using bench = await openBench(options);
-  const port = await freePort();
+  const port = freePort();
   const manager = bench.start(
     ...[`--secure-port=${port}`, "--bind-address=127.0.0.1", "--authorization-always-allow-paths=/metrics"],
   );
   const renewedAt = async (): Promise<string> =>
     (await bench.api.get(leases, lease, never)).spec?.renewTime ?? "";
-  await until("the manager to lead", async () => (await renewedAt()) !== "", { explain: manager.output });
+  await untilDone(manager, "it led", async () => (await renewedAt()) !== "");
 
   const latencies: number[] = [];
   let failed = 0;
@@ -53,7 +67,7 @@ export const measureScrape = async (
   const pending: Promise<void>[] = [];
   let looked = 0;
   for (let sent = 0; performance.now() - began < seconds * 1000; ) {
-    mustRun(manager);
+    if (manager.exitCode() !== null) throw new Error(`The manager ended.\n${manager.output().slice(-3000)}`);
     const due = ((performance.now() - began) / 1000) * rate;
     for (; sent < due; sent += 1) pending.push(ask());
     if (performance.now() - looked > 200) {
@@ -79,3 +93,6 @@ export const measureScrape = async (
     cost: processCost(manager.pid),
   };
 };
+
+export const scrapeSection = ({ seconds, rate }: Load, runs: readonly ScrapeRun[]): Section =>
+  sectionOf(`${rate} requests a second to /metrics for ${seconds} s`, columns, runs);

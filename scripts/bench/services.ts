@@ -3,38 +3,36 @@
 
 import type { Draft } from "../../src/kube/api.ts";
 import type { Service } from "../../src/kube/objects.ts";
-import { nodes, services } from "../../src/kube/resources.ts";
+import { services } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
-import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
-import { until } from "../../test/cluster/rig/until.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
-import { type ProcessCost, processCost } from "./process-cost.ts";
-import { type Bench, type BenchOptions, mustRun, openBench } from "./world.ts";
-
-export interface Step {
-  readonly name: string;
-  readonly seconds: number;
-  readonly requests: number;
-  readonly mutating: number;
-}
+import { joinNode, joinNodes } from "./joined-nodes.ts";
+import { type Section, sectionOf } from "./section.ts";
+import { createSteps, type Step } from "./steps.ts";
+import { type Columns, decimal } from "./table.ts";
+import { type BenchOptions, openBench } from "./world.ts";
 
 export interface ServicesRun {
   readonly server: string;
   readonly count: number;
   readonly nodes: number;
   readonly steps: readonly Step[];
-  readonly cost: ProcessCost | undefined;
 }
 
-const targets = 20;
-const excluded = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
+type Row = Omit<ServicesRun, "steps"> & { readonly step: Step };
 
-const join = async ({ api, cloud }: Bench, name: string, isTarget: boolean): Promise<void> => {
-  const { id } = cloud.machines.add(name);
-  const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
-  const labels = { ...draft.metadata.labels, ...(isTarget ? {} : excluded) };
-  await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
-};
+const columns: Columns<Row> = [
+  ["Services", ({ count }) => String(count)],
+  ["Nodes", ({ nodes }) => String(nodes)],
+  ["Step", ({ step }) => step.name],
+  ["s", ({ step }) => decimal(step.seconds, 2)],
+  ["Cloud requests", ({ step }) => String(step.requests)],
+  ["of them mutating", ({ step }) => String(step.mutating)],
+  ["CPU s so far", ({ step }) => decimal(step.cost?.cpuSeconds, 2)],
+  ["Peak RSS MiB so far", ({ step }) => decimal(step.cost?.peakMiB, 0)],
+];
+
+const targets = 20;
 
 const service = (index: number): Draft<Service> => ({
   metadata: { name: `web-${index}`, namespace: "default" },
@@ -42,66 +40,24 @@ const service = (index: number): Draft<Service> => ({
   status: {},
 });
 
-/** Nothing more to come: for so long no request was made. */
-const quietMs = 1500;
-
 export const measureServices = async (
-  options: BenchOptions & { readonly nodeCount: number },
+  options: BenchOptions,
+  count: number,
+  nodeCount: number,
 ): Promise<ServicesRun> => {
-  const { count, nodeCount } = options;
   await using bench = await openBench(options);
   const { api, cloud } = bench;
-  const names = Array.from({ length: nodeCount }, (_, index) => `node-${index}`);
-  await inParallel(names, 32, (name) => join(bench, name, names.indexOf(name) < targets));
+  await joinNodes(bench, nodeCount, targets);
   let manager = bench.start();
-  const steps: Step[] = [];
+  const { steps, measure } = createSteps(bench, () => manager);
 
-  const lastRequestAt = async (): Promise<number> => {
-    let seen = cloud.seen.length;
-    let at = performance.now();
-    await until("the cloud to be left alone", () => {
-      mustRun(manager);
-      if (cloud.seen.length !== seen) {
-        seen = cloud.seen.length;
-        at = performance.now();
-      }
-      return performance.now() - at > quietMs;
-    });
-    return at;
-  };
-  const measure = async (
-    name: string,
-    begin: () => Promise<unknown>,
-    isDone: () => boolean | Promise<boolean>,
-  ): Promise<void> => {
-    await lastRequestAt();
-    const before = cloud.seen.length;
-    const began = performance.now();
-    await begin();
-    await until(
-      name,
-      async () => {
-        mustRun(manager);
-        return isDone();
-      },
-      { seconds: 900, everyMs: 20, explain: () => manager.output().slice(-3000) },
-    );
-    const done = performance.now();
-    const settled = await lastRequestAt();
-    const seen = cloud.seen.slice(before);
-    steps.push({
-      name,
-      seconds: (Math.max(done, settled) - began) / 1000,
-      requests: seen.length,
-      mutating: seen.filter(({ mutates }) => mutates).length,
-    });
-  };
   const all = async (): Promise<readonly Service[]> =>
     (await api.listPage(services, { namespace: "default", limit: 5000 }, never)).items.filter(
       ({ spec }) => spec.type === "LoadBalancer",
     );
-  const haveTargets = (number: number) => () =>
-    cloud.balancers.list().every((balancer) => balancer.targets.length === number);
+  const haveTargets = (number: number) =>
+    cloud.balancers.list().filter((balancer) => balancer.targets.length === number).length;
+  const describeBalancers = () => `${cloud.balancers.list().length} of ${count} balancers`;
   const indexes = Array.from({ length: count }, (_, index) => index);
   const remove = ({ metadata: { name, namespace = "default" } }: Service) =>
     api.delete(services, { name, namespace }, {}, never);
@@ -110,8 +66,14 @@ export const measureServices = async (
     "created, all have their address",
     () => inParallel(indexes, 32, (index) => api.create(services, service(index), never)),
     async () => (await all()).filter(({ status }) => status.loadBalancer?.ingress?.length).length === count,
+    describeBalancers,
   );
-  await measure("one Node more", () => join(bench, "one-more", true), haveTargets(targets + 1));
+  await measure(
+    "one Node more",
+    () => joinNode(bench, "one-more", true),
+    () => haveTargets(targets + 1) === cloud.balancers.list().length,
+    () => `${haveTargets(targets + 1)} of ${count} balancers have it`,
+  );
   await measure(
     "restart with everything in place",
     async () => {
@@ -119,11 +81,20 @@ export const measureServices = async (
       manager = bench.start();
     },
     () => manager.output().includes(" runs"),
+    describeBalancers,
   );
   await measure(
     "all deleted",
     async () => inParallel(await all(), 32, remove),
     async () => cloud.balancers.list().length === 0 && (await all()).length === 0,
+    describeBalancers,
   );
-  return { server: bench.serverName, count, nodes: nodeCount, steps, cost: processCost(manager.pid) };
+  return { server: bench.serverName, count, nodes: nodeCount, steps };
 };
+
+export const servicesSection = (runs: readonly ServicesRun[]): Section =>
+  sectionOf(
+    `Services with ${targets} targets each`,
+    columns,
+    runs.flatMap(({ steps, ...run }) => steps.map((step) => ({ ...run, step }))),
+  );

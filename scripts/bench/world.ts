@@ -1,5 +1,5 @@
 // What every measurement needs: an API server, a simulated cloud on loopback, a copy of the executable in a folder of its
-// own, and everything gone afterwards.
+// own, a wait that ends with the manager, and everything gone afterwards.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +9,11 @@ import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
+import { type UntilOptions, until } from "../../test/cluster/rig/until.ts";
 import { connect } from "../../test/kube/cluster/connect.ts";
 import { startBenchServer } from "./api-server.ts";
 
 export interface BenchOptions {
-  readonly count: number;
   readonly cloudLatencyMs: number;
   readonly actionMs: number;
   readonly flags: readonly string[];
@@ -22,13 +22,9 @@ export interface BenchOptions {
 }
 
 const executableName = "fake-cloud-controller-manager";
+export const builtExecutable: string = resolve(import.meta.dir, "../../dist", executableName);
 
-export const openBench = async ({
-  cloudLatencyMs,
-  actionMs,
-  flags,
-  executable,
-}: Omit<BenchOptions, "count">) => {
+export const openBench = async ({ cloudLatencyMs, actionMs, flags, executable }: BenchOptions) => {
   const server = await startBenchServer();
   const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
   keepFolder(folder);
@@ -39,12 +35,12 @@ export const openBench = async ({
   });
   const served = serveFakeCloud(cloud, 0);
   const copy = join(folder, executableName);
-  copyFileSync(executable ?? resolve(import.meta.dir, "../../dist", executableName), copy);
+  copyFileSync(executable ?? builtExecutable, copy);
   const running: KeptProcess[] = [];
   const stop = new AbortController();
   return {
     serverName: server.name,
-    kubeconfig: server.kubeconfigPath,
+    writes: server.writes,
     executable: copy,
     cloud,
     api: await connect(server.kubeconfigPath),
@@ -73,8 +69,16 @@ export const openBench = async ({
 
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
-/** Throws with what it said last when a manager that should run has ended. */
-export const mustRun = (manager: KeptProcess): void => {
-  if (manager.exitCode() === null) return;
-  throw new Error(`The manager ended with ${manager.exitCode()}.\n${manager.output().slice(-3000)}`);
+/** Waits for something that a manager does, and no longer than the manager lives. */
+export const untilDone = async (
+  manager: KeptProcess,
+  what: string,
+  probe: () => boolean | Promise<boolean>,
+  options: UntilOptions = {},
+): Promise<void> => {
+  const said = (): string => manager.output().slice(-3000);
+  const ended = manager.exited.then((code) => {
+    throw new Error(`The manager ended with ${code} before ${what}.\n${said()}`);
+  });
+  await Promise.race([until(what, probe, { explain: said, ...options }), ended]);
 };

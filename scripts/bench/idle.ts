@@ -1,0 +1,65 @@
+// Measures a manager that has nothing to do: what it holds in memory, and what a minute costs. It leads, serves its port and
+// watches Nodes that were initialised long ago.
+
+import { readFileSync } from "node:fs";
+import { freePort } from "../../test/cluster/rig/free-port.ts";
+import { joinNodes } from "./joined-nodes.ts";
+import { processCost } from "./process-cost.ts";
+import { sayProgress } from "./progress.ts";
+import { type ResidentMemory, readResidentMemory } from "./resident-memory.ts";
+import { type Section, sectionOf } from "./section.ts";
+import { type Columns, decimal } from "./table.ts";
+import { type BenchOptions, openBench, untilDone } from "./world.ts";
+
+export interface IdleRun {
+  readonly server: string;
+  readonly nodes: number;
+  readonly memory: ResidentMemory | undefined;
+  readonly peakMiB: number | undefined;
+  /** Of the processor, in the minute. */
+  readonly cpuSeconds: number | undefined;
+  /** In the minute. */
+  readonly cloudCalls: number;
+}
+
+const seconds = 60;
+
+const columns: Columns<IdleRun> = [
+  ["Nodes", ({ nodes }) => String(nodes)],
+  ["RSS MiB", ({ memory }) => decimal(memory?.totalMiB, 1)],
+  ["of it the process's own", ({ memory }) => decimal(memory?.ownMiB, 1)],
+  ["of it pages of the executable", ({ memory }) => decimal(memory?.executableMiB, 1)],
+  ["Peak RSS MiB", ({ peakMiB }) => decimal(peakMiB, 1)],
+  ["CPU s a minute", ({ cpuSeconds }) => decimal(cpuSeconds, 2)],
+  ["Cloud calls a minute", ({ cloudCalls }) => String(cloudCalls)],
+];
+
+const memoryOf = (pid: number, executable: string): ResidentMemory | undefined => {
+  try {
+    return readResidentMemory(readFileSync(`/proc/${pid}/smaps`, "utf8"), executable);
+  } catch {
+    return undefined;
+  }
+};
+
+export const measureIdle = async (options: BenchOptions, nodes: number): Promise<IdleRun> => {
+  await using bench = await openBench(options);
+  await joinNodes(bench, nodes, nodes);
+  const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1");
+  await untilDone(manager, "it led", () => /lead/i.test(manager.output()), { seconds: 120 });
+  const [before, calls] = [processCost(manager.pid), bench.cloud.seen.length];
+  sayProgress(`  a minute of rest with ${nodes} Nodes`);
+  await Bun.sleep(seconds * 1000);
+  const after = processCost(manager.pid);
+  return {
+    server: bench.serverName,
+    nodes,
+    memory: memoryOf(manager.pid, bench.executable),
+    peakMiB: after?.peakMiB,
+    cpuSeconds: after && before && after.cpuSeconds - before.cpuSeconds,
+    cloudCalls: bench.cloud.seen.length - calls,
+  };
+};
+
+export const idleSection = (runs: readonly IdleRun[]): Section =>
+  sectionOf(`After ${seconds} s without anything to do`, columns, runs);

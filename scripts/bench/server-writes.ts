@@ -1,0 +1,24 @@
+// What the API server itself counted of the writes that a bench waits for, from its metrics. It tells a slow manager from
+// a slow observer. Pure.
+
+export interface ServerWrites {
+  /** Patches of Nodes, their status apart. */
+  readonly nodes: number;
+  readonly events: number;
+}
+
+const counter = /^apiserver_request_total\{([^}]*)\} (\S+)$/;
+const label = (labels: string, name: string): string | undefined =>
+  new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1];
+
+export const readServerWrites = (page: string): ServerWrites => {
+  const count = { nodes: 0, events: 0 };
+  for (const line of page.split("\n")) {
+    const [, labels = "", value = ""] = counter.exec(line) ?? [];
+    if (!label(labels, "code")?.startsWith("2") || label(labels, "subresource") !== "") continue;
+    const what = `${label(labels, "verb")} ${label(labels, "resource")}`;
+    if (what === "PATCH nodes") count.nodes += Number(value);
+    if (what === "POST events") count.events += Number(value);
+  }
+  return count;
+};

@@ -10,6 +10,7 @@ import { type Order, readOrder, refuse, refuseWord } from "./options.ts";
 import { pageOf, putInto } from "./page.ts";
 import {
   type Chapter,
+  clientNodeChapter,
   everything,
   idleChapter,
   nodesChapter,
@@ -40,6 +41,8 @@ const chaptersOf = ({ what, common, counts, nodes, load }: Order): readonly Chap
       return [idleChapter(common, nodes ?? [0, 1000])];
     case "scrape":
       return [scrapeChapter(common, load)];
+    case "client-node":
+      return [clientNodeChapter()];
     default:
       return refuseWord(what);
   }

@@ -14,6 +14,8 @@ const usage = `Usage: npm run bench -- <what> [options]
   scrape     a load on /metrics, and the Lease meanwhile          [--seconds 60] [--rate 500]
   all        everything above at every size, as one page          [--output FILE] [--write]
 
+  client-node  what an executable would pay for importing @kubernetes/client-node (decision 0003)
+
   --runs <n>            how often (1)
   --cloud-latency <ms>  how long the cloud takes to answer (20)
   --action <ms>         how long it takes to make or change a balancer (0)

@@ -1,6 +1,7 @@
 // Everything that is measured, as parts that are run one after the other: each opens a world of its own, so that none
 // inherits anything from the one before.
 
+import { importSection, imports, measureImport } from "./client-node.ts";
 import { idleSection, measureIdle } from "./idle.ts";
 import { measureNodes, nodesSection } from "./nodes.ts";
 import { type Load, measureScrape, scrapeSection } from "./scrape.ts";
@@ -62,6 +63,16 @@ export const idleChapter = (options: BenchOptions, nodeCounts: readonly number[]
 export const scrapeChapter = (options: BenchOptions, load: Load): Chapter =>
   chapter([{ title: "a load on /metrics", run: () => measureScrape(options, load) }], (runs) =>
     scrapeSection(load, runs),
+  );
+
+/** Not among everything: it is about a decision, and not about the manager. */
+export const clientNodeChapter = (): Chapter =>
+  chapter(
+    (Object.keys(imports) as (keyof typeof imports)[]).map((what) => ({
+      title: `imports ${what}`,
+      run: () => measureImport(what),
+    })),
+    importSection,
   );
 
 /** The sizes of the page in docs/benchmarks.md. */

@@ -8,6 +8,23 @@ import { bunTarget, type Target } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 const entry = resolve(root, "entry.generated.ts");
 
+/** How every executable of ours is made, whatever is inside. */
+export const form = {
+  target: "bun",
+  minify: true,
+  // What is imported when it is needed is a part of its own: short commands do not wait for all of it to be read.
+  splitting: true,
+  format: "esm",
+} as const;
+
+/** An executable must not obey files that happen to lie in its working directory. */
+export const autoloadNothing = {
+  autoloadDotenv: false,
+  autoloadBunfig: false,
+  autoloadTsconfig: false,
+  autoloadPackageJson: false,
+} as const;
+
 const common = ({ path, exportName }: ProviderModule, defines: Readonly<Record<string, string>>) =>
   ({
     entrypoints: [entry],
@@ -19,12 +36,8 @@ const common = ({ path, exportName }: ProviderModule, defines: Readonly<Record<s
       ].join("\n"),
     },
     plugins: [ccmEverywhere],
+    ...form,
     define: Object.fromEntries(Object.entries(defines).map(([name, text]) => [name, JSON.stringify(text)])),
-    target: "bun",
-    minify: true,
-    // What is imported when it is needed is a part of its own: short commands do not wait for all of it to be read.
-    splitting: true,
-    format: "esm",
     throw: false,
   }) as const;
 
@@ -74,11 +87,7 @@ export const compile = async (
     bytecode: true,
     compile: {
       outfile,
-      // An executable must not obey files that happen to lie in its working directory.
-      autoloadDotenv: false,
-      autoloadBunfig: false,
-      autoloadTsconfig: false,
-      autoloadPackageJson: false,
+      ...autoloadNothing,
       ...(target !== undefined && { target: bunTarget(target) }),
       ...(runtime !== undefined && { executablePath: runtime }),
     },

@@ -1,0 +1,38 @@
+// The observer of the bench: what it misses, or sees late, would be told as slowness of the manager.
+
+import { expect, test } from "bun:test";
+import { followNames } from "../../scripts/bench/follow-names.ts";
+import type { KubeApi } from "../../src/kube/api.ts";
+import { nodes } from "../../src/kube/resources.ts";
+
+const line = (name: string, version: number): string =>
+  `{"type":"ADDED","object":{"metadata":{"name":"${name}","resourceVersion":"${version}"}}}\n`;
+const gone = '{"type":"ERROR","object":{"kind":"Status","metadata":{},"code":410}}\n';
+
+test("a watch that ends is opened again where it stood, one that is too old from the beginning", async () => {
+  const end = new AbortController();
+  const asked: unknown[] = [];
+  const told = [line("a", 7) + line("b", 9), line("c", 12) + gone, line("a", 7) + line("d", 15)];
+  const openWatch = async (_: unknown, { query }: { readonly query: Readonly<Record<string, unknown>> }) => {
+    asked.push(query["resourceVersion"]);
+    const text = told[asked.length - 1];
+    if (text === undefined) {
+      end.abort();
+      throw new Error("The test is over.");
+    }
+    return { body: new Blob([text]).stream(), close: () => undefined };
+  };
+  const followed = followNames({ openWatch } as unknown as KubeApi, nodes, {}, end.signal);
+  await followed.opened;
+  await new Promise((resolve) => end.signal.addEventListener("abort", resolve, { once: true }));
+  expect(asked).toEqual(["0", "9", "0", "15"]);
+  expect([...followed.at.keys()]).toEqual(["a", "b", "c", "d"]);
+  expect(followed.openings()).toBe(3);
+});
+
+test("a watch that cannot be opened at all is an error", async () => {
+  const openWatch = () => Promise.reject(new Error("refused"));
+  const { signal } = new AbortController();
+  const followed = followNames({ openWatch } as unknown as KubeApi, nodes, {}, signal);
+  await expect(followed.opened).rejects.toThrow("refused");
+});

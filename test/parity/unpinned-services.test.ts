@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { updateFailureOf } from "../../src/controllers/service/event-texts.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
 // §9.15, 3: what upstream's service controller does and none of its tests pins. The list of it, with those that other files
@@ -31,18 +32,27 @@ describe("events", () => {
     ]);
   });
 
-  // Upstream's word for this one is UpdateLoadBalancerFailed; a full sync follows it at once, and fails as ours does.
-  test("9.15.3: targets that cannot be changed are a failed sync, as we do, and the next sync changes them", async () => {
+  test("9.15.3: targets that cannot be changed are a failed update, then a failed sync, and the next one changes them", async () => {
     const w = await served("web");
-    w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503, calls: 1 });
+    w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503, calls: 2 });
     w.addNode("late");
-    await w.pass(1);
-    expect(warnings(w, "web").join()).toStartWith(
-      "Warning SyncLoadBalancerFailed Error syncing load balancer: ",
-    );
     await w.until(() => w.cloud.balancers.list()[0]?.targets.length === 4, "the fourth target", 60);
     await w.pass(5);
+    const [first, second, ...more] = warnings(w, "web");
+    expect(first).toStartWith(
+      "Warning UpdateLoadBalancerFailed Error updating load balancer with new hosts [late node-0 node-1 node-2] " +
+        "[node names limited, total number of nodes: 4], error: ",
+    );
+    expect(second).toStartWith("Warning SyncLoadBalancerFailed Error syncing load balancer: ");
+    expect(more).toEqual([]);
     expect(w.events("web")).toContain("Normal UpdatedLoadBalancer Updated load balancer with new hosts");
+  });
+
+  test("9.15.3: of the hosts of a failed update twenty are named", () => {
+    const hosts = Array.from({ length: 23 }, (_, index) => `n${String(index).padStart(2, "0")}`);
+    const { message } = updateFailureOf(hosts.toReversed(), new Error("no"));
+    expect(message).toContain("[n00 n01 ");
+    expect(message).toEndWith(" n19 <3 more>] [node names limited, total number of nodes: 23], error: no");
   });
 });
 

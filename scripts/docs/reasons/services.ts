@@ -30,6 +30,12 @@ export const onServices: Reasons = {
     type: "Normal",
     when: "what the cloud is still at, or a paused Service that shares its balancer",
   },
+  UpdateLoadBalancerFailed: {
+    type: "Warning",
+    when: "a change of nothing but targets failed; a whole sync follows",
+    whatToDo: "nothing, unless `SyncLoadBalancerFailed` follows",
+    upstream: true,
+  },
   SyncLoadBalancerFailed: {
     type: "Warning",
     when: "the cloud refused something; tried again, ever more rarely",

@@ -39,6 +39,23 @@ export const deletedUnasked = "Deleted load balancer: its Service is gone";
 export const beginOf = (change: Change): NodeEvent | undefined => begin[change];
 export const endOf = (change: Change): NodeEvent => end[change];
 
+/** More names would make the event unreadable. */
+const mostNames = 20;
+
+/** In upstream's words; what is tried after that is a whole sync, there as here. */
+export const updateFailureOf = (hosts: readonly string[], error: unknown): NodeEvent => {
+  const names = hosts.toSorted().slice(0, mostNames);
+  const shown = hosts.length > mostNames ? [...names, `<${hosts.length - mostNames} more>`] : names;
+  return {
+    type: "Warning",
+    reason: "UpdateLoadBalancerFailed",
+    message:
+      `Error updating load balancer with new hosts [${shown.join(" ")}] ` +
+      `[node names limited, total number of nodes: ${hosts.length}], error: ${messageOf(error)}`,
+    ...(isOfWholeAccount(error) && { quiet: true }),
+  };
+};
+
 export const failureOf = (service: Service, error: unknown): NodeEvent => {
   const [reason, what] = isEnding(service)
     ? ["DeleteLoadBalancerFailed", "deleting"]

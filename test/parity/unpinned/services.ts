@@ -91,11 +91,10 @@ export const ofServices: readonly Unpinned[] = [
     behaviour: "events except one",
     provedBy: [
       "9.15.3: a Service's life is told in upstream's words and order, each once",
-      "9.15.3: targets that cannot be changed are a failed sync, as we do, and the next sync changes them",
+      "9.15.3: targets that cannot be changed are a failed update, then a failed sync, and the next one changes them",
       "9.15.3: without any node the balancer is made, and the Service says that there are none",
       "TestProcessServiceDeletion 1 2: nothing to delete is no error; what the cloud refuses is told in its own words",
     ],
-    note: "D92",
   },
   {
     behaviour: "metrics",
@@ -119,7 +118,7 @@ export const ofServices: readonly Unpinned[] = [
   {
     behaviour: "failed host update leading to ensure",
     provedBy: [
-      "9.15.3: targets that cannot be changed are a failed sync, as we do, and the next sync changes them",
+      "9.15.3: targets that cannot be changed are a failed update, then a failed sync, and the next one changes them",
       "TestNodeChangesForStableNodeSetEnabled 3: a call that fails is repeated until every balancer has the node",
     ],
   },

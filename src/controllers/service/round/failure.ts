@@ -2,9 +2,10 @@
 // race is nobody's business.
 
 import { isFenced, restAfter } from "../../../cloud/disposition.ts";
+import type { Service } from "../../../kube/objects.ts";
 import { again, type Outcome } from "../../../runtime/workers.ts";
 import { isLostRace, restAfterError } from "../../lost-race.ts";
-import { failureOf } from "../event-texts.ts";
+import { failureOf, updateFailureOf } from "../event-texts.ts";
 import { isEnding } from "../predicates.ts";
 import type { RoundParts } from "./round-parts.ts";
 
@@ -23,6 +24,9 @@ export const createFailure = ({
   const membersOf = (group: string) => groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
   const isOfListing = (error: unknown): boolean => error === listing.failure?.error;
 
+  const hostsOf = (service: Service): readonly string[] =>
+    (wishes.tryOf(service)?.wish.targets ?? []).map(({ node }) => node);
+
   return {
     /** As a condition. A listing that failed is nobody's business who has what was asked for. */
     show: (group: string, error: unknown, signal: AbortSignal): Promise<void> => {
@@ -39,7 +43,11 @@ export const createFailure = ({
       freshListing.stopAsking(group);
       if (isLostRace(error)) return again(restAfterError(error, failures, { clock, random }), "LostRace");
       if (!isFenced(error)) {
-        for (const service of membersOf(group)) teller.failure(service, failureOf(service, error));
+        const isUpdate = failures === 1 && progress.underWay(group) === "update";
+        for (const service of membersOf(group)) {
+          const event = isUpdate ? updateFailureOf(hostsOf(service), error) : failureOf(service, error);
+          teller.failure(service, event);
+        }
       }
       const rest = restAfter(error, failures, clock, random);
       // A listing that works is news for everybody; what this group was refused is not mended by it.

@@ -11,6 +11,7 @@ import { openDatagramSocket } from "../support/datagram-socket.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { startProcess } from "./rig/kept-process.ts";
+import { createKubectl } from "./rig/kubectl.ts";
 
 /** Of its own, because it issues certificates and counts what is refused. */
 let plane: ControlPlane;
@@ -66,6 +67,18 @@ const kubeconfig = (): string =>
     "kubeconfig",
     writeKubeconfig(plane.ca, [{ name: "fairlead", server: plane.server, ...plane.issue(user, []) }]),
   );
+
+test("the API server takes what deploy/ holds as it is shipped [S7]", async () => {
+  const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
+  // Every pod has one; no kube-controller-manager makes it here.
+  await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
+  for (const name of ["rbac.yaml", "static-pod.yaml", "daemonset.yaml"]) {
+    const manifest = resolve(import.meta.dir, "../../deploy", name);
+    // Strict: a field that does not exist is a mistake, not a word lost.
+    const said = await kubectl("create", "--dry-run=server", "--validate=strict", "-f", manifest);
+    expect(said).toContain("created (server dry run)");
+  }
+});
 
 test("the shipped roles are enough, from outside the cluster, for a leader that initialises and deletes Nodes [F74 F79]", async () => {
   await grant();

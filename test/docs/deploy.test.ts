@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
+import { ipAddress } from "../../src/core/ip.ts";
 
 // What is shipped for operators, looked at as text; test/cluster runs the executable with these rights.
 
@@ -58,17 +60,40 @@ describe("SECURITY.md", () => {
   });
 });
 
-test("the static pod runs as nobody in particular, on a read-only root, without capabilities [F80]", () => {
-  const { spec } = parse(shipped("static-pod.yaml")) as {
-    readonly spec: {
-      readonly securityContext: object;
-      readonly containers: readonly { readonly securityContext: object }[];
-    };
-  };
-  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 });
-  expect(spec.containers.map(({ securityContext }) => securityContext)).toEqual([
-    { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
-  ]);
+interface PodSpec {
+  readonly securityContext: object;
+  readonly hostNetwork: boolean;
+  readonly tolerations?: readonly { readonly key: string }[];
+  readonly containers: readonly { readonly command: readonly string[]; readonly securityContext: object }[];
+}
+const staticPod = (): PodSpec => (parse(shipped("static-pod.yaml")) as { readonly spec: PodSpec }).spec;
+const daemonSet = (): PodSpec =>
+  (parse(shipped("daemonset.yaml")) as { readonly spec: { readonly template: { readonly spec: PodSpec } } })
+    .spec.template.spec;
+
+describe.each([
+  ["static pod", staticPod],
+  ["daemon set", daemonSet],
+] as const)("the %s", (_, specOf) => {
+  test("runs as nobody in particular, on a read-only root, without capabilities [F80]", () => {
+    const { securityContext, containers } = specOf();
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 });
+    expect(containers.map((each) => each.securityContext)).toEqual([
+      { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+    ]);
+  });
+  test("gives flags that there are, and listens where only the machine's own kubelet comes [S7]", () => {
+    const flags = specOf().containers[0]?.command.slice(1) ?? [];
+    expect(readFlags(flags).problems).toEqual([]);
+    expect(readFlags(flags).flags["bind-address"]).toEqual(ipAddress("127.0.0.1"));
+    expect(specOf().hostNetwork).toBe(true);
+  });
+});
+
+test("the daemon set is scheduled on a Node that waits to be initialised [S7]", () => {
+  expect(daemonSet().tolerations?.map(({ key }) => key)).toContain(
+    "node.cloudprovider.kubernetes.io/uninitialized",
+  );
 });
 
 test("the unit runs as a user made for it, on a read-only system, without capabilities [N16 F80 F96]", () => {

@@ -19,23 +19,28 @@ export interface Step {
 const quietMs = 1500;
 const mostSeconds = 900;
 
+/** The moment of the last request, once none has come for a while. */
+export const untilLeftAlone = async (
+  { cloud }: Pick<Bench, "cloud">,
+  manager: KeptProcess,
+): Promise<number> => {
+  let seen = cloud.seen.length;
+  let at = performance.now();
+  const isQuiet = (): boolean => {
+    if (cloud.seen.length !== seen) {
+      seen = cloud.seen.length;
+      at = performance.now();
+    }
+    return performance.now() - at > quietMs;
+  };
+  await untilDone(manager, "the cloud was left alone", isQuiet, { seconds: mostSeconds });
+  return at;
+};
+
 export const createSteps = ({ cloud }: Pick<Bench, "cloud">, manager: () => KeptProcess) => {
   const steps: Step[] = [];
 
-  const lastRequestAt = async (): Promise<number> => {
-    let seen = cloud.seen.length;
-    let at = performance.now();
-    const isQuiet = (): boolean => {
-      if (cloud.seen.length !== seen) {
-        seen = cloud.seen.length;
-        at = performance.now();
-      }
-      return performance.now() - at > quietMs;
-    };
-    await untilDone(manager(), "the cloud was left alone", isQuiet, { seconds: mostSeconds });
-    return at;
-  };
-
+  const lastRequestAt = (): Promise<number> => untilLeftAlone({ cloud }, manager());
   return {
     steps: steps as readonly Step[],
     /** `describe` says how far it is. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { milliseconds } from "../../src/core/brand.ts";
+import { milliseconds, minutes } from "../../src/core/brand.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
@@ -100,3 +100,19 @@ test.each([1, 100])("one id that the cloud refuses hides no other, %d in a reque
   expect(["n1", "n2", "n3", "n4"].filter((name) => left.has(name))).toEqual([]);
   await w.stop();
 });
+
+test.each([3, 10])(
+  "a node that was held for an hour goes when it is let go, with %i minutes between its proofs [F20]",
+  async (confirm) => {
+    const lifecycle = { confirmAfter: minutes(confirm) };
+    const w = new NodeControllers({ script: page, machines: [machine("x")], lifecycle }).start("lifecycle");
+    add(w, "n0", "False");
+    w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "never" });
+    await w.pass(3600);
+    expect(w.reasons("n0")).toContain("DeletionForbidden");
+    w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "confirmed" });
+    await w.pass(3600);
+    expect(w.nodes.names()).toEqual([]);
+    await w.stop();
+  },
+);

@@ -33,6 +33,8 @@ export const noEvidence = (since: number, seenSince = since): Evidence => ({
   wasTerminating: false,
 });
 
+const mostLater = 7;
+
 export const addProof = (
   evidence: Evidence,
   gone: Extract<Answer, { kind: "gone" }>,
@@ -40,10 +42,9 @@ export const addProof = (
 ): Evidence => {
   const isKnown = evidence.proofs.some(({ asOf, kind }) => asOf === gone.asOf && kind === gone.proof);
   if (gone.asOf < evidence.since || isKnown) return evidence;
-  return {
-    ...evidence,
-    proofs: [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf, knownAt }].slice(-8),
-  };
+  const [first, ...later] = [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf, knownAt }];
+  // The time that they cover counts from the first one, however long something else holds the Node.
+  return { ...evidence, proofs: [...(first === undefined ? [] : [first]), ...later.slice(-mostLater)] };
 };
 
 /** A machine that was seen is not gone, whatever was said before. */

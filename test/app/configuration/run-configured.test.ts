@@ -114,7 +114,7 @@ test("broken and mended ten times while Services come and go: nothing is lost, n
   expect(process.managers).toHaveLength(12);
   expect(world.changes).toEqual([]);
   await process.end();
-});
+}, 30_000);
 
 test("a wrong file leaves the old configuration in force and is told once, and to who asks, with file and line [F69]", async () => {
   const world = new ServiceWorld();

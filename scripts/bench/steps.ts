@@ -20,7 +20,7 @@ const quietMs = 1500;
 const mostSeconds = 900;
 
 /** The moment of the last request, once none has come for a while. */
-export const untilLeftAlone = async (
+const untilLeftAlone = async (
   { cloud }: Pick<Bench, "cloud">,
   manager: KeptProcess,
 ): Promise<number> => {

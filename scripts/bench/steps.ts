@@ -20,10 +20,7 @@ const quietMs = 1500;
 const mostSeconds = 900;
 
 /** The moment of the last request, once none has come for a while. */
-const untilLeftAlone = async (
-  { cloud }: Pick<Bench, "cloud">,
-  manager: KeptProcess,
-): Promise<number> => {
+const untilLeftAlone = async ({ cloud }: Pick<Bench, "cloud">, manager: KeptProcess): Promise<number> => {
   let seen = cloud.seen.length;
   let at = performance.now();
   const isQuiet = (): boolean => {

@@ -95,25 +95,25 @@ export const governedTransport = (governance: Governance): CloudTransport => {
     const signed = await withDeadline(clock, longestWait, "The credential", call.signal, () =>
       governance.sign(request, call),
     );
-    const breaker = breakerOf(request.url);
-    const leave = breaker.ask();
+    const leave = breakerOf(request.url).ask();
     if (!leave.may) {
       const wait = milliseconds(leave.retryAfter);
       // No time in the words: whoever says them once would say them again at each change.
       const text = `was not sent: the cloud at ${addressOf(request.url)} did not answer several times in a row; it is asked again within a minute.`;
       throw refusal(request, text, { cause: "breaker", retryAfter: { in: wait } });
     }
+    const { attempt } = leave;
     let status: number | undefined;
     try {
       const response = await exchange(request, signed, call);
       status = response.status;
       seen(status);
       const result = await read(response);
-      breaker.succeeded();
+      attempt.succeeded();
       return result;
     } catch (error) {
       if (call.signal.aborted) {
-        breaker.abandoned();
+        attempt.abandoned();
         throw error;
       }
       const told = CloudError.is(error)
@@ -121,9 +121,9 @@ export const governedTransport = (governance: Governance): CloudTransport => {
         : refusal(request, `failed: ${messageOf(error)}`, { cause: error });
       learnFrom(told, status);
       // Any answer that could be understood shows that the endpoint lives.
-      if (told.detail.cause === "fenced") breaker.abandoned();
-      else if (told.kind === "unavailable") breaker.failed();
-      else breaker.succeeded();
+      if (told.detail.cause === "fenced") attempt.abandoned();
+      else if (told.kind === "unavailable") attempt.failed();
+      else attempt.succeeded();
       throw told;
     }
   };

@@ -15,14 +15,24 @@ export interface BreakerOptions {
 
 export type BreakerState = "closed" | "open" | "half-open";
 
+/** A call that was let through. It says how it ended, once. */
+export interface Attempt {
+  readonly succeeded: () => void;
+  readonly failed: () => void;
+  /** The caller gave up before there was an answer: says nothing about the endpoint. */
+  readonly abandoned: () => void;
+}
+
 /** Leave to call, or how long to keep away. */
-export type Leave = { readonly may: true } | { readonly may: false; readonly retryAfter: Milliseconds };
+export type Leave =
+  | { readonly may: true; readonly attempt: Attempt }
+  | { readonly may: false; readonly retryAfter: Milliseconds };
 
 export class Breaker {
   readonly #options: BreakerOptions;
   #failures = 0;
   #openUntil: number | undefined;
-  #probing = false;
+  #probe: Attempt | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -30,38 +40,44 @@ export class Breaker {
 
   get state(): BreakerState {
     if (this.#openUntil === undefined) return "closed";
-    return this.#probing || this.#options.clock.monotonic() >= this.#openUntil ? "half-open" : "open";
+    const isAsking = this.#probe !== undefined || this.#options.clock.monotonic() >= this.#openUntil;
+    return isAsking ? "half-open" : "open";
   }
 
-  /** Whoever gets leave must say `succeeded`, `failed` or `abandoned` afterwards. */
   ask(): Leave {
-    if (this.#openUntil === undefined) return { may: true };
+    const attempt: Attempt = {
+      succeeded: () => this.#close(),
+      failed: () => this.#count(attempt),
+      abandoned: () => this.#end(attempt),
+    };
+    if (this.#openUntil === undefined) return { may: true, attempt };
     const rest = this.#openUntil - this.#options.clock.monotonic();
     if (rest > 0) return { may: false, retryAfter: milliseconds(rest) };
-    if (this.#probing) return { may: false, retryAfter: this.#options.rest.first };
-    this.#probing = true;
-    return { may: true };
+    if (this.#probe !== undefined) return { may: false, retryAfter: this.#options.rest.first };
+    this.#probe = attempt;
+    return { may: true, attempt };
   }
 
-  succeeded(): void {
+  /** Whoever was answered: the endpoint lives. */
+  #close(): void {
     this.#failures = 0;
     this.#openUntil = undefined;
-    this.#probing = false;
+    this.#probe = undefined;
   }
 
-  failed(): void {
-    // Calls that began before it opened say nothing new when they fail too: the rest must not grow with their number.
-    if (this.#openUntil !== undefined && !this.#probing) return;
+  #count(attempt: Attempt): void {
+    // Calls that began before it opened say nothing new when they fail too: the rest must not grow with their number, and
+    // the probe that is out stays the only one.
+    if (this.#openUntil !== undefined && this.#probe !== attempt) return;
+    this.#end(attempt);
     this.#failures += 1;
-    this.#probing = false;
     const beyond = this.#failures - this.#options.failures + 1;
     if (beyond < 1) return;
     const { clock, rest, random } = this.#options;
     this.#openUntil = clock.monotonic() + backoff(beyond, rest, random);
   }
 
-  /** The caller gave up before there was an answer: says nothing about the endpoint. */
-  abandoned(): void {
-    this.#probing = false;
+  #end(attempt: Attempt): void {
+    if (this.#probe === attempt) this.#probe = undefined;
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { Breaker } from "../../src/runtime/breaker.ts";
+import { type Attempt, Breaker } from "../../src/runtime/breaker.ts";
 import { Budget, type BudgetOptions } from "../../src/runtime/budget.ts";
 import { seededRandom } from "../../src/seams/random.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
@@ -161,19 +161,21 @@ describe("a breaker", () => {
       failures: 3,
       rest: { first: seconds(2), cap: seconds(60) },
     });
-    const failing = (times: number) => {
-      for (let index = 0; index < times; index += 1) {
-        breaker.ask();
-        breaker.failed();
-      }
+    const begin = (): Attempt => {
+      const leave = breaker.ask();
+      if (!leave.may) throw new Error(`expected leave to call, got a rest of ${leave.retryAfter} ms`);
+      return leave.attempt;
     };
-    return { clock, breaker, failing };
+    const failing = (times: number) => {
+      for (let index = 0; index < times; index += 1) begin().failed();
+    };
+    return { clock, breaker, begin, failing };
   };
 
   test("opens after so many failures in a row, and a success in between starts anew", () => {
-    const { breaker, failing } = setUp();
+    const { breaker, begin, failing } = setUp();
     failing(2);
-    breaker.succeeded();
+    begin().succeeded();
     failing(2);
     expect(breaker.state).toBe("closed");
     failing(1);
@@ -182,32 +184,46 @@ describe("a breaker", () => {
   });
 
   test("lets one probe through when its rest is over, and closes when that succeeds", async () => {
-    const { clock, breaker, failing } = setUp();
+    const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));
     expect(breaker.state).toBe("half-open");
-    expect([breaker.ask().may, breaker.ask().may]).toEqual([true, false]);
-    breaker.succeeded();
+    const probe = begin();
+    expect(breaker.ask().may).toBe(false);
+    probe.succeeded();
     expect(breaker.state).toBe("closed");
   });
 
   test("rests longer after each probe that failed, and lets the next through after one that was abandoned", async () => {
-    const { clock, breaker, failing } = setUp();
+    const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));
-    breaker.ask();
-    breaker.failed();
+    begin().failed();
     expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(4) });
     await clock.advance(seconds(4));
-    breaker.ask();
-    breaker.abandoned();
+    begin().abandoned();
     expect(breaker.ask().may).toBe(true);
   });
 
   test("does not rest longer because many calls were under way when it opened", () => {
-    const { breaker } = setUp();
-    for (let index = 0; index < 16; index += 1) breaker.ask();
-    for (let index = 0; index < 16; index += 1) breaker.failed();
+    const { breaker, begin } = setUp();
+    const underWay = Array.from({ length: 16 }, begin);
+    for (const attempt of underWay) attempt.failed();
     expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(2) });
   });
+
+  for (const ending of ["failed", "abandoned"] as const) {
+    test(`lets no second probe go when a call from before it opened has ${ending} late`, async () => {
+      const { clock, breaker, begin, failing } = setUp();
+      const old = begin();
+      failing(3);
+      await clock.advance(seconds(2));
+      const probe = begin();
+      old[ending]();
+      await clock.advance(seconds(60));
+      expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(2) });
+      probe.failed();
+      expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(4) });
+    });
+  }
 });

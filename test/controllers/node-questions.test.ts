@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { priorities } from "../../src/runtime/work-queue.ts";
 import { sleep } from "../../src/seams/clock.ts";
 import { NodeControllers, type SetupOptions, uninitialized } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
@@ -126,3 +128,34 @@ test("a name that two machines have in a young listing is told within moments [F
   await w.until(() => w.reasons("n0").length > 0, "the node to be told", 5);
   expect(w.cloud.listings).toBe(2);
 });
+
+for (const [what, change] of [
+  [
+    "lost its taint by another hand",
+    (node: Node): Node => ({ ...node, spec: { taints: [], providerID: "fake://n0" } }),
+  ],
+  [
+    "was paused",
+    (node: Node): Node => ({
+      ...node,
+      metadata: { ...node.metadata, annotations: { "fairlead.dev/paused": "true" } },
+    }),
+  ],
+] as const) {
+  test(`a node that ${what} while it was asked about is no urgent matter for later listings`, async () => {
+    const w = setUp({ machines: [machine("n0")], script: { takes: milliseconds(1000) } }).start("node");
+    joins(w, "n0");
+    await w.pass(0.5);
+    w.nodes.change("n0", change);
+    await w.pass(30);
+    const woken: string[] = [];
+    const add = w.node.queue.add.bind(w.node.queue);
+    w.node.queue.add = (key, options) => {
+      if (options?.priority === priorities.urgent) woken.push(key);
+      add(key, options);
+    };
+    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    await w.pass(10);
+    expect(woken).toEqual([]);
+  });
+}

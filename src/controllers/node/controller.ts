@@ -29,7 +29,7 @@ import { createWakeUps } from "./wake-ups.ts";
 export interface NodeControllerOptions extends NodePorts {
   readonly settings: NodeSettings;
   readonly ownPrefixes: readonly string[];
-  /** A Node lost its taint: seconds since it was made, for upstream's two histograms. */
+  /** A Node lost its taint: how long after it was made, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;
 }
 
@@ -64,15 +64,21 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
       troubles.forget(name);
       return settled;
     }
-    const identity = identityOf(node);
-    if (isPaused(node) || isBeingDeleted(node) || !inventory.claims(identity)) return settled;
-    // Also with a provider id: a second account of the same cloud has ids of the same form, even the same ones.
-    if (!options.isSelected(node)) return settled;
-    if (isUninitialized(node)) return join(node, signal);
-    const answer = inventory.look(identity);
+    if (isOurs(node) && isUninitialized(node)) return join(node, signal);
+    // Paused, or without its taint by another hand, while it was asked about: the answer would wake it for nothing.
+    questions.forget(name);
+    if (!isOurs(node)) return settled;
+    const answer = inventory.look(identityOf(node));
     if (answer.kind === "exists") await refresh(node, answer.instance, signal);
     return settled;
   };
+
+  const isOurs = (node: Node): boolean =>
+    !isPaused(node) &&
+    !isBeingDeleted(node) &&
+    inventory.claims(identityOf(node)) &&
+    // Also with a provider id: a second account of the same cloud has ids of the same form, even the same ones.
+    options.isSelected(node);
 
   const join = async (node: Node, signal: AbortSignal): Promise<Outcome> => {
     const { name } = node.metadata;

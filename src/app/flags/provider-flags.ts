@@ -20,7 +20,9 @@ export const providerFlags = ({ config = {}, ignoredFlags = {} }: FlagsOfProvide
   for (const [setting, field] of Object.entries<Field<unknown>>(config)) {
     if (field.flag === undefined) continue;
     settings.set(field.flag, setting);
-    fields[field.flag] = field;
+    // Former names are those of the setting; the flag never had them.
+    const { renamedFrom: _, ...asFlag } = field;
+    fields[field.flag] = asFlag;
   }
   for (const [name, why] of Object.entries(ignoredFlags)) {
     // `--name` alone and `--name=value` are both understood: nobody asks which kind it was.

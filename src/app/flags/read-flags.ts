@@ -10,6 +10,7 @@ import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { gateProblems } from "./feature-gates.ts";
 import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
+import { layered, type RawFlags } from "./layers.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
 import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
@@ -33,12 +34,13 @@ export const readFlags = (args: readonly string[], { provider = {}, file }: Flag
   const own = providerFlags(provider);
   const fields = { ...own.fields, ...flagFields };
   const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes });
-  const given = withoutEmptyTexts(fields, { ...file?.flags.raw, ...parsed.raw });
+  const given = withoutEmptyTexts(fields, layered(fields, [file?.flags.raw ?? {}, parsed.raw]));
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
     // The profile is nothing but flags, and a flag that was given counts more.
-    Object.entries({ ...provider.presets, ...profileOf(given), ...given }).flatMap(([name, value]) =>
-      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
+    Object.entries(layered(fields, [provider.presets ?? {}, profileOf(given), given])).flatMap(
+      ([name, value]) =>
+        Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
     ),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
@@ -75,7 +77,7 @@ export const readFlags = (args: readonly string[], { provider = {}, file }: Flag
   };
 };
 
-const profileOf = ({ compatibility }: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+const profileOf = ({ compatibility }: RawFlags): RawFlags =>
   compatibility === "upstream" ? upstreamProfile : {};
 
 const electionProblem = (flags: Flags): Problem | undefined => {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { text } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // What flags come to: refused before anything starts, or honoured.
@@ -42,4 +43,22 @@ test("a Lease that is shorter than its deadlines is refused by its flag's name",
   const [problem] = errorsOf("--leader-elect-lease-duration=5s");
   expect(problem?.key).toBe("--leader-elect-lease-duration");
   expect(errorsOf("--leader-elect-lease-duration=60s")).toEqual([]);
+});
+
+test("the command line counts more than the file, under a former name too, and either way round", () => {
+  const formatOf = (inFile: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+    const file = { path: "fairlead.yaml", flags: { raw: inFile, places: new Map() } };
+    return readFlags(args, { file }).flags["logging-format"];
+  };
+  expect(formatOf({ "logging-format": "json" }, "--log-format=text")).toBe("text");
+  expect(formatOf({ "log-format": "json" }, "--logging-format=text")).toBe("text");
+  expect(formatOf({ "log-format": "json" }, "--log-format=text")).toBe("text");
+  expect(formatOf({ "log-format": "json" })).toBe("json");
+});
+
+test("the former name of a cloud's setting is no flag", () => {
+  const token = { ...text("A token."), flag: "cloud-token", renamedFrom: ["api-token"] };
+  const { problems, cloud } = readFlags(["--api-token=x"], { provider: { config: { token } } });
+  expect(problems.map(({ reason }) => reason)).toEqual(["UnknownFlag"]);
+  expect(cloud.given.get("token")).toBeUndefined();
 });

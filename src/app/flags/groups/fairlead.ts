@@ -67,7 +67,7 @@ const ownFields = {
     { fallback: minutes(10) },
   ),
   "load-balancer-drift": oneOf(
-    "What happens to a balancer that somebody changed in the cloud.",
+    "What happens to a balancer that somebody changed in the cloud while this process was its manager; what was changed before, as at a start, is always put right.",
     ["report", "repair"],
     { fallback: "repair" },
   ),

@@ -38,7 +38,8 @@ export const createPasses = (options: RouteControllerOptions, parts: PassParts) 
     teller.problems(wanted, listing, plan, underWay.unknown());
     const results = await carryOut(survey, table, rests, options, { signal, urgency: "new-node" });
     outcomes.note(results);
-    conditions.judge(planVerdicts(plan, results, outcomes.failuresOf));
+    const isIncomplete = (node: string) => wanted.nodeProblems.has(node);
+    conditions.judge(planVerdicts(plan, results, outcomes.failuresOf, isIncomplete));
     machines.follow(wanted);
     count(survey, results);
     return again(times.next(rests.next), "the next look");

@@ -1,5 +1,5 @@
-// Whether every Node has the routes it asks for, after a pass: what its condition will say. Pure; undefined is what cannot
-// be told yet, and then the condition stays as it is.
+// Whether every Node has the routes it asks for, after a pass: what its condition will say. Pure; of whom nothing can be
+// said, or not yet, the condition stays as it is.
 
 import { dispositions } from "../../cloud/disposition.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -16,6 +16,8 @@ export const planVerdicts = (
   plan: RoutePlan,
   results: readonly ChangeResult[],
   failuresOf: (route: WantedRoute) => number,
+  /** It has a range that no route is made for. */
+  isIncomplete: (node: WantedRoute["target"]["node"]) => boolean = () => false,
 ): ReadonlyMap<string, boolean> => {
   const outcomes = new Map<WantedRoute["destination"], ChangeOutcome>();
   for (const { change, outcome } of results) {
@@ -31,8 +33,9 @@ export const planVerdicts = (
   ];
   const verdicts = new Map<string, boolean>();
   for (const [uid, routes] of Map.groupBy(told, ([{ target }]) => target.uid)) {
+    const isWhole = routes.every(([{ target }, verdict]) => verdict === true && !isIncomplete(target.node));
     if (routes.some(([, verdict]) => verdict === false)) verdicts.set(uid, false);
-    else if (routes.every(([, verdict]) => verdict === true)) verdicts.set(uid, true);
+    else if (isWhole) verdicts.set(uid, true);
   }
   return verdicts;
 };

@@ -16,7 +16,11 @@ const aboutRoutes = (node: Node, isSelected: (node: Node) => boolean): string =>
     isSelected(node),
   ]);
 
-/** A kubelet or somebody else says so after we said otherwise: without a look it would stay until the next full check. */
+/**
+ * A kubelet or somebody else says so after we said otherwise: without a look it would stay until the next full check. A
+ * foreign reason under the right status may wait for the next pass: a network plugin that puts its own back at once would
+ * have us write for ever.
+ */
 const becameUnavailable = (before: Node, after: Node): boolean => {
   const [was, is] = [before, after].map(({ status }) =>
     status.conditions?.some(({ type, status: said }) => type === networkCondition && said === "True"),

@@ -212,6 +212,15 @@ describe.each(styles)("%s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDROutsideCluster"]);
   });
 
+  test("of two ranges one outside the cluster's: nobody says that the node has all its routes", async () => {
+    const w = withStyle({ clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"] });
+    w.add("n1", ["10.244.1.0/24", "fd00:99::/64"]);
+    await w.settle();
+    expect(w.cloud.changes).toHaveLength(1);
+    expect(w.network("n1")).toBeUndefined();
+    expect(w.reasons("n1")).toEqual(["PodCIDROutsideCluster"]);
+  });
+
   test("of two nodes with one range the one that has the route keeps it", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24").add("n2", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "n2" });

@@ -135,6 +135,26 @@ describe("labels by policy [N20 F5]", () => {
       "nothing is followed when reconciling is off",
       { cloud: { type: "big" }, settings: { reconcileLabels: false }, set: {} },
     ],
+    [
+      "what was said of one label counts more than reconciling that is off for all",
+      {
+        labels: { [zone]: "b", "a/b": "1" },
+        cloud: { type: "big", zone: "a", labels: { "a/b": "2", [own]: "2" } },
+        settings: { reconcileLabels: false, labelPolicies: { [zone]: "sync", "a/b": "report" } },
+        set: { [zone]: "a" },
+        problems: ["a/b"],
+      },
+    ],
+    [
+      "type, zone and region are written when a node joins, whatever their policy",
+      {
+        isNew: true,
+        labels: { [zone]: "b", [type]: "small" },
+        cloud: { type: "big", zone: "a" },
+        settings: { labelPolicies: { [zone]: "report", [type]: "once" } },
+        set: { [zone]: "a", [betaZone]: "a", [type]: "big", [betaType]: "big" },
+      },
+    ],
     ["what the cloud does not know stays", { labels: { [zone]: "b" }, cloud: { type: "" }, set: {} }],
     [
       "labels under the provider's prefix are kept in sync",

@@ -58,9 +58,8 @@ const planPair = (
     if (labels[current] !== ancestor) set[current] = ancestor;
     return;
   }
-  if (wanted === "" || !settings.reconcileLabels) return;
-  const policy = settings.labelPolicies[current] ?? defaultPolicies[fact];
-  if (policy === "once") return;
+  const policy = policyFor(current, defaultPolicies[fact], settings);
+  if (wanted === "" || policy === "once") return;
   if (labels[current] === undefined) set[current] = wanted;
   else if (labels[current] !== wanted && policy === "report")
     problems.push(differs(current, labels[current], wanted));
@@ -69,6 +68,13 @@ const planPair = (
   // A Node that never had the old spelling does not get it now.
   if (ancestor !== undefined && ancestor !== wanted) set[beta] = wanted;
 };
+
+/** What was said of this very label counts more than what holds for all. */
+const policyFor = (
+  key: string,
+  usual: LabelPolicy,
+  { labelPolicies, reconcileLabels }: LabelQuestion["settings"],
+): LabelPolicy => labelPolicies[key] ?? (reconcileLabels ? usual : "once");
 
 const planAdditional = (
   { labels, isNew, ownPrefixes, settings }: LabelQuestion,
@@ -79,14 +85,14 @@ const planAdditional = (
 ): void => {
   if (isReservedLabel(key)) return;
   const isOwn = ownPrefixes.some((prefix) => key.startsWith(prefix));
-  const policy = settings.labelPolicies[key] ?? (isOwn ? "sync" : "once");
+  const policy = policyFor(key, isOwn ? "sync" : "once", settings);
   const present = labels[key];
   if (present === value) return;
   if (present === undefined) {
-    if (isNew || (policy !== "once" && settings.reconcileLabels)) set[key] = value;
+    if (isNew || policy !== "once") set[key] = value;
     return;
   }
-  if (!settings.reconcileLabels || policy === "once") return;
+  if (policy === "once") return;
   if (policy === "report") problems.push(differs(key, present, value));
   else set[key] = value;
 };

@@ -5,7 +5,11 @@ import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { minutes, seconds } from "../../core/brand.ts";
 import type { AddressKind } from "../../provider/instances.ts";
 
-/** `sync`: follows the cloud. `report`: set when missing, a difference is only shown. `once`: set if absent when the node joins. */
+/**
+ * What becomes of a label after the Node has joined. `sync`: it follows the cloud. `report`: set when missing, a difference
+ * is only shown. `once`: left alone. When a Node joins, type, zone and region are written whatever stands there, as upstream
+ * does; of other labels those that `sync` or are missing.
+ */
 export type LabelPolicy = "sync" | "report" | "once";
 
 export interface AddressPolicy {
@@ -24,7 +28,7 @@ export interface NodeSettings {
   readonly labelPolicies: Readonly<Record<string, LabelPolicy>>;
   /** Upstream copies the beta label over a different current one; we leave a correction by hand alone. */
   readonly betaLabelsWin: boolean;
-  /** Upstream never looks at labels again after initialisation. */
+  /** Upstream never looks at labels again after initialisation. A policy for a label counts more. */
   readonly reconcileLabels: boolean;
   /** How old a "this is your machine" may be for a new node. */
   readonly acceptsAge: Milliseconds;

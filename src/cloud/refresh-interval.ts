@@ -10,7 +10,7 @@ export interface RefreshPolicy {
 
 const shortest = minutes(5);
 const longest = minutes(30);
-/** Calls per hour that refreshes may cost, whatever the number of pages. */
+/** Calls per hour that refreshes may cost while nothing changes, up to as many pages as fit into the longest interval. */
 const callsPerHour = 60;
 
 export const refreshInterval = (

@@ -12,7 +12,7 @@ import type { LifecycleSettings } from "./settings.ts";
 export type LifecycleDecision =
   | { readonly kind: "leave" }
   | { readonly kind: "taint"; readonly shutdown: boolean }
-  /** The machine exists; look again then. */
+  /** Nothing follows now; look again in a while. */
   | { readonly kind: "watch" }
   | { readonly kind: "ask"; readonly after: Milliseconds; readonly way?: ProofKind }
   | { readonly kind: "hold"; readonly reason: string; readonly text: string }

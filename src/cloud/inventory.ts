@@ -5,7 +5,9 @@ import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
 import type { Clock } from "../seams/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
-import { type KeyAnswer, type SourceFailure, SourceInventory, type Want } from "./source-inventory.ts";
+import type { KeyAnswer } from "./key-answer.ts";
+import type { Want } from "./plan-questions.ts";
+import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request began that the answer rests on; a "gone" older than the question proves nothing. */
 export type Answer =

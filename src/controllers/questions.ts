@@ -2,7 +2,7 @@
 
 import type { NodeIdentity } from "../cloud/identity.ts";
 import type { Inventory } from "../cloud/inventory.ts";
-import type { Want } from "../cloud/source-inventory.ts";
+import type { Want } from "../cloud/plan-questions.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../seams/clock.ts";
 

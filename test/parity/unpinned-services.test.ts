@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { updateFailureOf } from "../../src/controllers/service/event-texts.ts";
+import { seconds } from "../../src/core/brand.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
 // §9.15, 3: what upstream's service controller does and none of its tests pins. The list of it, with those that other files
@@ -46,6 +47,33 @@ describe("events", () => {
     expect(second).toStartWith("Warning SyncLoadBalancerFailed Error syncing load balancer: ");
     expect(more).toEqual([]);
     expect(w.events("web")).toContain("Normal UpdatedLoadBalancer Updated load balancer with new hosts");
+  });
+
+  test("9.15.3: a deletion that fails while an update is under way is a failed deletion", async () => {
+    const w = await served("web");
+    w.cloud.balancers.actionTime = seconds(20);
+    w.addNode("late");
+    await w.pass(5);
+    w.cloud.faults.add({ operation: "DELETE /balancers/{id}", kind: "status", status: 503 });
+    w.delete("web");
+    await w.pass(120);
+    expect(w.cloud.balancers.list()).toEqual([]);
+    const [first, ...more] = warnings(w, "web");
+    expect(first).toStartWith("Warning DeleteLoadBalancerFailed");
+    expect(more).toEqual([]);
+  });
+
+  test("9.15.3: a change of the Service that fails while an update is under way is a failed sync", async () => {
+    const w = await served("web");
+    w.cloud.balancers.actionTime = seconds(20);
+    w.addNode("late");
+    await w.pass(5);
+    w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503 });
+    w.editSpec("web", { ports: [{ port: 443, targetPort: 8443, protocol: "TCP", nodePort: 30443 }] });
+    await w.pass(120);
+    const [first, ...more] = warnings(w, "web");
+    expect(first).toStartWith("Warning SyncLoadBalancerFailed");
+    expect(more).toEqual([]);
   });
 
   test("9.15.3: of the hosts of a failed update twenty are named", () => {

@@ -64,16 +64,16 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
       troubles.forget(name);
       return settled;
     }
-    if (isOurs(node) && isUninitialized(node)) return join(node, signal);
+    if (concernsUs(node) && isUninitialized(node)) return join(node, signal);
     // Paused, or without its taint by another hand, while it was asked about: the answer would wake it for nothing.
     questions.forget(name);
-    if (!isOurs(node)) return settled;
+    if (!concernsUs(node)) return settled;
     const answer = inventory.look(identityOf(node));
     if (answer.kind === "exists") await refresh(node, answer.instance, signal);
     return settled;
   };
 
-  const isOurs = (node: Node): boolean =>
+  const concernsUs = (node: Node): boolean =>
     !isPaused(node) &&
     !isBeingDeleted(node) &&
     inventory.claims(identityOf(node)) &&

@@ -5,7 +5,7 @@ import type { Service } from "../../kube/objects.ts";
 import { type Outcome, waiting } from "../../runtime/workers.ts";
 import { type Adoption, adoptionOf } from "./adoption.ts";
 import type { ServiceControllerOptions } from "./ports.ts";
-import { isOurs } from "./predicates.ts";
+import { concernsUs } from "./predicates.ts";
 import type { Wishes } from "./wishes.ts";
 
 type FreshListingOptions = Pick<ServiceControllerOptions, "listing" | "balancers" | "clock" | "services"> & {
@@ -48,7 +48,7 @@ export const createFreshListing = (
       if (ours !== undefined || adopts === undefined) return { balancer: ours, problems: [] };
       return adoptionOf(
         members,
-        () => services.list().filter(isOurs),
+        () => services.list().filter(concernsUs),
         latest.items,
         (service, one) => {
           const { wish } = wishes.of(service);

@@ -10,7 +10,7 @@ import { failureOf } from "./event-texts.ts";
 import type { Groups } from "./groups.ts";
 import { isWrong } from "./member.ts";
 import type { ServicePorts } from "./ports.ts";
-import { isOurs } from "./predicates.ts";
+import { concernsUs } from "./predicates.ts";
 import type { ServiceTeller } from "./service-teller.ts";
 import type { Wishes } from "./wishes.ts";
 
@@ -36,7 +36,7 @@ export const createPlacement = (
   };
 
   const placeOrThrow = (key: string, service: Service | undefined): readonly string[] =>
-    service === undefined || !isOurs(service) ? groups.remove(key) : put(key, service);
+    service === undefined || !concernsUs(service) ? groups.remove(key) : put(key, service);
 
   return {
     put,

@@ -44,7 +44,7 @@ export const needsCleanup = (service: Service, { hasBalancer = false }: CleanupQ
 const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);
 
 /** Whether this Service concerns us at all. */
-export const isOurs = (service: Service): boolean =>
+export const concernsUs = (service: Service): boolean =>
   isServed(service) ||
   needsCleanup(service) ||
   // It was refused before it had anything else, and asks for nothing now.

@@ -36,7 +36,8 @@ export class Progress {
 
   change(group: string, change: Change): void {
     const state = this.#of(group);
-    state.underWay ??= change;
+    // What began as other targets only may come to more before it is done.
+    if (state.underWay === undefined || state.underWay === "update") state.underWay = change;
     state.rounds = (state.rounds ?? 0) + 1;
   }
 

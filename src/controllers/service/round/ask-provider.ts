@@ -8,7 +8,7 @@ import type { Plan, Step } from "../../../provider/plan.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
 import { isWrong, type Member, type Wish } from "../member.ts";
-import { isOurs } from "../predicates.ts";
+import { concernsUs } from "../predicates.ts";
 import type { Round, RoundParts } from "./round-parts.ts";
 import { createSharedSurvey } from "./shared-survey.ts";
 import { createShowProblems } from "./show-problems.ts";
@@ -38,7 +38,7 @@ export const createAskProvider = (
 
   /** Of everybody who can be understood: one that cannot must not keep the others waiting. */
   const everybody = (): readonly Wish[] =>
-    services.list().flatMap((service) => (isOurs(service) ? (wishes.tryOf(service)?.wish ?? []) : []));
+    services.list().flatMap((service) => (concernsUs(service) ? (wishes.tryOf(service)?.wish ?? []) : []));
 
   const declared = (members: readonly Member[]): readonly InputDeclaration[] => [
     ...(balancers.inputs ?? []),

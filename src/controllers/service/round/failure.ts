@@ -45,8 +45,11 @@ export const createFailure = ({
       if (!isFenced(error)) {
         const isUpdate = failures === 1 && progress.underWay(group) === "update";
         for (const service of membersOf(group)) {
-          const event = isUpdate ? updateFailureOf(hostsOf(service), error) : failureOf(service, error);
-          teller.failure(service, event);
+          const isOfHosts = isUpdate && !isEnding(service);
+          teller.failure(
+            service,
+            isOfHosts ? updateFailureOf(hostsOf(service), error) : failureOf(service, error),
+          );
         }
       }
       const rest = restAfter(error, failures, clock, random);

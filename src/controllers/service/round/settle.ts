@@ -4,7 +4,7 @@
 import { milliseconds, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { again, type Outcome, settled } from "../../../runtime/workers.ts";
 import { deletedUnasked } from "../event-texts.ts";
-import { isOurs } from "../predicates.ts";
+import { concernsUs } from "../predicates.ts";
 import type { Planned } from "./ask-provider.ts";
 import type { Round, RoundParts } from "./round-parts.ts";
 
@@ -25,10 +25,10 @@ export const createSettle = (
   };
 
   /** As our own writes left them: their echoes wake nobody. */
-  const letGo = (group: string): void => {
+  const dismissWhoLeft = (group: string): void => {
     for (const key of groups.membersOf(group)) {
       const service = services.get(key);
-      if (service === undefined || isOurs(service)) continue;
+      if (service === undefined || concernsUs(service)) continue;
       groups.dismiss(key);
       wishes.endings.forget([serviceUID(service.metadata.uid)]);
     }
@@ -50,7 +50,7 @@ export const createSettle = (
         if (progress.underWay(group) !== undefined) note(deletedUnasked, { balancer: group });
         progress.forget(group);
       }
-      letGo(group);
+      dismissWhoLeft(group);
       const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
       if (!Number.isFinite(changesAt)) return settled;
       return again(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");

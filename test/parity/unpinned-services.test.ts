@@ -76,6 +76,18 @@ describe("events", () => {
     expect(more).toEqual([]);
   });
 
+  test("9.15.3: a listing that fails after the targets were changed is no failed update", async () => {
+    const w = await served("web");
+    w.addNode("late");
+    await w.until(() => w.asked.some((order) => order.startsWith("PATCH")), "the targets to be changed", 60);
+    w.cloud.faults.add({ operation: "GET /balancers", kind: "status", status: 500, calls: 2 });
+    await w.pass(120);
+    expect(w.events("web").slice(2)).toEqual([
+      "Warning SyncLoadBalancerFailed Error syncing load balancer: GET /balancers: answered 500: as ordered",
+      "Normal UpdatedLoadBalancer Updated load balancer with new hosts",
+    ]);
+  });
+
   test("9.15.3: of the hosts of a failed update twenty are named", () => {
     const hosts = Array.from({ length: 23 }, (_, index) => `n${String(index).padStart(2, "0")}`);
     const { message } = updateFailureOf(hosts.toReversed(), new Error("no"));

@@ -8,6 +8,7 @@ import type { Change } from "./kind-of-change.ts";
 
 interface State {
   underWay?: Change;
+  broken?: Change;
   settledWish?: Fingerprint;
   rounds?: number;
   waitsSince?: number;
@@ -39,6 +40,19 @@ export class Progress {
     // What began as other targets only may come to more before it is done.
     if (state.underWay === undefined || state.underWay === "update") state.underWay = change;
     state.rounds = (state.rounds ?? 0) + 1;
+  }
+
+  /** Its steps broke off. */
+  broke(group: string, change: Change): void {
+    this.#of(group).broken = change;
+  }
+
+  /** What broke off in the round that just ended; asked once. */
+  takeBroken(group: string): Change | undefined {
+    const state = this.#of(group);
+    const { broken } = state;
+    delete state.broken;
+    return broken;
   }
 
   /** Between two rounds that changed something: a plan that never comes to its end may not hammer the cloud. */

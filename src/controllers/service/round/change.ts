@@ -32,6 +32,7 @@ export const createChange = (
       return outcome;
     } finally {
       freshListing.changed(group);
+      if (isFailed) progress.broke(group, kind);
       if (kind === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
     }
   };

@@ -41,9 +41,10 @@ export const createFailure = ({
     /** As an event, and for how long the group rests. */
     onError: (group: string, error: unknown, failures: number): Outcome => {
       freshListing.stopAsking(group);
+      const broken = progress.takeBroken(group);
       if (isLostRace(error)) return again(restAfterError(error, failures, { clock, random }), "LostRace");
       if (!isFenced(error)) {
-        const isUpdate = failures === 1 && progress.underWay(group) === "update";
+        const isUpdate = failures === 1 && broken === "update";
         for (const service of membersOf(group)) {
           const isOfHosts = isUpdate && !isEnding(service);
           teller.failure(

@@ -116,3 +116,25 @@ test.each([3, 10])(
     await w.stop();
   },
 );
+
+test.each([page, { ...page, lookups: { id: 100 } }])(
+  "two lies with the truth in between, in a listing that others asked for, delete nobody [%#]",
+  async (script) => {
+    const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
+    const listForOthers = () => w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.cloud.hidden.set("n0", "both");
+    add(w, "n0", "False");
+    await w.pass(5);
+    w.cloud.hidden.clear();
+    listForOthers();
+    await w.pass(15);
+    w.cloud.hidden.set("n0", "both");
+    await w.pass(3);
+    listForOthers();
+    await w.pass(17);
+    w.cloud.hidden.clear();
+    await w.pass(60);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    await w.stop();
+  },
+);

@@ -46,7 +46,13 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   // know our machines, as we do not know its.
   const isManaged = (node: Node) => inventory.claims(identityOf(node)) && options.isSelected(node);
   const massCount = createMassCount(options, suspects, isManaged);
-  const onNews = massCount.recount;
+  const onNews = (): void => {
+    suspects.noteSightings((name) => {
+      const node = nodes.get(name);
+      return node && inventory.look(identityOf(node));
+    });
+    massCount.recount();
+  };
   const wakeUps = createWakeUps(options, { queue, suspects, questions, isManaged, onNews });
   // For as long as the process lives, not for a term: what another replica deleted counts after a hand-over too.
   suspects.follow(nodes);

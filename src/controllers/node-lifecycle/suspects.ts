@@ -1,12 +1,13 @@
 // What is known of each Node that is not Ready or marked as switched off: one record per Node, so that all of it is
 // forgotten together. What follows from it is decided elsewhere.
 
+import type { Answer } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { isReady } from "../node-facts.ts";
 import type { NodeStore } from "../node-ports.ts";
 import type { Questions } from "../questions.ts";
-import { type Evidence, noEvidence } from "./evidence.ts";
+import { addSighting, type Evidence, noEvidence } from "./evidence.ts";
 
 export interface Suspect {
   /** Whom it is about: another Node may take the name, and what was proved of a name says nothing of an id. */
@@ -59,6 +60,16 @@ export class Suspects {
   update(name: string, changes: Omit<Partial<Suspect>, "subject">): void {
     const suspect = this.#byName.get(name);
     if (suspect !== undefined) this.#put(name, { ...suspect, ...changes });
+  }
+
+  /** Whose machine was seen is proved nothing of, also by an answer that somebody else asked for. */
+  noteSightings(answerFor: (name: string) => Answer | undefined): void {
+    for (const [name, { evidence }] of this.#byName) {
+      if (evidence === undefined || evidence.proofs.length === 0) continue;
+      const answer = answerFor(name);
+      if (answer?.kind !== "exists" && answer?.kind !== "ambiguous") continue;
+      this.update(name, { evidence: addSighting(evidence, answer) });
+    }
   }
 
   forget(name: string): void {

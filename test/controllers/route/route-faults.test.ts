@@ -246,7 +246,7 @@ describe.each(styles)("%s", (style) => {
     await w.pass(12);
     await join();
     expect(w.reported).toHaveLength(2);
-    expect(w.syncs.at(-1)).toMatchObject({ isComplete: true, limit: 5, wanted: 4 });
+    expect(w.syncs.at(-1)).toMatchObject({ isComplete: true, limit: 5, wanted: 4, there: 4 });
   });
 
   test("a condition that could not be written is written later, without another listing", async () => {

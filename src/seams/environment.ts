@@ -12,7 +12,11 @@ export const systemArguments = (): readonly string[] => process.argv.slice(2);
 
 /** Bun reads some variables itself, at the first request: these it must not find. */
 export const forgetVariables = (names: readonly string[]): void => {
-  for (const name of names) delete process.env[name];
+  for (const name of names) {
+    // Bun may have taken it over already: it hears of another value, but not that there is none any more.
+    process.env[name] = "";
+    delete process.env[name];
+  }
 };
 
 /** Bun sends even loopback through a proxy named by the environment; Go does not, and neither do we. */

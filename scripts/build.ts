@@ -33,6 +33,10 @@ interface Order {
 }
 
 const readOrder = ([wanted, ...rest]: readonly string[]): Order => {
+  if (wanted === "--help" || wanted === "-h") {
+    process.stdout.write(usage);
+    process.exit(0);
+  }
   if (wanted === undefined || wanted.startsWith("-")) throw new BuildError(usage);
   const chosen: Target[] = [];
   let outdir = resolve(root, "dist");

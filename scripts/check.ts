@@ -1,5 +1,12 @@
 // The checks that need no server: types, lint and format, architecture. Each prints its own name and how long it took.
 
+import { stopUnlessKnown } from "./known-options.ts";
+
+stopUnlessKnown(process.argv.slice(2), {
+  usage: "Usage: npm run check\n  types, lint and format, architecture; it takes no options\n",
+  options: [],
+});
+
 const bin = (name: string): string => new URL(`../node_modules/.bin/${name}`, import.meta.url).pathname;
 
 const checks: readonly (readonly [string, readonly string[]])[] = [

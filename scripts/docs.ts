@@ -10,8 +10,21 @@ import { flagsPage } from "./docs/flags-page.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
 import { type Recorded, stillThere, worthRecording } from "./docs/recorded-proofs.ts";
 import { passedIn, runCluster, runExecutable, runPlain } from "./docs/run-suites.ts";
+import { stopUnlessKnown } from "./known-options.ts";
 
 const args = process.argv.slice(2);
+stopUnlessKnown(args, {
+  usage: `Usage: npm run docs -- [options]
+  writes docs/events.md, features.md, flags.md and metrics.md as code and tests have them
+  --check         write nothing, and fail when one is stale
+  --executable    also run the tests that need the executable
+  --cluster       also run those that need a control plane (KUBEBUILDER_ASSETS)
+  --all           both
+  --junit <file>  the report of a run of the tests, instead of another run
+`,
+  options: ["--check", "--executable", "--cluster", "--all"],
+  valued: ["--junit"],
+});
 const root = new URL("..", import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -54,7 +54,13 @@ if (bun === undefined) {
   process.exit(1);
 }
 
-const child = spawn(bun, process.argv.slice(2), { cwd: root, stdio: "inherit" });
+// Some libraries colour whatever they print, also into a file.
+const colours = process.stdout.isTTY ? {} : { NO_COLOR: process.env.NO_COLOR ?? "1" };
+const child = spawn(bun, process.argv.slice(2), {
+  cwd: root,
+  stdio: "inherit",
+  env: { ...process.env, ...colours },
+});
 // Ctrl-C reaches the child by itself; the launcher only waits for its end.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));

@@ -146,7 +146,7 @@ describe("the pages of a manager that made a balancer", () => {
     serving?.show(world.manager);
     await world.pass(30);
     const { routes } = JSON.parse(await text("/debug/state"));
-    expect(routes).toMatchObject({ isComplete: true, wanted: 0, observed: 0, failed: 0 });
+    expect(routes).toMatchObject({ isComplete: true, wanted: 0, there: 0, failed: 0 });
   });
 
   test("are all named in docs/endpoints.md, and no others", async () => {
@@ -213,6 +213,7 @@ test("the level of the log is set by PUT, and by nothing else", async () => {
   await ask("/metrics");
   expect((await ask("/debug/flags/v", "PUT", "4"))?.status).toBe(200);
   expect(lines).toContain("level 4");
+  expect(lines).toContain("The level of the log is 4 now");
   expect((await ask("/debug/flags/v", "PUT", "much"))?.status).toBe(400);
   expect((await ask("/debug/flags/v"))?.status).toBe(405);
 });

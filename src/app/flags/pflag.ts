@@ -24,9 +24,21 @@ const error = (reason: string, text: string, key: string): Problem => ({
   key,
 });
 
+const hintFor = (
+  name: string,
+  shapes: Readonly<Record<string, FlagShape>>,
+  former: Readonly<Record<string, string>>,
+): string => {
+  if (Object.hasOwn(former, name)) return former[name] ?? "";
+  const meant = didYouMean(name, Object.keys(shapes));
+  return meant === undefined ? "see --help for those there are" : `did you mean --${meant}?`;
+};
+
 export const parseFlags = (
   args: readonly string[],
   shapes: Readonly<Record<string, FlagShape>>,
+  /** What to do about flags that there were. */
+  former: Readonly<Record<string, string>> = {},
 ): ParsedFlags => {
   const raw: Record<string, string> = {};
   const positional: string[] = [];
@@ -73,9 +85,9 @@ export const parseFlags = (
     const name = isLong ? bare : (shorthands.get(bare) ?? bare);
     const shape = Object.hasOwn(shapes, name) && (isLong || shorthands.has(bare)) ? shapes[name] : undefined;
     if (shape === undefined) {
-      const meant = didYouMean(name, Object.keys(shapes));
-      const hint = meant === undefined ? "see --help for those there are" : `did you mean --${meant}?`;
-      problems.push(error("UnknownFlag", `${written} is not known; ${hint}`, written));
+      problems.push(
+        error("UnknownFlag", `${written} is not known; ${hintFor(name, shapes, former)}`, written),
+      );
       continue;
     }
     if (equals !== -1) set(name, shape, arg.slice(equals + 1));

@@ -10,6 +10,7 @@ import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { gateProblems } from "./feature-gates.ts";
 import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
+import { formerFlags } from "./former-flags.ts";
 import { layered, type RawFlags } from "./layers.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
@@ -33,7 +34,7 @@ export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
 export const readFlags = (args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags => {
   const own = providerFlags(provider);
   const fields = { ...own.fields, ...flagFields };
-  const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes });
+  const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes }, formerFlags);
   const given = withoutEmptyTexts(fields, layered(fields, [file?.flags.raw ?? {}, parsed.raw]));
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(

@@ -13,12 +13,12 @@ export const createRouteMetrics = (metrics: Metrics) => {
     "Routes made and removed, and changes that failed.",
     ["result"],
   );
-  const there = metrics.gauge("fairlead_routes", "Routes in the cloud's table at the last look.");
+  const there = metrics.gauge("fairlead_routes", "Routes in the cloud's table after the last pass.");
   return {
     routeSync: (sync: RouteSync): void => {
       syncs.add();
       for (const what of ["created", "removed", "failed"] as const) changes.add({ result: what }, sync[what]);
-      if (sync.observed !== undefined) there.set(sync.observed);
+      if (sync.isComplete) there.set(sync.there);
     },
   };
 };

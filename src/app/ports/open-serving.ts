@@ -82,7 +82,11 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
     signal: end.signal,
   });
   const pages = createPages({
-    ...{ program, flags, clock, figures, health, healthMetrics, setVerbosity, manager },
+    ...{ program, flags, clock, figures, health, healthMetrics, manager },
+    setVerbosity: (level: number) => {
+      setVerbosity(level);
+      log.info(`The level of the log is ${level} now, as /debug/flags/v was told`);
+    },
     provider: provider.name,
     processMetrics: metrics,
     signal: end.signal,

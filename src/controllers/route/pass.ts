@@ -48,14 +48,15 @@ export const createPasses = (options: RouteControllerOptions, parts: PassParts) 
   const count = ({ wanted, listing }: Survey, results: readonly ChangeResult[]): void => {
     const done = results.filter(({ outcome }) => outcome.kind === "done");
     const created = done.filter(({ change }) => change.do === "create").length;
+    const removed = done.length - created;
     options.onSync({
       isComplete: true,
       duration: milliseconds(clock.monotonic() - began),
       wanted: wanted.routes.length,
-      observed: listing.routes.length,
+      there: listing.routes.length + created - removed,
       ...(routes.limit !== undefined && { limit: routes.limit }),
       created,
-      removed: done.length - created,
+      removed,
       failed: results.filter(({ outcome }) => outcome.kind === "failed").length,
     });
   };
@@ -64,7 +65,7 @@ export const createPasses = (options: RouteControllerOptions, parts: PassParts) 
   const failed = (table: RouteTable | undefined, error: unknown): void => {
     if (table?.hasFailedWith(error) === true) teller.failedListing(error);
     else teller.failedPass(error);
-    const nothing = { wanted: 0, observed: 0, created: 0, removed: 0, failed: 0 };
+    const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
     const duration = milliseconds(clock.monotonic() - began);
     options.onSync({ isComplete: false, duration, ...nothing });
   };

@@ -18,7 +18,8 @@ export interface RouteSync {
   readonly duration: Milliseconds;
   /** The rest is zero where it broke off. */
   readonly wanted: number;
-  readonly observed: number;
+  /** In the table, when it ended. */
+  readonly there: number;
   readonly limit?: number;
   readonly created: number;
   readonly removed: number;

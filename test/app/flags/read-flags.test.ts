@@ -62,3 +62,12 @@ test("the former name of a cloud's setting is no flag", () => {
   expect(problems.map(({ reason }) => reason)).toEqual(["UnknownFlag"]);
   expect(cloud.given.get("token")).toBeUndefined();
 });
+
+test("a flag that there was is refused with what became of it, another with the nearest one", () => {
+  const textOf = (flag: string) => errorsOf(flag)[0]?.text;
+  expect(textOf("--logtostderr")).toBe(
+    "--logtostderr is not known; Kubernetes took klog's flags out in 1.26; leave it out, the log goes to stderr",
+  );
+  expect(textOf("--port=0")).toContain("use --secure-port");
+  expect(textOf("--secure-prot=1")).toContain("did you mean --secure-port?");
+});

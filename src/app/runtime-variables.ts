@@ -26,6 +26,9 @@ const refused: Readonly<Record<string, string>> = {
 
 const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? "") !== "";
 
+const asksForWhatIsSo = (name: string, value: string | undefined): boolean =>
+  name === "NODE_TLS_REJECT_UNAUTHORIZED" && value === "1";
+
 export const runtimeVariables = (environment: Environment): RuntimeVariables => {
   const forget = Object.keys(disarmed).filter((name) => environment[name] !== undefined);
   const errors = Object.entries(refused)
@@ -39,8 +42,7 @@ export const runtimeVariables = (environment: Environment): RuntimeVariables => 
       }),
     );
   const warnings = forget
-    // "1" asks for what is so anyway.
-    .filter((name) => isSet(environment, name) && environment[name] !== "1")
+    .filter((name) => isSet(environment, name) && !asksForWhatIsSo(name, environment[name]))
     .map(
       (name): Problem => ({
         severity: "warning",

@@ -20,8 +20,9 @@ test("what would weaken or print is forgotten, with a word", () => {
   ]);
 });
 
-test("verification that is asked for is not worth a word", () => {
+test("verification that is asked for is not worth a word; requests that are to be printed are", () => {
   expect(runtimeVariables({ NODE_TLS_REJECT_UNAUTHORIZED: "1" }).problems).toEqual([]);
+  expect(runtimeVariables({ BUN_CONFIG_VERBOSE_FETCH: "1" }).problems).toHaveLength(1);
 });
 
 test("what runs other code or lets others in is refused by name", () => {

@@ -17,6 +17,7 @@ import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
 import type { Manager, ManagerSeams } from "../manager.ts";
 import { version } from "../version.ts";
+import { describeLookupFailure } from "./describe-lookup-failure.ts";
 
 export interface GateOptions {
   readonly flags: Flags;
@@ -64,13 +65,15 @@ const lookUp = ({
     random: seams.random,
     namespace: lookedUp.namespace,
     fieldSelector: `metadata.name=${lookedUp.name}`,
-    onProblem: ({ kind, message }) => {
-      if (kind === told) return;
-      told = kind;
-      if (kind === "forbidden" && flags["authentication-tolerate-lookup-failure"]) return;
-      log.warn(
-        `The ConfigMap ${where} cannot be read, so client certificates of the cluster count for nothing on the secure port; give --client-ca-file, or bind the Role extension-apiserver-authentication-reader: ${message}`,
-      );
+    onProblem: (problem) => {
+      const text = describeLookupFailure(problem, {
+        where,
+        isKnown: reflector.store.get(where) !== undefined,
+        isTolerated: flags["authentication-tolerate-lookup-failure"],
+      });
+      if (text === undefined || problem.kind === told) return;
+      told = problem.kind;
+      log.warn(text);
     },
   });
   return {

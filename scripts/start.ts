@@ -128,7 +128,9 @@ const main = defineCommand({
         cloudCalls: world.cloud.counts(),
         journal: world.manager.journal.entries(),
       };
-      const { rows = 40, columns = 120 } = process.stdout;
+      // A terminal that nobody has measured has no size.
+      const rows = process.stdout.rows || 40;
+      const columns = process.stdout.columns || 120;
       write(
         `\u001B[H${linesOf(scene, { rows, columns })
           .map((line) => `${line}\u001B[K`)

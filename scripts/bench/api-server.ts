@@ -2,16 +2,9 @@
 // figures say little about a cluster. Either way it has processes of its own.
 
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
+import type { BenchServer } from "./bench-server.ts";
 import { startSandbox } from "./sandbox.ts";
-import { readServerWrites, type ServerWrites } from "./server-writes.ts";
-
-export interface BenchServer {
-  readonly name: string;
-  readonly kubeconfigPath: string;
-  /** What it has counted itself; undefined where it counts nothing. */
-  readonly writes: () => Promise<ServerWrites | undefined>;
-  stop(): Promise<void>;
-}
+import { readServerWrites } from "./server-writes.ts";
 
 const startRealServer = async (): Promise<BenchServer> => {
   const plane = await startControlPlane();

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { until } from "../../test/cluster/rig/until.ts";
-import type { BenchServer } from "./api-server.ts";
+import type { BenchServer } from "./bench-server.ts";
 
 export const startSandbox = async (): Promise<BenchServer> => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));

@@ -8,7 +8,7 @@ import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./flags/help.ts";
 import { invalidFlag } from "./flags/invalid-flag.ts";
 import type { Flags } from "./flags/table.ts";
-import type { ManagerSeams } from "./manager.ts";
+import type { ManagerSeams } from "./manager-seams.ts";
 import { chooseWebhooks } from "./ports/choose-webhooks.ts";
 import { webhookManifest } from "./ports/webhook-manifest.ts";
 import { rawVersion } from "./raw-version.ts";

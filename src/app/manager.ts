@@ -8,8 +8,6 @@ import { endOf } from "../runtime/draining.ts";
 import { Journal } from "../runtime/journal.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
 import { createGarbageMeter, reconcileGarbage } from "../seams/memory.ts";
-import type { Random } from "../seams/random.ts";
-import type { Transport } from "../seams/transport.ts";
 import type { Log } from "../telemetry/log.ts";
 import { CloudContact } from "./cloud-contact.ts";
 import { composeControllers } from "./compose-controllers.ts";
@@ -18,10 +16,11 @@ import { ConfigurationError } from "./configuration/configuration-error.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
-import { connectKube, type KubeSeams } from "./kube-client.ts";
+import { connectKube } from "./kube-client.ts";
 import { readMigrationOf } from "./leadership/leader-migration-file.ts";
 import { createLeadership } from "./leadership/leadership.ts";
 import { createManagerEvents } from "./manager-events.ts";
+import type { ManagerSeams } from "./manager-seams.ts";
 import { viewOf } from "./manager-view.ts";
 import { createManagerMetrics } from "./metrics/manager-metrics.ts";
 import { openClouds } from "./open-clouds.ts";
@@ -33,11 +32,6 @@ import { createServerTroubles } from "./telling/server-troubles.ts";
 import { told } from "./told-task.ts";
 import { version } from "./version.ts";
 import { watched } from "./watched.ts";
-
-export interface ManagerSeams extends KubeSeams {
-  readonly random: Random;
-  readonly cloudTransport: Transport;
-}
 
 export interface ManagerOptions {
   readonly provider: AnyProvider;

@@ -8,7 +8,7 @@ import type { Log } from "../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "./configuration/configuration-error.ts";
 import { type AnyProvider, type ConnectedCloud, connectCloud } from "./connect-cloud.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
-import type { ManagerSeams } from "./manager.ts";
+import type { ManagerSeams } from "./manager-seams.ts";
 
 export interface OpenCloudsOptions {
   readonly provider: AnyProvider;

@@ -10,9 +10,10 @@ import type { Configuration } from "./configuration/configuration.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
 import { runConfigured } from "./configuration/run-configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
-import { createManager, type Manager, type ManagerSeams, replicaIdentity } from "./manager.ts";
+import type { Console, ExitCode } from "./console.ts";
+import { createManager, type Manager, replicaIdentity } from "./manager.ts";
+import type { ManagerSeams } from "./manager-seams.ts";
 import { openServing, type Serving } from "./ports/open-serving.ts";
-import type { Console, ExitCode } from "./run.ts";
 import { version } from "./version.ts";
 
 export interface ProcessOptions {

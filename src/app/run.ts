@@ -3,10 +3,9 @@
 
 import { messageOf } from "../core/message-of.ts";
 import { forgetVariables, keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
-import type { Listen } from "../seams/listener.ts";
 import { openNotifySocket } from "../seams/notify-socket.ts";
 import { onSignals } from "../seams/process.ts";
-import { type RuntimeFigures, systemFigures } from "../seams/runtime-figures.ts";
+import { systemFigures } from "../seams/runtime-figures.ts";
 import { systemListen } from "../seams/system-listener.ts";
 import { createLog } from "../telemetry/log.ts";
 import { answerCommand } from "./commands.ts";
@@ -14,24 +13,11 @@ import { readAll } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
-import type { ManagerSeams } from "./manager.ts";
+import type { Console, ExitCode } from "./console.ts";
+import type { ManagerSeams } from "./manager-seams.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { systemSeams } from "./system-seams.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
-
-export interface Console {
-  readonly out: (text: string) => unknown;
-  readonly err: (text: string) => void;
-  readonly pid?: number;
-  /** Told how this process is, where one listens. */
-  readonly service?: Systemd;
-  /** Wishes to read the configuration again. */
-  readonly reloads?: ReloadRequests;
-  /** The way in for those who ask us; without it, no port is opened. */
-  readonly inward?: { readonly listen: Listen; readonly figures: RuntimeFigures };
-}
-
-export type ExitCode = 0 | 1 | 2;
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 

@@ -5,7 +5,7 @@ import { type Environment, systemEnvironment, systemHostname } from "../seams/en
 import { systemRandom } from "../seams/random.ts";
 import { systemFiles } from "../seams/system-files.ts";
 import { systemTransport } from "../seams/transport.ts";
-import type { ManagerSeams } from "./manager.ts";
+import type { ManagerSeams } from "./manager-seams.ts";
 
 export const systemSeams = (environment: Environment = systemEnvironment()): ManagerSeams => ({
   clock: systemClock,

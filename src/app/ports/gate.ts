@@ -15,7 +15,8 @@ import { createReviews, type ReviewsOptions } from "../../serving/reviews.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
-import type { Manager, ManagerSeams } from "../manager.ts";
+import type { Manager } from "../manager.ts";
+import type { ManagerSeams } from "../manager-seams.ts";
 import { version } from "../version.ts";
 import { describeLookupFailure } from "./describe-lookup-failure.ts";
 

@@ -15,7 +15,7 @@ import { readNamedPair, tlsNames } from "../../serving/tls-names.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/invalid-flag.ts";
-import type { ManagerSeams } from "../manager.ts";
+import type { ManagerSeams } from "../manager-seams.ts";
 import type { PortFlags } from "./port-flags.ts";
 
 export interface ListenOnOptions {

@@ -9,7 +9,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
-import type { ManagerSeams } from "../manager.ts";
+import type { ManagerSeams } from "../manager-seams.ts";
 import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
 import { listenOn, type OpenPort } from "./listen-on.ts";

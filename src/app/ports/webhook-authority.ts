@@ -7,7 +7,7 @@ import type { Files } from "../../seams/files.ts";
 import { lastCertificate } from "../../serving/own-certificate.ts";
 import { createCertificateSource } from "../../serving/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
-import type { ManagerSeams } from "../manager.ts";
+import type { ManagerSeams } from "../manager-seams.ts";
 import { settingsOf } from "./listen-on.ts";
 import { webhookPortFlags } from "./port-flags.ts";
 

@@ -21,6 +21,8 @@ export type WatchStep<T> =
   | { readonly type: "complete"; readonly resourceVersion: string }
   /** Nothing changed, and the server says so. */
   | { readonly type: "bookmark"; readonly resourceVersion: string }
+  /** A connection ended as it may, and the server goes on from where it was. */
+  | { readonly type: "resumed" }
   | { readonly type: "failed"; readonly error: KubeError; readonly retryIn: Milliseconds };
 
 export interface WatchOptions<T extends KubeObject> {
@@ -33,7 +35,10 @@ export interface WatchOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
 }
 
-/** Bookmarks come about once a minute; more silence than this means that nobody is there any more. */
+/**
+ * Bookmarks come about once a minute, but a server need not send any where nothing happens. After more silence than this
+ * another connection shows whether somebody is still there.
+ */
 const longestSilence = seconds(100);
 /** A server that knows streaming lists starts sending within a moment, and is done within a minute. */
 const longestInitialSilence = seconds(10);
@@ -53,13 +58,15 @@ interface Position {
   resourceVersion: string | undefined;
   canStream: boolean;
   progressed: boolean;
+  /** The connection before this one ended as it may. */
+  wasHeld: boolean;
 }
 
 const toKubeError = (error: unknown, resource: string): KubeError =>
   error instanceof KubeError
     ? error
     : new KubeError(
-        error instanceof SilenceError ? "timeout" : "unexpected",
+        "unexpected",
         `${error instanceof Error ? error.message : "Unknown failure."} We connect again.`,
         {
           operation: `watch ${resource}`,
@@ -90,6 +97,7 @@ async function* follow<T extends KubeObject>(
   if (initial) yield { type: "begin" };
   const where = namespace === undefined ? { query } : { namespace, query };
   const stream = await api.openWatch(resource, where, signal);
+  if (!initial && at.wasHeld) yield { type: "resumed" };
   const remaining = (): Milliseconds =>
     initial
       ? milliseconds(Math.min(longestInitialSilence, initialUntil - clock.monotonic()))
@@ -116,7 +124,6 @@ async function* follow<T extends KubeObject>(
     if (!(error instanceof SilenceError)) throw error;
     if (initial) throw new NoEndOfInitialEvents();
     stream.stalled();
-    throw error;
   }
 }
 
@@ -160,7 +167,7 @@ export async function* watch<T extends KubeObject>(
   signal: AbortSignal,
 ): AsyncGenerator<WatchStep<T>, void> {
   const { api, resource, clock, random } = options;
-  const at: Position = { resourceVersion: undefined, canStream: true, progressed: false };
+  const at: Position = { resourceVersion: undefined, canStream: true, progressed: false, wasHeld: false };
   let failures = 0;
   let shortened = 0;
   let goneInARow = 0;
@@ -168,9 +175,10 @@ export async function* watch<T extends KubeObject>(
     const wasInitial = at.resourceVersion === undefined;
     const started = clock.monotonic();
     at.progressed = false;
+    const isPaged = wasInitial && !at.canStream;
     let failure: KubeError | undefined;
     try {
-      if (wasInitial && !at.canStream) yield* listPages(options, at, signal);
+      if (isPaged) yield* listPages(options, at, signal);
       else yield* follow(options, at, signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -187,7 +195,9 @@ export async function* watch<T extends KubeObject>(
     }
     if (at.progressed && !wasInitial) goneInARow = 0;
     if (failure === undefined) {
-      if (at.progressed || clock.monotonic() - started >= shortest) continue;
+      const isFine = at.progressed || clock.monotonic() - started >= shortest;
+      at.wasHeld = isFine && !isPaged;
+      if (isFine) continue;
       failure = new KubeError(
         "unreachable",
         `A watch of ${resource.plural} ended at once without a word. We connect again.`,
@@ -202,6 +212,7 @@ export async function* watch<T extends KubeObject>(
     // A server that calls every list too old the moment it was made is not listed without end.
     if (failure.kind === "gone" && !wasInitial && goneInARow++ < mostGoneAtOnce) continue;
     failures += 1;
+    at.wasHeld = false;
     // What the server asked for is never undercut.
     const retryIn = milliseconds(Math.max(failure.retryAfter ?? 0, backoff(failures, rests, random)));
     yield { type: "failed", error: failure, retryIn };

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
-import { seconds } from "../../src/core/brand.ts";
+import { minutes, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { createReflector } from "../../src/kube/reflector.ts";
 import { nodes } from "../../src/kube/resources.ts";
@@ -188,6 +188,7 @@ test("lists anew at once after a 410 as an event, and after one as a status", as
   expect(steps.filter((step) => !step.startsWith("initial"))).toEqual([
     "begin",
     "complete 5",
+    "resumed",
     "begin",
     "complete 7",
     "begin",
@@ -223,19 +224,79 @@ test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
   await finish();
 });
 
-test("takes a connection without a word for dead after longer than bookmarks are apart", async () => {
+test("after longer silence than bookmarks are apart another connection is opened: a server that has nothing to tell is no failure", async () => {
   const first = listed("5");
+  const second = openLines();
   const { clock, seen, steps, finish } = run(
     inTurn(
       () => first.response,
+      () => second.response,
       () => openLines().response,
     ),
   );
   await clock.advance(seconds(99));
   expect(seen).toHaveLength(1);
   await clock.advance(seconds(3));
-  expect(steps.at(-1)).toBe("failed timeout");
   expect([seen.length, parameter(seen[1], "resourceVersion")]).toEqual([2, "5"]);
+  await clock.advance(seconds(101));
+  expect([seen.length, parameter(seen[2], "resourceVersion")]).toEqual([3, "5"]);
+  expect(steps.slice(-3)).toEqual(["complete 5", "resumed", "resumed"]);
+  await finish();
+});
+
+test("a watch of what never changes, of a server that sends no bookmarks, does not stand still", async () => {
+  const first = listed("5");
+  const server = scripted(
+    inTurn(
+      () => first.response,
+      () => openLines().response,
+    ),
+  );
+  const stop = new AbortController();
+  const problems: string[] = [];
+  const reflector = createReflector<Node>({
+    ...{ api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) },
+    onProblem: ({ kind }) => problems.push(kind),
+  });
+  const ended = reflector.run(stop.signal);
+  await server.clock.advance(minutes(30));
+  expect([reflector.idle(), reflector.age()].every((each) => Number(each) <= seconds(101))).toBe(true);
+  expect(problems).toEqual([]);
+  stop.abort();
+  await ended;
+});
+
+test("silence of a server that is not there any more is a failure as soon as another connection is", async () => {
+  const first = listed("5");
+  const { clock, steps, finish } = run(
+    inTurn(
+      () => first.response,
+      () => {
+        throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+      },
+    ),
+  );
+  await clock.advance(seconds(102));
+  expect(steps.slice(2, 4)).toEqual(["complete 5", "failed unreachable"]);
+  await finish();
+});
+
+test("after a failure a connection that was opened is no word of the server yet", async () => {
+  const first = listed("5");
+  const later = openLines();
+  const { clock, steps, finish } = run(
+    inTurn(
+      () => first.response,
+      () => json({}, 500),
+      () => later.response,
+    ),
+  );
+  first.end();
+  await clock.advance(seconds(10));
+  expect(steps.slice(-2)).toEqual(["complete 5", "failed server"]);
+  later.send(bookmark("6"));
+  await clock.advance(seconds(1));
+  expect(steps.at(-1)).toBe("bookmark");
   await finish();
 });
 

@@ -31,7 +31,7 @@ export interface LeaseWatch extends Task {
   readonly idle: () => Milliseconds | undefined;
 }
 
-/** A watch that lives hears a bookmark each minute, or fails and tries again; this long it never rests. */
+/** A watch that lives hears something, is opened anew or fails, every few minutes; this long it never rests. */
 const longestRest = minutes(10);
 
 export const isStill = (idle: Milliseconds | undefined): boolean => idle !== undefined && idle > longestRest;

@@ -97,6 +97,12 @@ describe("a planted violation is found", () => {
     ["a long file", "scripts/x.ts", "\n".repeat(301), "301 lines"],
     ["a plan that waits", "src/controllers/a/plan.ts", "// x\nexport const plan = async () => 1;", "async"],
     [
+      "what calls itself pure and waits",
+      "src/cloud/x.ts",
+      "// Says which way is cheaper, of\n// two. Pure.\n\nexport const x = async () => 1;",
+      "only decides",
+    ],
+    [
       "a plan with values of kube",
       "src/controllers/a/labels.ts",
       '// x\nimport { type A, b } from "../../kube/api.ts";',

@@ -114,8 +114,10 @@ const seamWords: readonly (readonly [string, RegExp])[] = [
 ];
 
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "misc", "manager", "types"];
+/** Decides and does nothing: by its name, or because its first lines say so. */
 const purePlan =
   /^src\/controllers\/.*(plan[^/]*|labels|addresses|evidence|mass-limit|provided-node-ip)\.ts$/;
+const saysPure = (text: string): boolean => /^(\/\/[^\n]*\n)*\/\/[^\n]*\bPure\b/.test(text);
 
 export interface Exemptions {
   /** Path to reason. */
@@ -150,8 +152,11 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
       if (pattern.test(code)) found.push(`${path} uses ${word}, which belongs to a seam`);
     }
   }
-  if (purePlan.test(path)) {
-    if (/\basync\b/.test(code)) found.push(`${path} plans and must not be async`);
+  const isPlan = purePlan.test(path);
+  if ((isPlan || saysPure(text)) && /\basync\b|\bnew Promise\b/.test(code)) {
+    found.push(`${path} only decides, so it must not be async`);
+  }
+  if (isPlan) {
     for (const { specifier, isType } of imports) {
       const isKube = resolveImport(path, specifier)?.startsWith("src/kube/") === true;
       if (isKube && !isType) found.push(`${path} plans and may take only types from kube, not ${specifier}`);

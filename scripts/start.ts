@@ -116,9 +116,11 @@ const main = defineCommand({
       turnPage(chapter);
     };
     const draw = (): void => {
+      const chapter = chapters[current];
+      const isBegun = chapter !== undefined && begun.has(chapter);
       const scene = {
-        chapter: chapters[Math.min(current, chapters.length - 1)]?.title ?? "",
-        waitsFor: chapters[current]?.waitsFor(),
+        chapter: (isBegun ? chapter : chapters[current - 1])?.title ?? "",
+        waitsFor: isBegun ? chapter.waitsFor() : chapter && `a moment; then ${chapter.title}`,
         kubeconfig: world.kubeconfig,
         elapsedMs: elapsed(),
         nodes: world.manager.nodes.list(),

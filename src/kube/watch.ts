@@ -25,8 +25,11 @@ export type WatchStep<T> =
   | { readonly type: "resumed" }
   | { readonly type: "failed"; readonly error: KubeError; readonly retryIn: Milliseconds };
 
+/** What a watch asks of a server. */
+export type WatchApi = Pick<KubeApi, "origin" | "openWatch" | "listPage" | "whenAnswered">;
+
 export interface WatchOptions<T extends KubeObject> {
-  readonly api: KubeApi;
+  readonly api: WatchApi;
   readonly resource: Resource<T>;
   readonly clock: Clock;
   readonly random: Random;

@@ -18,6 +18,7 @@ import { connectKube } from "../kube-client.ts";
 import type { Manager } from "../manager.ts";
 import type { ManagerSeams } from "../manager-seams.ts";
 import { version } from "../version.ts";
+import { currentConnection } from "./current-connection.ts";
 import { describeLookupFailure } from "./describe-lookup-failure.ts";
 
 export interface GateOptions {
@@ -60,7 +61,7 @@ const lookUp = ({
   const where = `${lookedUp.namespace}/${lookedUp.name}`;
   let told = "";
   const reflector = createReflector<ConfigMap>({
-    api: manager().reserved,
+    api: currentConnection(() => manager().reserved),
     resource: configMaps,
     clock: seams.clock,
     random: seams.random,

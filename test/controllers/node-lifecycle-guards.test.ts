@@ -71,7 +71,7 @@ test("a node that became Ready just before our own write to it is not deleted on
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a young node without provider id gets no older by a clock that is set forward while we run [F25]", async () => {
+test("a young node without provider id gets no older by a clock that is set forward while we run", async () => {
   const w = setUp();
   const now = w.clock.now.bind(w.clock);
   w.start("lifecycle");
@@ -81,7 +81,7 @@ test("a young node without provider id gets no older by a clock that is set forw
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a cloud that loses everything is not believed about a node that was counted a moment before [F22 N1]", async () => {
+test("a cloud that loses everything is not believed about a node that was counted a moment before", async () => {
   const all = names(10);
   const w = setUp({ machines: machines(all.slice(1)) }).start("lifecycle");
   for (const name of all) settled(w, name, name === "n0" ? "False" : "True");
@@ -99,7 +99,7 @@ test("a cloud that loses everything is not believed about a node that was counte
   expect(w.nodes.names()).toHaveLength(10);
 });
 
-test("a node that was held because a listing lost many goes once listings are whole again, where lookups are cheaper too [F22]", async () => {
+test("a node that was held because a listing lost many goes once listings are whole again, where lookups are cheaper too", async () => {
   const all = names(13);
   const script = { ...page, lookups: { id: 100 } };
   const w = setUp({ script, machines: machines(all.slice(1)) }).start("lifecycle");

@@ -26,7 +26,8 @@ import { createManagerMetrics } from "./metrics/manager-metrics.ts";
 import { openClouds } from "./open-clouds.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { createCloudTroubles } from "./telling/cloud-troubles.ts";
-import { planTeller } from "./telling/plan-teller.ts";
+import { observationOf, observationTask } from "./telling/observation.ts";
+import { createPlanTeller } from "./telling/plan-teller.ts";
 import { requestTeller } from "./telling/request-teller.ts";
 import { createServerTroubles } from "./telling/server-troubles.ts";
 import { told } from "./told-task.ts";
@@ -65,7 +66,8 @@ export const createManager = async (
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
   journal.subscribe(metrics.mutation);
-  journal.subscribe(planTeller(log));
+  const plans = createPlanTeller(log);
+  journal.subscribe(plans.tell);
   const garbage = createGarbageMeter();
   const teller = requestTeller(log, metrics, createCloudTroubles(log, clock));
   const serverTroubles = createServerTroubles(log, clock);
@@ -169,6 +171,10 @@ export const createManager = async (
     ...{ watches, events, reserved, onKubeRequest: teller.kube, startedAt: clock.monotonic() },
     running: [...controllers, refresh].map((task) => task.name),
   });
+  const observe = observationTask(
+    () => observationOf(view, { nodes: nodes.objects, services: services.objects, wishes: plans.wishes() }),
+    { log, clock },
+  );
   return {
     ...view,
     nodes: nodes.objects,
@@ -181,6 +187,7 @@ export const createManager = async (
           ...Object.values(watches),
           ...managerEvents.tasks,
           { name: "controllers", run: work },
+          ...(isObserving ? [observe] : []),
         ],
         signal,
       ),

@@ -38,6 +38,9 @@ const withoutMeaning = new Set(
   WatchList`.split(/\s+/),
 );
 
+/** Gates that older managers had; what they switched is always so since. */
+const former = new Set(["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet"]);
+
 const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
@@ -48,7 +51,9 @@ export const gateProblems = (gates: ReadonlyMap<string, string>): readonly Probl
     if (!isKnown) {
       const meant = didYouMean(name, [...Object.keys(ours), ...withoutMeaning]);
       const hint = meant === undefined ? "leave it out" : `did you mean ${meant}?`;
-      const text = `${key} names ${name.slice(0, 80)}, which upstream does not have; ${hint}`;
+      const text = former.has(name)
+        ? `${key} names ${name}, which Kubernetes took out: it is always so; leave it out`
+        : `${key} names ${name.slice(0, 80)}, which upstream does not have; ${hint}`;
       return [{ severity: "error", reason: "UnknownFeatureGate", key, text }];
     }
     if (!on.has(value) && !off.has(value)) {

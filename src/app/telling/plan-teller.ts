@@ -7,9 +7,15 @@ import type { Log } from "../../telemetry/log.ts";
 /** Objects remembered at most; beyond that a line may come again. */
 const capacity = 50_000;
 
-export const planTeller = (log: Log): ((entry: JournalEntry) => void) => {
+export interface PlanTeller {
+  readonly tell: (entry: JournalEntry) => void;
+  /** Different wishes so far. */
+  readonly wishes: () => number;
+}
+
+export const createPlanTeller = (log: Log): PlanTeller => {
   const told = new Map<string, string>();
-  return ({ outcome, action, object, why, target, detail }) => {
+  const tell = ({ outcome, action, object, why, target, detail }: JournalEntry): void => {
     if (outcome !== "observed") {
       log.debug(2, action, { object, outcome, why });
       return;
@@ -23,4 +29,5 @@ export const planTeller = (log: Log): ((entry: JournalEntry) => void) => {
     told.set(key, wish);
     log.info(`Would ${wish}`, { object, because: why });
   };
+  return { tell, wishes: () => told.size };
 };

@@ -19,6 +19,13 @@ test("a gate that does nothing here is accepted and explained", () => {
   ]);
 });
 
+test("a gate that older managers had is refused with what became of it", () => {
+  const [problem] = readFlags(["--feature-gates=CloudDualStackNodeIPs=true"]).problems;
+  expect(problem?.text).toBe(
+    "--feature-gates names CloudDualStackNodeIPs, which Kubernetes took out: it is always so; leave it out",
+  );
+});
+
 test("a gate that upstream does not have is refused with the nearest name, and so is a wrong value", () => {
   expect(told("CloudControllerManagerWebhok=true")).toEqual([
     "error: --feature-gates names CloudControllerManagerWebhok, which upstream does not have; did you mean CloudControllerManagerWebhook?",

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { planTeller } from "../../../src/app/telling/plan-teller.ts";
+import { createPlanTeller } from "../../../src/app/telling/plan-teller.ts";
 import { describePatch } from "../../../src/controllers/describe-patch.ts";
 import { finalizerPatch } from "../../../src/kube/finalizer-patch.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../../src/kube/node-patch.ts";
@@ -33,7 +33,7 @@ const observing = () => {
     clock: w.clock,
     write: (line) => lines.push(line),
   });
-  w.nodes.journal.subscribe(planTeller(log));
+  w.nodes.journal.subscribe(createPlanTeller(log).tell);
   end = () => w.stop();
   return { w, would: () => textsOf(lines) };
 };

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import { NodeControllers, type SetupOptions } from "../support/node-controllers.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 
 // What a node keeps only because of one line: small worlds in which that line alone stands between it and its deletion.
@@ -111,4 +111,21 @@ test("a node that was held because a listing lost many goes once listings are wh
   w.cloud.hidden.clear();
   await w.pass(600);
   expect(w.nodes.names()).toEqual(all.slice(1).toSorted());
+});
+
+test("a node whose machine was seen while it joined goes when that machine is gone", async () => {
+  const script = { takes: milliseconds(100), pageSize: 5 };
+  const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(10);
+  w.nodes.add({
+    name: "n0",
+    spec: { providerID: "fake://n0", taints: [uninitialized] },
+    status: { conditions: [{ type: "Ready", status: "False" }] },
+  });
+  await w.pass(30);
+  w.cloud.machines.clear();
+  await w.pass(600);
+  expect(w.nodes.names()).toEqual([]);
+  await w.stop();
 });

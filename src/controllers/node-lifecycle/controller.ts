@@ -73,6 +73,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     const evidence = addAnswer(known, answer, now.monotonic);
     suspects.update(name, { evidence });
     if ("asOf" in answer && questions.isAnsweredBy(name, answer.asOf)) questions.forget(name);
+    // A machine seen before it was asked about was answer enough, and nothing newer comes of that question.
+    if (answer.kind === "exists" && questions.isUsedUpBy(name, answer.asOf)) questions.forget(name);
     const ways = inventory.waysFor(identity);
     const mass = massCount.verdict;
     return carryOut(node, planLifecycle({ node, answer, evidence, ways, mass, settings, now }), signal);
@@ -142,10 +144,8 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
     return settled;
   };
 
-  const onError = (name: string, error: unknown, failures: number): Outcome => {
-    questions.forget(name);
-    return again(restAfterError(error, failures, options), "an error");
-  };
+  const onError = (_: string, error: unknown, failures: number): Outcome =>
+    again(restAfterError(error, failures, options), "an error");
 
   const run = async (signal: AbortSignal): Promise<void> => {
     // Between two terms others led and nobody watched for us: every proof starts again.

@@ -14,7 +14,7 @@ import { planWatch, type WatchSettings } from "./plan-watch.ts";
 import type { RequestInfo } from "./read-request.ts";
 import { apiVersionOf, type Resource } from "./resource-table.ts";
 import type { Store } from "./store.ts";
-import { type IncludeObject, toTable, wantsTable } from "./table.ts";
+import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
 import { type Frame, openWatch } from "./watch-stream.ts";
 
 export interface ReadParts {
@@ -55,6 +55,7 @@ export const serveObject = (
   code = 200,
   warnings: readonly string[] = [],
 ): Response => {
+  if (wantsMetadataOnly(accept)) return answerJson(code, toMetadataOnly(object), warnings);
   if (!wantsTable(accept)) return answerText(code, textOf(parts, resource, object), warnings);
   const metadata = { resourceVersion: object.metadata.resourceVersion };
   const now = parts.clock.now();

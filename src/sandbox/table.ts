@@ -1,4 +1,4 @@
-// Answers as a Table, which is what `kubectl get` asks for: cells made by the server, and as much of each object as was asked.
+// Answers in another form than the object's own: as a Table, which is what `kubectl get` asks for, or as metadata only.
 // What stands in a cell is decided in table-columns.ts.
 
 import type { JsonObject } from "./json.ts";
@@ -9,6 +9,15 @@ export type IncludeObject = "None" | "Metadata" | "Object";
 
 export const wantsTable = (accept: string | undefined): boolean =>
   /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept ?? "");
+
+export const wantsMetadataOnly = (accept: string | undefined): boolean =>
+  /^[^,]*as=PartialObjectMetadata;/.test(accept ?? "");
+
+export const toMetadataOnly = ({ metadata }: KubeObject): JsonObject => ({
+  kind: "PartialObjectMetadata",
+  apiVersion: "meta.k8s.io/v1",
+  metadata,
+});
 
 export const toTable = (
   storage: string,
@@ -32,10 +41,7 @@ export const toTable = (
     rows: objects.map((object) => ({
       cells: columns.map(({ cell }) => cell(object, now)),
       ...(include !== "None" && {
-        object:
-          include === "Object"
-            ? object
-            : { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata },
+        object: include === "Object" ? object : toMetadataOnly(object),
       }),
     })),
   };

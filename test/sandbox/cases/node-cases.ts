@@ -39,6 +39,25 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
+    name: "answers a patch with metadata only where that is asked for, and with an error all the same",
+    run: async (target) => {
+      const { path } = await makeNode(target);
+      const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+      const patch = [{ op: "add", path: "/spec/providerID", value: "x://1" }];
+      const { code, body } = await call(target, "PATCH", path, patch, jsonPatch, accept);
+      expect([code, body["kind"], body["apiVersion"]]).toEqual([
+        200,
+        "PartialObjectMetadata",
+        "meta.k8s.io/v1",
+      ]);
+      expect(Object.keys(body).toSorted()).toEqual(["apiVersion", "kind", "metadata"]);
+      const after = await call(target, "GET", path);
+      expect(body["metadata"]).toEqual(valueAt(after.body, "metadata"));
+      const wrong = [{ op: "test", path: "/spec/providerID", value: "y" }];
+      expect((await call(target, "PATCH", path, wrong, jsonPatch, accept)).body["kind"]).toBe("Status");
+    },
+  },
+  {
     name: "initialises a Node in one guarded JSON patch",
     run: async (target) => {
       const { path, ...node } = await makeNode(target, { spec: { taints: [uninitialized] } });

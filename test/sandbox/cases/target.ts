@@ -36,12 +36,13 @@ const open = (
   body: unknown,
   type: string,
   signal: AbortSignal,
+  accept: string = json,
 ) =>
   target.transport(
     {
       method,
       url: `${target.baseURL}${path}`,
-      headers: { ...target.headers, accept: json, ...(body !== undefined && { "content-type": type }) },
+      headers: { ...target.headers, accept, ...(body !== undefined && { "content-type": type }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(target.tls !== undefined && { tls: target.tls }),
     },
@@ -54,8 +55,9 @@ export const call = async (
   path: string,
   body?: unknown,
   type: string = json,
+  accept: string = json,
 ): Promise<Answer> => {
-  const response = await open(target, method, path, body, type, new AbortController().signal);
+  const response = await open(target, method, path, body, type, new AbortController().signal, accept);
   const parsed: unknown = JSON.parse(await response.text());
   return {
     code: response.status,

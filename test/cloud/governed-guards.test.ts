@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test";
+import { openAccount } from "../../src/cloud/account.ts";
+import { seconds } from "../../src/core/brand.ts";
+import type { CloudRequest } from "../../src/provider/call.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import { seededRandom } from "../../src/seams/random.ts";
+import type { Transport } from "../../src/seams/transport.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+const operation = "GET /x";
+const request: CloudRequest = { method: "GET", url: "https://cloud/x", operation, mutates: false };
+
+const setUp = (transport: Transport) => {
+  const clock = new VirtualClock();
+  const account = openAccount<string>(
+    { name: "main", fetch: async () => ({ value: "token" }), sign: (each) => each },
+    {
+      transport,
+      clock,
+      random: { ...seededRandom(1), fraction: () => 1 },
+      mayMutate: () => ({ may: true }),
+      report: () => undefined,
+      signal: new AbortController().signal,
+    },
+  );
+  const send = (signal = new AbortController().signal): Promise<unknown> =>
+    account
+      .transport(request, { signal, urgency: "refresh" }, async (response) => {
+        const text = await response.text();
+        if (response.ok) return text;
+        const kind = response.status === 429 ? "rate-limited" : "unavailable";
+        const asked = text === "" ? {} : { retryAfter: { in: seconds(Number(text)) } };
+        throw new CloudError(kind, text, { operation, status: response.status, ...asked });
+      })
+      .catch((error: unknown) => error);
+  return { clock, send };
+};
+
+test("a cloud that was away is found again although the one who was let through to look gave up", async () => {
+  let answer: Transport = async () => new Response("", { status: 503 });
+  const { clock, send } = setUp((each, signal) => answer(each, signal));
+  for (let count = 0; count < 5; count += 1) await send();
+  await clock.advance(seconds(60));
+  answer = (_, signal) =>
+    new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const hasty = new AbortController();
+  const looks = send(hasty.signal);
+  await clock.advance(seconds(1));
+  hasty.abort(new Error("never mind"));
+  expect(String(await looks)).toContain("never mind");
+  answer = async () => new Response("here");
+  await clock.advance(seconds(60));
+  expect(await send()).toBe("here");
+});
+
+test("how long a cloud asks to be left alone counts also where only the body of its refusal tells it", async () => {
+  let answer = new Response("90", { status: 429 });
+  const { clock, send } = setUp(async () => answer);
+  await send();
+  answer = new Response("here");
+  const since = clock.monotonic();
+  const again = send().then(() => clock.monotonic() - since);
+  await clock.advance(seconds(120));
+  expect(await again).toBeGreaterThanOrEqual(seconds(90));
+});

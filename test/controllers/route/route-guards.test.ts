@@ -1,0 +1,154 @@
+import { afterEach, expect, test } from "bun:test";
+import { applyDocument } from "../../../src/controllers/route/apply-document.ts";
+import { createCloudWrites } from "../../../src/controllers/route/cloud-writes.ts";
+import { createConditions } from "../../../src/controllers/route/conditions.ts";
+import { LookTimes } from "../../../src/controllers/route/look-times.ts";
+import { planRoutes } from "../../../src/controllers/route/plan.ts";
+import { Rests } from "../../../src/controllers/route/rests.ts";
+import { aboutOf, keyOf } from "../../../src/controllers/route/route-change.ts";
+import { RouteTable } from "../../../src/controllers/route/route-table.ts";
+import { routeDefaults } from "../../../src/controllers/route/settings.ts";
+import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
+import { nodeName, seconds } from "../../../src/core/brand.ts";
+import { cidr } from "../../../src/core/cidr.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import type { RoutesAsDocument } from "../../../src/provider/routes.ts";
+import { Journal } from "../../../src/runtime/journal.ts";
+import { seededRandom } from "../../../src/seams/random.ts";
+import { toNode } from "../../support/sandbox-nodes.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { type RouteSetup, RouteWorld } from "./route-world.ts";
+import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
+
+// Where the route controller holds itself back: it races nobody for ever, asks no cloud a hundred times, and says nothing
+// of Nodes that are not its business any more.
+
+const document = { style: "document" } as const;
+let world: RouteWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+});
+const setUp = (setup?: RouteSetup): RouteWorld => {
+  world = new RouteWorld(setup);
+  return world;
+};
+
+const asDocument = ({ routes }: ScriptedRoutes): RoutesAsDocument => {
+  if (routes.style !== "document") throw new Error("It was to be a document.");
+  return routes;
+};
+
+test("somebody who changes the document all the time is not raced without end", async () => {
+  let races = 0;
+  const contested = (clock: VirtualClock): RoutesAsDocument => {
+    const routes = asDocument(new ScriptedRoutes(clock, document));
+    const change: typeof routes.change = (...given) => {
+      races += 1;
+      return races > 30 ? routes.change(...given) : Promise.reject(refusal("conflict"));
+    };
+    return { ...routes, change };
+  };
+  await setUp({ routes: contested }).add("n1", "10.244.1.0/24").start().pass(0.6);
+  expect(races).toBe(3);
+});
+
+test("a cloud that refuses every change is not asked about each of them in one pass", async () => {
+  const w = setUp({ script: document });
+  for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
+  w.cloud.failures.set("*", refusal("quota"));
+  await w.start().pass(0.6);
+  expect(w.cloud.changes.length).toBeLessThan(45);
+});
+
+test("a manager that is told to end in the middle of its changes says of none that it failed", async () => {
+  const clock = new VirtualClock();
+  const routes = asDocument(new ScriptedRoutes(clock, document));
+  const rests = new Rests(clock);
+  const [first, second] = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
+    destination: cidr(range),
+    target: { node: nodeName("n1"), uid: "1", addresses: [] },
+  }));
+  if (first === undefined || second === undefined) throw new Error("Two were made.");
+  const failedBefore = { do: "create", route: first } as const;
+  // So that there are two changes of the document, one after the other.
+  rests.failed(keyOf(failedBefore), aboutOf(failedBefore), seconds(0));
+  const stop = new AbortController();
+  const table = new RouteTable(routes, clock, stop.signal);
+  const nothing = new Set<never>();
+  const spared = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
+  const applied = applyDocument(
+    await table.beganAfter(0, "refresh"),
+    {
+      ...{ routes, rests, clock, changesAtOnce: 1 },
+      writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
+      readAgain: () => {
+        stop.abort(new Error("asked to stop"));
+        return Promise.reject(stop.signal.reason);
+      },
+      planFor: ({ routes: observed }) =>
+        planRoutes({ wanted: [first, second], observed, spared, clusterCIDRs: [cidr("10.244.0.0/16")] }),
+    },
+    { signal: stop.signal, urgency: "new-node" },
+  );
+  expect(await applied.catch(String)).toBe("Error: asked to stop");
+});
+
+const judged = (change: (node: Node) => Node) => {
+  const node = toNode({ name: "n1", uid: "u1" });
+  let current = node;
+  let isOurs = true;
+  const written: string[] = [];
+  const conditions = createConditions(
+    {
+      nodes: { get: () => current, list: () => [current] },
+      writes: { patch: async ({ metadata }: Node) => void written.push(metadata.name) },
+      clock: new VirtualClock(),
+      isSelected: () => isOurs,
+    } as never,
+    () => undefined,
+  );
+  conditions.judge(new Map([["u1", true]]));
+  const { signal } = new AbortController();
+  return {
+    written,
+    write: () => conditions.write("n1", signal),
+    change: () => {
+      current = change(current);
+    },
+    handOver: () => {
+      isOurs = false;
+    },
+  };
+};
+
+test("a Node that is paused, or handed to another manager, after the look at its routes is not written to", async () => {
+  const paused = ({ metadata, ...node }: Node): Node => ({
+    ...node,
+    metadata: { ...metadata, annotations: { [pausedAnnotation]: "true" } },
+  });
+  const [one, other] = [judged(paused), judged((node) => node)];
+  one.change();
+  other.handOver();
+  for (const each of [one, other]) await each.write();
+  expect([one.written, other.written]).toEqual([[], []]);
+  const third = judged((node) => node);
+  await third.write();
+  expect(third.written).toEqual(["n1"]);
+});
+
+test("a route that failed often and then waits for the cloud is not begun with as if it were new", () => {
+  const rests = new Rests(new VirtualClock());
+  for (let count = 0; count < 3; count += 1) rests.failed("route", "n1", seconds(1));
+  rests.wait("route", "n1", seconds(1));
+  expect(rests.failuresOf("route", "n1")).toBe(3);
+});
+
+test("a look that takes another listing keeps its distance from the last one, however often something changes", () => {
+  const clock = new VirtualClock();
+  const times = new LookTimes({ settings: routeDefaults, clock, random: seededRandom(1) });
+  times.begin();
+  times.looked(clock.monotonic(), true);
+  expect([times.soon(false), times.soon(true)]).toEqual([routeDefaults.gathering, routeDefaults.pause]);
+  expect(routeDefaults.pause).toBeGreaterThan(routeDefaults.gathering);
+});

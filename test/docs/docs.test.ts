@@ -95,6 +95,16 @@ describe.each(pages)("%s", (page) => {
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
+  test("names metrics that exist", () => {
+    const known = matches(metricsPage(), /^\| `([a-z_]+)`/gm);
+    const named = matches(
+      text,
+      /\b((?:fairlead|leader_election|workqueue|rest_client|process)_[a-z_]{4,})\b/g,
+    );
+    const isPart = (name: string) => known.includes(name.replace(/_(?:bucket|count|sum)$/, ""));
+    expect(named.filter((name) => !isPart(name))).toEqual([]);
+  });
+
   test("names files that are there", () => {
     const named = matches(
       text,

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ServiceUID } from "../../src/core/brand.ts";
+import { refused } from "../support/scripted-balancers.ts";
 import { scriptedWorld } from "../support/scripted-world.ts";
 import { TrackedCollections } from "../support/tracked-collections.ts";
 
@@ -162,6 +163,48 @@ test("of a balancer that was left as an orphan nothing is remembered", async () 
     expect([script.things.size, w.find("web")]).toEqual([1, undefined]);
     const sites = Object.keys(await tracked.sizes());
     expect(sites.filter((site) => /service\/(progress|fresh-listing|on-delete)/.test(site))).toEqual([]);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});
+
+test("what all balancers need is not read on when there is none any more", async () => {
+  const { w } = scriptedWorld(undefined, () => ({
+    inputs: [{ kind: "Secret", namespace: "kube-system", name: "for-all" }],
+  }));
+  const reads = () => w.read.filter((path) => path.includes("/secrets/for-all")).length;
+  await w.start();
+  w.create("web");
+  await w.pass(300);
+  expect(reads()).toBeGreaterThan(1);
+  w.delete("web");
+  await w.pass(60);
+  expect(w.find("web")).toBeUndefined();
+  w.forget();
+  await w.pass(600);
+  expect(reads()).toBe(0);
+});
+
+test("that work for a balancer could not be asked about is forgotten when the balancer is gone", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const { w, script } = scriptedWorld((one) => {
+      one.ticketLimit = 10;
+    });
+    await w.start();
+    w.create("web");
+    await w.pass(5);
+    script.checkRefusal = refused("nobody may ask");
+    await w.pass(600);
+    const remembers = async () =>
+      Object.keys(await tracked.sizes()).some((site) => site.includes("ticket-trouble"));
+    expect(await remembers()).toBe(true);
+    script.checkRefusal = undefined;
+    for (let ticket = 1; ticket < 5; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "done");
+    w.delete("web");
+    await w.pass(3600);
+    expect([script.things.size, w.find("web"), await remembers()]).toEqual([0, undefined, false]);
     await w.stop();
   } finally {
     tracked.restore();

@@ -52,6 +52,18 @@ export class Echoes<T extends KubeObject> {
     this.#written.delete(key);
   }
 
+  /**
+   * Whether this is to be looked at. What came before our write and was taken for an echo of it is in this version too, and
+   * the version before it does not show it: so it is held against what we wrote as well.
+   */
+  isNews(key: string, before: T | undefined, after: T | undefined): boolean {
+    const ours = this.#written.get(key);
+    if (this.isEcho(key, after)) return false;
+    if (before === undefined || after === undefined) return true;
+    const isOfOurs = ours !== undefined && ours.metadata.uid === after.metadata.uid;
+    return this.#isRelevantChange(before, after) || (isOfOurs && this.#isRelevantChange(ours, after));
+  }
+
   /** Also takes what was remembered off the list once the watch has caught up. */
   isEcho(key: string, after: T | undefined): boolean {
     const write = this.#underWay.get(key);

@@ -90,3 +90,22 @@ test("what others changed and the answer to our write brings is looked at, whate
   const { metadata, ...rest } = node("11", { a: "1", ours: "1" });
   expect(endOf({ ...rest, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })).toBe(true);
 });
+
+test("an edit that was told before our echo, and that our answer does not show, is looked at with that echo", () => {
+  const own = answered(node("10", { ours: "1" }));
+  const edited = node("9", { theirs: "2" });
+  const both = node("10", { ours: "1", theirs: "2" });
+  // Older than our write: it is in the later version too.
+  expect(own.isNews("n1", node("1"), edited)).toBe(false);
+  // What a watch told last may differ from it in nothing that matters: our write set what was there already.
+  const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
+  expect(own.isNews("n1", before, both)).toBe(true);
+  expect(own.isNews("n1", both, both)).toBe(false);
+});
+
+test("without a write of ours, what changed is news and what did not is none", () => {
+  const own = new Echoes<Node>(isRelevantChange);
+  expect(own.isNews("n1", node("1"), node("2", { theirs: "2" }))).toBe(true);
+  expect(own.isNews("n1", node("1"), node("2"))).toBe(false);
+  expect(own.isNews("n1", undefined, node("1"))).toBe(true);
+});

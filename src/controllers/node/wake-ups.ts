@@ -8,7 +8,6 @@ import type { Echoes } from "../echoes.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import type { NodePorts } from "../node-ports.ts";
 import type { Questions } from "../questions.ts";
-import { isRelevantChange } from "./relevant-change.ts";
 import type { Troubles } from "./troubles.ts";
 
 export interface WakeUpParts {
@@ -40,7 +39,7 @@ export const createWakeUps = (
   /** Until what it returns is called. */
   const begin = (): (() => void) => {
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
-      if (echoes.isEcho(key, after) || !isRelevantChange(before, after)) return;
+      if (!echoes.isNews(key, before, after)) return;
       if (after === undefined) queue.add(key);
       else addNode(after);
     });

@@ -68,7 +68,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     queue,
     placement,
     nodeSyncLatency,
-    isNews: (key, before, after) => !echoes.isEcho(key, before, after) && isRelevant(before, after),
+    isNews: echoes.isNews,
   });
   const failure = createFailure(parts);
   const reconcile = createInTurn({

@@ -14,7 +14,7 @@ import { createLastRight } from "./last-right.ts";
 import { isWrong, type Member, type Wish } from "./member.ts";
 import { cannotRelease, deletionHeld, type Ending, endingOf, LastEndings } from "./on-delete.ts";
 import type { ServicePorts } from "./ports.ts";
-import { isEnding } from "./predicates.ts";
+import { concernsUs, isEnding } from "./predicates.ts";
 import { createTargets, type TargetPorts } from "./targets/targets.ts";
 import { serviceProblems, wishOf } from "./wish-of.ts";
 
@@ -40,7 +40,9 @@ export const createWishes = (ports: WishPorts) => {
   const { balancers, annotations, facts, services } = ports;
   const targets = createTargets(ports);
   const lastRight = createLastRight(balancers);
-  const endings = new LastEndings((uid) => services.list().some(({ metadata }) => metadata.uid === uid));
+  const endings = new LastEndings((uid) =>
+    services.list().some((service) => service.metadata.uid === uid && concernsUs(service)),
+  );
   const canRelease = balancers.releases === true;
   const isReadElsewhere = (key: string): boolean => isFactAnnotation(facts, key);
 

@@ -8,7 +8,7 @@ import type { ServiceWrites } from "./ports.ts";
 
 export const createWriteEchoes = (
   { patch }: ServiceWrites,
-  isRelevant: (before: Service, after: Service) => boolean,
+  isRelevant: (before: Service | undefined, after: Service | undefined) => boolean,
   /** Something of others came while a write was under way. */
   onNews: (key: string) => void,
 ) => {
@@ -29,10 +29,11 @@ export const createWriteEchoes = (
   return {
     writes,
     /** One that came, went or was replaced is never an echo. */
-    isEcho: (key: string, before: Service | undefined, after: Service | undefined): boolean => {
-      if (before !== undefined && before.metadata.uid === after?.metadata.uid) return own.isEcho(key, after);
+    isNews: (key: string, before: Service | undefined, after: Service | undefined): boolean => {
+      if (before !== undefined && before.metadata.uid === after?.metadata.uid)
+        return own.isNews(key, before, after);
       own.forget(key);
-      return false;
+      return isRelevant(before, after);
     },
   };
 };

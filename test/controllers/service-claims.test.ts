@@ -100,3 +100,18 @@ test("a Service that comes back to a group before that let go of it is none of t
   for (const name of ["x", "y", "x"]) groups.place(key, first, name);
   expect([groups.debtsOf("x"), groups.debtsOf("y")]).toEqual([[], [first]]);
 });
+
+test("a Service that asks for nothing, and of which nobody can tell where its balancer is, is told so until that goes", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.unplaceable.add("web");
+  });
+  const { uid } = w.create("web", { annotations: { [group]: "x" }, spec: { type: "ClusterIP" } }).metadata;
+  script.things.set("thing", { id: "thing", group: "group-x", owners: [uid], targets: 3 });
+  await w.start();
+  await w.pass(60);
+  expect(w.events("web").join()).toContain("DeleteLoadBalancerFailed");
+  expect(script.things.size).toBe(1);
+  script.unplaceable.clear();
+  await w.pass(600);
+  expect(script.things.size).toBe(0);
+});

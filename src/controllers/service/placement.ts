@@ -24,6 +24,8 @@ export const createPlacement = (
 ) => {
   /** Keys of Services that could not be placed. */
   const unplaced = new WorkQueue(clock);
+  /** Of those the ones that ask for nothing, while the cloud still has something of them. */
+  const withLeftovers = new Set<string>();
 
   /** Returns the groups that must be looked at; throws what the provider says. */
   const put = (key: string, service: Service): readonly string[] => {
@@ -53,8 +55,11 @@ export const createPlacement = (
       }
     },
 
-    /** A Service that could not be placed. */
-    tryAgain: (key: string): void => unplaced.add(key),
+    /** The cloud has something of a Service that could not be placed. */
+    tryAgain: (key: string): void => {
+      withLeftovers.add(key);
+      unplaced.add(key);
+    },
 
     /** Tries again what could not be placed, until the signal is aborted. */
     run: (signal: AbortSignal): Promise<void> =>
@@ -63,7 +68,10 @@ export const createPlacement = (
           queue: unplaced,
           count: 1,
           reconcile: async (key) => {
-            for (const group of placeOrThrow(key, services.get(key))) wake(group);
+            const service = services.get(key);
+            const hasLeftovers = service !== undefined && withLeftovers.has(key);
+            for (const group of hasLeftovers ? put(key, service) : placeOrThrow(key, service)) wake(group);
+            withLeftovers.delete(key);
             return settled;
           },
           onError: (key, error, failures) => {

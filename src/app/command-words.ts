@@ -14,6 +14,8 @@ export const commands = {
     "Show the version, as --version does; with --notices, the licences of everything inside this file.",
   "webhook-manifest":
     "Print the ValidatingWebhookConfiguration for --webhooks, for kubectl apply -f -. Give it the flags of the manager: the port and the authority in --webhook-cert-dir go in.",
+  schema:
+    "Print the JSON Schema of the file of --config, with that of the annotations of Services under $defs, for editors and checks.",
   help: "Show this, as --help does.",
 } as const;
 

@@ -63,6 +63,11 @@ const manifest = async (flags: Flags, { program, seams }: CommandOptions): Promi
   }
 };
 
+const schemaText = async ({ provider, program }: CommandOptions): Promise<string> => {
+  const { configurationSchema } = await import("./configuration/schema.ts");
+  return `${JSON.stringify(configurationSchema(provider, program), undefined, 2)}\n`;
+};
+
 /** What was asked for; undefined when it is the manager that is wanted. */
 export const answerCommand = async (
   configuration: Configuration,
@@ -73,10 +78,12 @@ export const answerCommand = async (
   if (flags.help || positional[0] === "help") return done(helpText(program, provider.config, commands));
   const asksForVersion = flags.version !== "false" || positional[0] === "version";
   const isManifest = positional[0] === "webhook-manifest";
-  if (!flags.notices && !asksForVersion && !isManifest) return undefined;
+  const isSchema = positional[0] === "schema";
+  if (!flags.notices && !asksForVersion && !isManifest && !isSchema) return undefined;
   const wrong = configuration.flagProblems.filter(isError);
   if (wrong.length > 0) return refused(wrong);
   if (flags.notices) return done(notices);
+  if (isSchema) return done(await schemaText(options));
   if (!asksForVersion) return manifest(flags, options);
   return done(flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`);
 };

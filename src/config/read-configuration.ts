@@ -13,8 +13,8 @@ import {
 } from "./located.ts";
 import { toRaw } from "./to-raw.ts";
 
-const configurationKind = "FairleadConfiguration";
-const configurationVersion = "fairlead.dev/v1alpha1";
+export const configurationKind = "FairleadConfiguration";
+export const configurationVersion = "fairlead.dev/v1alpha1";
 
 export interface RawSection {
   readonly raw: Readonly<Record<string, string>>;

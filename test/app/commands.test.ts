@@ -39,10 +39,16 @@ test("--help names the commands, and the word help is one of them", async () => 
   const shown = await answer(["--help"]);
   const out = shown?.out ?? "";
   const commands = out.slice(out.indexOf("Commands:"), out.indexOf(" flags:"));
-  for (const word of ["run", "version", "--notices", "webhook-manifest", "help"]) {
+  for (const word of ["run", "version", "--notices", "webhook-manifest", "schema", "help"]) {
     expect(commands).toContain(word);
   }
   expect(await answer(["help"])).toEqual(shown);
+});
+
+test("schema prints a JSON Schema, also beside wrong settings of the cloud, and refuses a wrong flag", async () => {
+  const shown = await answer(["schema", "--config-set=endpiont=x"]);
+  expect([shown?.code, JSON.parse(shown?.out ?? "").type]).toEqual([0, "object"]);
+  expect((await answer(["schema", "--foo"]))?.code).toBe(2);
 });
 
 const wrong: readonly (readonly [readonly string[], string])[] = [

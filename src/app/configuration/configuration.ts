@@ -13,6 +13,7 @@ import { parseFlags } from "../flags/pflag.ts";
 import { type ReadFlags, readFlags } from "../flags/read-flags.ts";
 import { flagFields, flagShapes } from "../flags/table.ts";
 import { readCloudFile, readInputs, withSection } from "./cloud-files.ts";
+import { notInFile } from "./not-in-file.ts";
 import { type WholeFiles, wholeFiles } from "./whole-files.ts";
 
 export interface Configuration {
@@ -34,15 +35,6 @@ export interface ConfigurationSources {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-const commandLine = "can only be given on the command line";
-const notHere = {
-  config: commandLine,
-  help: commandLine,
-  notices: commandLine,
-  version: commandLine,
-  "config-set": "is for the command line; write the settings under cloud",
-};
-
 /** The file of `--config`, and what is wrong with it. */
 const readOwnFile = async (
   path: string | undefined,
@@ -57,7 +49,7 @@ const readOwnFile = async (
   if ("problem" in whole) return { problems: [whole.problem] };
   // Loaded only here: who gives no file does not pay for the parser.
   const { parseYaml } = await import("../../config/parse-yaml.ts");
-  const tables = { flags: flagFields, cloud: provider.config, notHere };
+  const tables = { flags: flagFields, cloud: provider.config, notHere: notInFile };
   const read = readConfiguration(parseYaml(whole.text), tables);
   return { own: { ...read, path }, problems: read.problems.map((problem) => inFile(path, problem)) };
 };

@@ -1,0 +1,59 @@
+// What `schema` prints: the file of --config as JSON Schema, and the annotations of Services beside it, of this cloud and
+// of every cloud. Made from the tables that read them. Pure.
+
+import { configurationKind, configurationVersion } from "../../config/read-configuration.ts";
+import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config/to-schema.ts";
+import { ownAnnotations } from "../../controllers/service/own-annotations.ts";
+import { ownPrefix } from "../../controllers/well-known.ts";
+import type { Field, Fields } from "../../core/settings.ts";
+import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
+import { notesOf } from "../flags/flag-notes.ts";
+import { flagFields } from "../flags/table.ts";
+import { notInFile } from "./not-in-file.ts";
+
+const withPrefix = (prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> =>
+  Object.fromEntries(
+    Object.entries<Field<unknown>>(fields).map(([name, field]) => [
+      name.includes("/") ? name : prefix + name,
+      field,
+    ]),
+  );
+
+const ofFlag = (field: Field<unknown>): JsonSchema => {
+  const { noEffect } = notesOf(field);
+  return noEffect === undefined
+    ? {}
+    : { deprecated: true, description: `${field.text} No effect: ${noEffect}.` };
+};
+
+const section = (properties: JsonSchema): JsonSchema => ({
+  type: "object",
+  additionalProperties: false,
+  properties,
+});
+
+export const configurationSchema = (provider: AnyProvider, program: string): JsonSchema => {
+  const { prefix, fields } = annotationsOf(provider);
+  const inFile = Object.fromEntries(
+    Object.entries(flagFields).filter(([name]) => !Object.hasOwn(notInFile, name)),
+  );
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: `The file of --config of ${program}`,
+    type: "object",
+    additionalProperties: false,
+    required: ["apiVersion", "kind"],
+    properties: {
+      apiVersion: { const: configurationVersion },
+      kind: { const: configurationKind },
+      flags: section(propertiesOf(inFile, ofFlag)),
+      cloud: section(propertiesOf(provider.config)),
+    },
+    $defs: {
+      serviceAnnotations: annotationsSchema({
+        ...withPrefix(prefix, fields),
+        ...withPrefix(ownPrefix, ownAnnotations),
+      }),
+    },
+  };
+};

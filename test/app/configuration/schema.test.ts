@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { configurationSchema } from "../../../src/app/configuration/schema.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { flagFields } from "../../../src/app/flags/table.ts";
+import { parseYaml } from "../../../src/config/parse-yaml.ts";
+import { readConfiguration } from "../../../src/config/read-configuration.ts";
+import { ownAnnotations } from "../../../src/controllers/service/own-annotations.ts";
+
+// The schema and the reader of the file must be of one mind: what the one allows the other takes, and what it forbids not.
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+const provider = fake as unknown as AnyProvider;
+const schema = configurationSchema(provider, "fake-cloud-controller-manager") as unknown as Schema & {
+  readonly $defs: Readonly<Record<string, Schema>>;
+};
+const samples: Readonly<Record<string, unknown>> = {
+  boolean: true,
+  number: 7,
+  array: ["a"],
+  object: { a: "b" },
+  string: "a",
+};
+
+const refusalsOf = (section: string, key: string, value: unknown): readonly string[] => {
+  const file = {
+    apiVersion: "fairlead.dev/v1alpha1",
+    kind: "FairleadConfiguration",
+    [section]: { [key]: value },
+  };
+  const tables = { flags: flagFields, cloud: provider.config, notHere: {} };
+  return readConfiguration(parseYaml(JSON.stringify(file)), tables).problems.map(({ text }) => text);
+};
+
+for (const section of ["flags", "cloud"] as const) {
+  const properties = Object.entries(schema.properties?.[section]?.properties ?? {});
+  test(`the schema of ${section} says of each what kind of value the reader takes, and of no other [F103]`, () => {
+    expect(properties.length).toBeGreaterThan(1);
+    for (const [key, { type }] of properties) {
+      for (const [kind, value] of Object.entries(samples)) {
+        const isTaken = refusalsOf(section, key, value).length === 0;
+        expect([key, kind, isTaken]).toEqual([key, kind, kind === type]);
+      }
+    }
+  });
+}
+
+test("the schema has every flag that a file may hold, and no other [F103]", () => {
+  const names = Object.keys(schema.properties?.["flags"]?.properties ?? {});
+  const here = Object.keys(flagFields).filter((name) => names.includes(name));
+  const absent = Object.keys(flagFields).filter((name) => !names.includes(name));
+  expect(absent.toSorted()).toEqual(["config", "config-set", "help", "notices", "version"]);
+  expect(here.length + absent.length).toBe(Object.keys(flagFields).length);
+});
+
+test("the schema of annotations has those of the cloud and ours, with the words that may stand there [F103]", () => {
+  const { properties = {} } = schema.$defs["serviceAnnotations"] ?? {};
+  expect(properties["balancer.fake.example/algorithm"]?.enum).toEqual(["round-robin", "least-connections"]);
+  for (const name of Object.keys(ownAnnotations))
+    expect(properties[`fairlead.dev/${name}`]?.type).toBe("string");
+});
+
+test("no secret and no default of one is in the schema", () => {
+  expect(JSON.stringify(schema)).not.toContain("[redacted]");
+  expect(schema.properties?.["cloud"]?.properties?.["token"]).not.toHaveProperty("default");
+});

@@ -25,24 +25,24 @@ test.each(["finalizer", "status"])(
   },
 );
 
-test("a Service that is retyped just after its finalizer was stripped loses its balancer at once", async () => {
+/** Its finalizer is stripped, which we put right, and in the same instant it is edited. */
+const strippedAndEdited = async (edit: Parameters<ServiceWorld["editSpec"]>[1]): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web");
   await w.pass(30);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
-  w.editSpec("web", { type: "ClusterIP" });
+  w.editSpec("web", edit);
   await w.pass(120);
+  return w;
+};
+
+test("a Service that is retyped just after its finalizer was stripped loses its balancer at once", async () => {
+  const w = await strippedAndEdited({ type: "ClusterIP" });
   expect([w.owners(), w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
 test("ports that are changed just after the finalizer was stripped reach the balancer at once", async () => {
-  const w = new ServiceWorld();
-  await w.start();
-  w.create("web");
-  await w.pass(30);
-  w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
-  w.editSpec("web", { ports: [{ port: 8080, protocol: "TCP" }] });
-  await w.pass(120);
+  const w = await strippedAndEdited({ ports: [{ port: 8080, protocol: "TCP" }] });
   expect(portsOf(w)).toContain("8080");
 });

@@ -76,6 +76,19 @@ describe("events", () => {
     expect(more).toEqual([]);
   });
 
+  test("9.15.3: what came to more than other targets while those were changed is ensured, not updated", async () => {
+    const w = await served("web");
+    w.cloud.balancers.actionTime = seconds(20);
+    w.addNode("late");
+    await w.pass(5);
+    w.editSpec("web", { ports: [{ port: 443, targetPort: 8443, protocol: "TCP", nodePort: 30443 }] });
+    await w.pass(120);
+    expect(JSON.stringify(w.cloud.balancers.list())).toContain("443");
+    // Told under the name that it had before, which counts once more.
+    expect(w.events("web").join()).toContain("EnsuredLoadBalancer");
+    expect(w.events("web").join()).not.toContain("UpdatedLoadBalancer");
+  });
+
   test("9.15.3: a listing that fails after the targets were changed is no failed update", async () => {
     const w = await served("web");
     w.addNode("late");

@@ -1,5 +1,5 @@
 // Gauges of what stays wrong until somebody looks, for alerts. They are read when somebody asks, and only the replica that
-// leads has any: what another knew before its term ended says nothing now.
+// leads has any: one that waits looks at nothing, so its figures would be stale and raise alerts about what is long mended.
 
 import { isUninitialized } from "../../controllers/node-facts.ts";
 import type { Node } from "../../kube/objects.ts";

@@ -68,8 +68,10 @@ export const observationTask = (
       const seen = look();
       const text = seen === undefined ? "" : describeObservation(seen);
       // Twice in a row: between two steps of one round nobody is at work either.
-      if (text !== "" && text === before && text !== told) log.info(text);
-      if (text !== "" && text === before) told = text;
+      if (text !== "" && text === before && text !== told) {
+        log.info(text);
+        told = text;
+      }
       before = text;
       await sleep(clock, period, stop).catch(() => undefined);
     }

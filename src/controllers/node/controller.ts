@@ -64,10 +64,11 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
       troubles.forget(name);
       return settled;
     }
-    if (concernsUs(node) && isUninitialized(node)) return join(node, signal);
+    const isOurs = concernsUs(node);
+    if (isOurs && isUninitialized(node)) return join(node, signal);
     // Paused, or without its taint by another hand, while it was asked about: the answer would wake it for nothing.
     questions.forget(name);
-    if (!concernsUs(node)) return settled;
+    if (!isOurs) return settled;
     const answer = inventory.look(identityOf(node));
     if (answer.kind === "exists") await refresh(node, answer.instance, signal);
     return settled;

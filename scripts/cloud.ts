@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { FakeCloud } from "../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../providers/fake/simulator/http.ts";
 import { milliseconds } from "../src/core/brand.ts";
-import { systemClock } from "../src/seams/clock.ts";
+import { systemClock } from "../src/platform/clock.ts";
 
 const usage = `Usage: npm run cloud -- fake [--port N] [--machines N] [--prefix node-] [--latency ms]
                          [--action-time ms] [--requests-per-hour N] [--token text]`;

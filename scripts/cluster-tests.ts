@@ -3,7 +3,7 @@
 
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { keepLoopbackDirect } from "../src/seams/environment.ts";
+import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 
 const root = resolve(import.meta.dir, "..");
@@ -25,7 +25,7 @@ const flagsAt = words.findIndex((word) => word.startsWith("-"));
 const parts = flagsAt === -1 ? words : words.slice(0, flagsAt);
 const flags = flagsAt === -1 ? [] : words.slice(flagsAt);
 /** Those of `test/kube` and `test/sandbox` run against the sandbox too, and here against the real server beside it. */
-const twins = ["test/kube/cluster/real.test.ts", "test/sandbox/twin.test.ts"];
+const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
 const files = [...new Bun.Glob("test/cluster/*.cluster.ts").scanSync({ cwd: root }), ...twins]
   .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
   .toSorted();

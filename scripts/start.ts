@@ -4,10 +4,10 @@
 import { defineCommand, runMain } from "citty";
 import { milliseconds } from "../src/core/brand.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
-import { systemClock } from "../src/seams/clock.ts";
-import { keepLoopbackDirect } from "../src/seams/environment.ts";
+import { systemClock } from "../src/platform/clock.ts";
+import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
-import { openPlayground } from "./start/playground.ts";
+import { openPlayground } from "./start/sandbox.ts";
 import { type Chapter, storyOf } from "./start/story.ts";
 import { linesOf } from "./start/view.ts";
 

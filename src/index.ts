@@ -34,4 +34,4 @@ export type * from "./provider/load-balancers.ts";
 export type * from "./provider/plan.ts";
 export * from "./provider/provider.ts";
 export type * from "./provider/routes.ts";
-export type { TlsMaterial, Transport, TransportRequest } from "./seams/transport.ts";
+export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";

@@ -80,7 +80,7 @@ describe("a planted violation is found", () => {
     [
       "more of src than a simulator needs",
       "providers/a/simulator/x.ts",
-      'import { b } from "../../../src/kube/b.ts";\nimport { c } from "../../../src/seams/clock.ts";',
+      'import { b } from "../../../src/kube/b.ts";\nimport { c } from "../../../src/platform/clock.ts";',
       '"#ccm" and nothing',
     ],
     ["a simulator in use", "providers/a/x.ts", 'import { b } from "./simulator/b.ts";', "in no executable"],

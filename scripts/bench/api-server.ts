@@ -3,7 +3,7 @@
 
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
 import type { BenchServer } from "./bench-server.ts";
-import { startSandbox } from "./sandbox.ts";
+import { startSandbox } from "./test-api-server.ts";
 import { readServerWrites } from "./server-writes.ts";
 
 const startRealServer = async (): Promise<BenchServer> => {

@@ -1,7 +1,7 @@
 // Notes when each object of a selection was first seen, at the least cost for server and machine: names only, cut out of
 // the lines of a watch without decoding them. A watch that ends, or stands still, is opened again where it stood.
 
-import type { KubeApi } from "../../src/kube/api.ts";
+import type { KubeApi } from "../../src/kube/client/api.ts";
 import type { KubeObject } from "../../src/kube/objects.ts";
 import type { Resource } from "../../src/kube/resources.ts";
 import { readNames } from "./read-names.ts";

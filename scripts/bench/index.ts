@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { keepLoopbackDirect } from "../../src/seams/environment.ts";
+import { keepLoopbackDirect } from "../../src/platform/environment.ts";
 import { describeExecutable, describeLoad, describeMachine } from "./machine.ts";
 import { measure } from "./measure.ts";
 import { type Order, readOrder, refuse, refuseWord } from "./options.ts";

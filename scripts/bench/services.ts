@@ -1,7 +1,7 @@
 // Measures Services from nothing to nothing: made at once, one Node more, a restart with everything in place, all deleted.
 // Twenty Nodes are targets, as for the Go managers it is compared with; the other thousand is there and left out.
 
-import type { Draft } from "../../src/kube/api.ts";
+import type { Draft } from "../../src/kube/client/api.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { services } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";

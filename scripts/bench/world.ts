@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import { systemClock } from "../../src/seams/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { type UntilOptions, until } from "../../test/cluster/rig/until.ts";
 import { connect } from "../../test/kube/cluster/connect.ts";

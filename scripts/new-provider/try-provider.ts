@@ -7,15 +7,15 @@ import { join } from "node:path";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
-import { systemSeams } from "../../src/app/system-seams.ts";
+import { systemSeams } from "../../src/app/system-platform.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
-import { ApiServer } from "../../src/sandbox/api-server.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/sandbox/https.ts";
-import { Kubelets } from "../../src/sandbox/kubelets.ts";
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
-import { type Clock, sleep } from "../../src/seams/clock.ts";
-import { keepLoopbackDirect } from "../../src/seams/environment.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
+import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { type Clock, sleep } from "../../src/platform/clock.ts";
+import { keepLoopbackDirect } from "../../src/platform/environment.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 
 /** What the skeleton's simulator has; a rewritten one keeps it. */

@@ -1,8 +1,8 @@
 // What happens in the playground: the nodes join, then one machine is switched off and one vanishes. Each chapter says
 // when it is over; the story is settled when all are.
 
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
-import type { Playground } from "./playground.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { Playground } from "./sandbox.ts";
 
 const shutdown = "node.cloudprovider.kubernetes.io/shutdown";
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";

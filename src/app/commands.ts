@@ -8,9 +8,9 @@ import type { AnyProvider } from "./connect-cloud.ts";
 import { helpText } from "./flags/help.ts";
 import { invalidFlag } from "./flags/invalid-flag.ts";
 import type { Flags } from "./flags/table.ts";
-import type { ManagerSeams } from "./manager-seams.ts";
-import { chooseWebhooks } from "./ports/choose-webhooks.ts";
-import { webhookManifest } from "./ports/webhook-manifest.ts";
+import type { ManagerSeams } from "./manager-platform.ts";
+import { chooseWebhooks } from "./endpoints/choose-webhooks.ts";
+import { webhookManifest } from "./endpoints/webhook-manifest.ts";
 import { rawVersion } from "./raw-version.ts";
 import { notices, version } from "./version.ts";
 
@@ -53,7 +53,7 @@ const manifest = async (flags: Flags, { program, seams }: CommandOptions): Promi
   const problems = manifestProblems(flags);
   if (problems.length > 0) return refused(problems);
   // What makes certificates is loaded only for this.
-  const { authorityError, findAuthority } = await import("./ports/webhook-authority.ts");
+  const { authorityError, findAuthority } = await import("./endpoints/webhook-authority.ts");
   try {
     const { ca, note } = await findAuthority(flags, program, seams);
     const text = webhookManifest(program, flags["webhook-secure-port"], ca);

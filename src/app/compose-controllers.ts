@@ -4,13 +4,13 @@
 import type { Node, Service } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { Task } from "../runtime/scope.ts";
-import type { Files } from "../seams/files.ts";
+import type { Files } from "../platform/files.ts";
 import { composeNodes } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Surroundings } from "./controller-context.ts";
 import type { Watched } from "./watched.ts";
 
 export interface ControllerParts {

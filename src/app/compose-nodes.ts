@@ -2,13 +2,13 @@
 
 import { createNodeController } from "../controllers/node/controller.ts";
 import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
-import type { NodePorts } from "../controllers/node-ports.ts";
+import type { NodePorts } from "../controllers/node-deps.ts";
 import { createNodeWrites } from "../controllers/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
-import type { Surroundings } from "./surroundings.ts";
-import { objectTeller } from "./telling/object-teller.ts";
+import type { Surroundings } from "./controller-context.ts";
+import { objectTeller } from "./reporting/object-reporter.ts";
 
 const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
   apiVersion: "v1",

@@ -1,11 +1,11 @@
 // The route controller, put together, or the reason why there is none: routes are skipped with a word, never the process.
 
-import { createCloudWrites } from "../controllers/route/cloud-writes.ts";
-import { readClusterCIDRs } from "../controllers/route/cluster-cidrs.ts";
+import { createCloudWrites } from "../controllers/route/reconcile/cloud-writes.ts";
+import { readClusterCIDRs } from "../controllers/route/desired/cluster-cidrs.ts";
 import { createRouteController } from "../controllers/route/controller.ts";
-import type { RouteSync } from "../controllers/route/route-ports.ts";
+import type { RouteSync } from "../controllers/route/deps.ts";
 import { nodePorts } from "./compose-nodes.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Surroundings } from "./controller-context.ts";
 
 export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => {
   const { clock, journal, log, connected, settings, metrics } = around;

@@ -5,18 +5,18 @@ import { createInputReader } from "../controllers/input-reader.ts";
 import type { LatestObjects } from "../controllers/latest-objects.ts";
 import { identityOf } from "../controllers/node-facts.ts";
 import { createServiceController } from "../controllers/service/controller.ts";
-import { createServiceWrites } from "../controllers/service/service-writes.ts";
+import { createServiceWrites } from "../controllers/service/status/service-writes.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { KubeObject, ObjectReference, Service } from "../kube/objects.ts";
-import { createReflector } from "../kube/reflector.ts";
+import { createReflector } from "../kube/watch/reflector.ts";
 import { endpointSlices } from "../kube/resources.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import { runTogether } from "../runtime/scope.ts";
-import type { Files } from "../seams/files.ts";
+import type { Files } from "../platform/files.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import { type AnyProvider, annotationsOf } from "./connect-cloud.ts";
-import type { Surroundings } from "./surroundings.ts";
-import { objectTeller } from "./telling/object-teller.ts";
+import type { Surroundings } from "./controller-context.ts";
+import { objectTeller } from "./reporting/object-reporter.ts";
 import { lookForDrift, tellOrphans } from "./watch-balancers.ts";
 
 const serviceReference = ({

@@ -9,7 +9,7 @@ import type { Fields } from "../core/settings.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud, Context, ProviderDefinition } from "../provider/provider.ts";
-import type { Environment } from "../seams/environment.ts";
+import type { Environment } from "../platform/environment.ts";
 
 export type AnyProvider = ProviderDefinition<Fields, Fields, ObservedLoadBalancer, Step, unknown>;
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;

@@ -1,7 +1,7 @@
 // What a process talks through: its output, whoever started it, those who ask it, and how it ends.
 
-import type { Listen } from "../seams/listener.ts";
-import type { RuntimeFigures } from "../seams/runtime-figures.ts";
+import type { Listen } from "../platform/listener.ts";
+import type { RuntimeFigures } from "../platform/runtime-figures.ts";
 import type { ReloadRequests } from "./configuration/reload-requests.ts";
 import type { Systemd } from "./systemd.ts";
 

@@ -1,16 +1,16 @@
 // The Kubernetes client, put together: one connection, one ceiling, one window of writes for the whole process.
 
-import { createKubeApi, type KubeApi } from "../kube/api.ts";
-import { type ConnectionSource, openConnection } from "../kube/connection.ts";
-import type { RequestObservation, WriteGate } from "../kube/request.ts";
-import { createRequestCeiling } from "../kube/request-ceiling.ts";
-import { createRequests } from "../kube/requests.ts";
-import { createTokenBucket } from "../kube/token-bucket.ts";
-import { createWriteWindow } from "../kube/write-window.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Environment } from "../seams/environment.ts";
-import type { Files } from "../seams/files.ts";
-import type { Transport } from "../seams/transport.ts";
+import { createKubeApi, type KubeApi } from "../kube/client/api.ts";
+import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
+import type { RequestObservation, WriteGate } from "../kube/client/request.ts";
+import { createRequestCeiling } from "../kube/client/request-ceiling.ts";
+import { createRequests } from "../kube/client/requests.ts";
+import { createTokenBucket } from "../kube/client/token-bucket.ts";
+import { createWriteWindow } from "../kube/client/write-window.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Files } from "../platform/files.ts";
+import type { Transport } from "../platform/transport.ts";
 import type { Flags } from "./flags/table.ts";
 
 export interface KubeSeams {

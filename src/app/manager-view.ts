@@ -1,15 +1,15 @@
 // What may be asked of a running manager: by the pages, by the health checks, by tests. It shows and changes nothing.
 
 import type { Inventory } from "../cloud/inventory.ts";
-import type { KubeApi } from "../kube/api.ts";
-import type { RequestObservation } from "../kube/request.ts";
+import type { KubeApi } from "../kube/client/api.ts";
+import type { RequestObservation } from "../kube/client/request.ts";
 import type { Journal } from "../runtime/journal.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 import type { composeControllers } from "./compose-controllers.ts";
 import { type ConnectedCloud, shownCloud } from "./connect-cloud.ts";
 import type { Flags } from "./flags/table.ts";
 import type { Leadership } from "./leadership/leadership.ts";
-import type { ManagerMetrics } from "./metrics/manager-metrics.ts";
+import type { ManagerMetrics } from "./metric-families/manager-metrics.ts";
 import type { Watched } from "./watched.ts";
 
 export interface ViewParts {

@@ -2,13 +2,13 @@
 // their own. Asks the cloud nothing yet.
 
 import type { AccountSurroundings } from "../cloud/account.ts";
-import type { WriteGate } from "../kube/request.ts";
+import type { WriteGate } from "../kube/client/request.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { Log } from "../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "./configuration/configuration-error.ts";
 import { type AnyProvider, type ConnectedCloud, connectCloud } from "./connect-cloud.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
-import type { ManagerSeams } from "./manager-seams.ts";
+import type { ManagerSeams } from "./manager-platform.ts";
 
 export interface OpenCloudsOptions {
   readonly provider: AnyProvider;

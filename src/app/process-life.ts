@@ -3,7 +3,7 @@
 
 import type { Milliseconds } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
-import { KubeError } from "../kube/kube-error.ts";
+import { KubeError } from "../kube/client/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Configuration } from "./configuration/configuration.ts";
@@ -12,8 +12,8 @@ import { runConfigured } from "./configuration/run-configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { createManager, type Manager, replicaIdentity } from "./manager.ts";
-import type { ManagerSeams } from "./manager-seams.ts";
-import { openServing, type Serving } from "./ports/open-serving.ts";
+import type { ManagerSeams } from "./manager-platform.ts";
+import { openServing, type Serving } from "./endpoints/open-serving.ts";
 import { version } from "./version.ts";
 
 export interface ProcessOptions {

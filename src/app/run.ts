@@ -2,11 +2,11 @@
 // asked to, 1 when it could not go on, 2 when the operator must mend something first. docs/operations.md has the whole list.
 
 import { messageOf } from "../core/message-of.ts";
-import { forgetVariables, keepLoopbackDirect, systemArguments } from "../seams/environment.ts";
-import { openNotifySocket } from "../seams/notify-socket.ts";
-import { onSignals } from "../seams/process.ts";
-import { systemFigures } from "../seams/runtime-figures.ts";
-import { systemListen } from "../seams/system-listener.ts";
+import { forgetVariables, keepLoopbackDirect, systemArguments } from "../platform/environment.ts";
+import { openNotifySocket } from "../platform/notify-socket.ts";
+import { onSignals } from "../platform/process.ts";
+import { systemFigures } from "../platform/runtime-figures.ts";
+import { systemListen } from "../platform/system-listener.ts";
 import { createLog } from "../telemetry/log.ts";
 import { answerCommand } from "./commands.ts";
 import { readAll } from "./configuration/configuration.ts";
@@ -14,9 +14,9 @@ import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
-import type { ManagerSeams } from "./manager-seams.ts";
+import type { ManagerSeams } from "./manager-platform.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
-import { systemSeams } from "./system-seams.ts";
+import { systemSeams } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;

@@ -2,7 +2,7 @@
 // what makes the executable run other code, or listen for a debugger, ends it with a reason. Pure.
 
 import type { Problem } from "../core/problem.ts";
-import type { Environment } from "../seams/environment.ts";
+import type { Environment } from "../platform/environment.ts";
 
 export interface RuntimeVariables {
   /** To be forgotten before the first request. */

@@ -2,9 +2,9 @@
 // said and when; the socket is a seam. Without systemd nothing is said.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Environment } from "../seams/environment.ts";
-import type { NotifySocket } from "../seams/notify-socket.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { NotifySocket } from "../platform/notify-socket.ts";
 
 export interface Systemd {
   /** The configuration is good and the work begins; an API server that is away is no reason to wait. */

@@ -3,8 +3,8 @@
 
 import type { SharedListing } from "../cloud/shared-listing.ts";
 import { milliseconds, minutes } from "../core/brand.ts";
-import { type Clock, sleep } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const lookEvery = minutes(20);

@@ -2,15 +2,15 @@
 // it is filled, and whether it stands still.
 
 import { type LatestObjects, latestObjects } from "../controllers/latest-objects.ts";
-import type { KubeApi } from "../kube/api.ts";
+import type { KubeApi } from "../kube/client/api.ts";
 import type { KubeObject } from "../kube/objects.ts";
-import { createReflector, type Reflector } from "../kube/reflector.ts";
+import { createReflector, type Reflector } from "../kube/watch/reflector.ts";
 import type { Resource } from "../kube/resources.ts";
 import type { Task } from "../runtime/scope.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { isStill } from "./leadership/lease-watch.ts";
-import type { ServerTroubles } from "./telling/server-troubles.ts";
+import type { ServerTroubles } from "./reporting/api-server-problems.ts";
 
 export interface Watched<T = unknown> extends Task {
   readonly objects: LatestObjects<T>;

@@ -3,8 +3,8 @@
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { type BackoffLimits, backoff } from "../runtime/backoff.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { restFor } from "./rest-for.ts";
 
 export interface Disposition {

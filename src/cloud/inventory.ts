@@ -3,7 +3,7 @@
 
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
 import type { KeyAnswer } from "./key-answer.ts";
 import type { Want } from "./plan-questions.ts";

@@ -4,7 +4,7 @@
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { keysOf } from "./instance-index.ts";
 import type { KeyAnswer } from "./key-answer.ts";
 import type { Batch } from "./lookup-or-list.ts";

@@ -2,7 +2,7 @@
 // it is told by the inventory to those who subscribed.
 
 import type { Milliseconds } from "../core/brand.ts";
-import { type Clock, sleep } from "../seams/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import type { Inventory } from "./inventory.ts";
 import { type RefreshPolicy, refreshInterval } from "./refresh-interval.ts";
 

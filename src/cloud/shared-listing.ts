@@ -5,8 +5,8 @@ import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Call, Urgency } from "../provider/call.ts";
 import { backoff } from "../runtime/backoff.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { mostUrgent } from "./urgency.ts";
 
 export interface SharedListingOptions<T> {

@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { type InstanceIndex, indexInstances } from "./instance-index.ts";
 import type { KeyAnswer } from "./key-answer.ts";

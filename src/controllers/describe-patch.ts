@@ -3,7 +3,7 @@
 
 import { shortList } from "../core/short-list.ts";
 import type { Condition, LoadBalancerIngress, Node, NodeAddress, Service, Taint } from "../kube/objects.ts";
-import type { JsonPatchStep, Patch } from "../kube/patch.ts";
+import type { JsonPatchStep, Patch } from "../kube/patches/patch.ts";
 
 export type Patched = Node | Service;
 

@@ -2,12 +2,12 @@
 // reads nothing else and keeps nothing.
 
 import { Secret } from "../core/secret.ts";
-import type { KubeApi } from "../kube/api.ts";
-import { isKubeError } from "../kube/kube-error.ts";
+import type { KubeApi } from "../kube/client/api.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { KubeObject } from "../kube/objects.ts";
 import { configMaps, type Resource, secrets } from "../kube/resources.ts";
 import type { InputDeclaration } from "../provider/inputs.ts";
-import type { Files } from "../seams/files.ts";
+import type { Files } from "../platform/files.ts";
 
 export type InputValue =
   | { readonly kind: "Secret"; readonly data: Readonly<Record<string, Secret>> }

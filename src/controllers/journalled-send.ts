@@ -4,7 +4,7 @@
 import { messageOf } from "../core/message-of.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Journal, JournalEntry } from "../runtime/journal.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 export interface JournalledOptions {
   readonly journal: Journal;

@@ -3,10 +3,10 @@
 
 import { restAfter } from "../cloud/disposition.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { isKubeError } from "../kube/kube-error.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import { backoff, together } from "../runtime/backoff.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 
 const limits = { first: seconds(0.1), cap: minutes(1) };
 

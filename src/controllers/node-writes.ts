@@ -1,13 +1,13 @@
 // Guarded writes to Nodes, journalled with their reason: refused by the server where the Node is no longer what we knew.
 
-import type { KubeApi } from "../kube/api.ts";
+import type { KubeApi } from "../kube/client/api.ts";
 import type { Node } from "../kube/objects.ts";
-import type { Patch } from "../kube/patch.ts";
+import type { Patch } from "../kube/patches/patch.ts";
 import { nodes } from "../kube/resources.ts";
 import { describePatch } from "./describe-patch.ts";
 import { type JournalledOptions, journalledSend } from "./journalled-send.ts";
 import { isLostRace } from "./lost-race.ts";
-import type { NodeWrites } from "./node-ports.ts";
+import type { NodeWrites } from "./node-deps.ts";
 
 export interface NodeWritesOptions extends JournalledOptions {
   readonly api: KubeApi;

@@ -12,7 +12,7 @@ import type {
   Service,
   ServiceAccount,
 } from "./objects.ts";
-import { slimEndpointSlice, slimMeta, slimNode, slimService } from "./slim.ts";
+import { slimEndpointSlice, slimMeta, slimNode, slimService } from "./watch/slim.ts";
 
 export interface Resource<T extends KubeObject> {
   /** Empty for core. */

@@ -2,8 +2,8 @@
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { type Purpose, type Subject, signCertificate } from "./certificate.ts";
 
 export interface KeyAndCertificate {

@@ -1,6 +1,6 @@
 // What accompanies every call to a cloud. The provider hands it on to its HTTP kit and looks at nothing but the signal.
 
-import type { TransportRequest } from "../seams/transport.ts";
+import type { TransportRequest } from "../platform/transport.ts";
 
 /** Who waits: places in the budget are given in this order. */
 export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";

@@ -2,7 +2,7 @@
 // out; and until a moment that many share, where their questions can be answered together.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Random } from "../seams/random.ts";
+import type { Random } from "../platform/random.ts";
 
 export interface BackoffLimits {
   readonly first: Milliseconds;

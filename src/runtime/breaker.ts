@@ -1,8 +1,8 @@
 // Stops asking an endpoint that does not answer: open after several failures in a row, then one probe at a time.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
-import type { Random } from "../seams/random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { type BackoffLimits, backoff } from "./backoff.ts";
 
 export interface BreakerOptions {

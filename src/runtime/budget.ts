@@ -2,7 +2,7 @@
 // the limits from what the cloud says with each answer; nothing is configured.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 /** What a cloud told about its limit; all of it is optional on most clouds. */
 export interface BudgetNews {

@@ -1,7 +1,7 @@
 // A deadline on anything that takes a signal. The work's own signal is aborted, so nothing goes on behind our back.
 
 import type { Milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 export class DeadlineError extends Error {
   constructor(what: string, limit: Milliseconds) {

@@ -2,7 +2,7 @@
 // reason of an abort says which step it is, so that whatever already takes a signal takes part.
 
 import type { Milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 /** Reason of an abort that cuts nothing yet: work in hand may finish until `end` is aborted. */
 export class Draining extends Error {

@@ -1,7 +1,7 @@
 // One listing at a time, shared by everyone who asks while it runs; complete or discarded. It knows how old it is and
 // when it began, because only a listing that began after a question can say that something is gone.
 
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 export interface Complete<T> {
   readonly items: readonly T[];

@@ -2,7 +2,7 @@
 // It holds keys only, never events or objects: whoever takes a key looks at the world as it is then.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { DueHeap } from "./due-heap.ts";
 
 /** Lower goes first. */

@@ -1,7 +1,7 @@
 // Workers over a queue: each takes a key, reconciles it, and puts it back when the outcome or the error says so.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { endOf } from "./draining.ts";
 import type { Priority, WorkQueue } from "./work-queue.ts";
 

@@ -2,7 +2,7 @@
 // klog expect, or JSON; named fields, no objects, and secrets print as "[secret]" by their type.
 
 import { type ConsolaReporter, createConsola, type LogObject } from "consola/core";
-import type { Clock } from "../seams/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 

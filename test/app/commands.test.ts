@@ -5,9 +5,9 @@ import { answerCommand } from "../../src/app/commands.ts";
 import { readAll } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { memoryFiles } from "../support/memory-files.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // What a word on the command line answers at once, and which flags it refuses.
 

@@ -5,11 +5,11 @@ import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // Both are loaded late by the program itself, which would take real time here.
 import "../../src/app/process-life.ts";
 import { runManager } from "../../src/app/run.ts";
-import "../../src/config/parse-yaml.ts";
-import { asTransport } from "../../src/sandbox/as-transport.ts";
-import type { Listen, ListenOptions } from "../../src/seams/listener.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { memoryFiles } from "../support/memory-files.ts";
+import "../../src/config-file/parse-yaml.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import type { Listen, ListenOptions } from "../../src/platform/listener.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // A whole process with its port, whose configuration file changes: what is of the process goes on, what is of a manager changes.

@@ -7,10 +7,10 @@ import { fake } from "../../providers/fake/index.ts";
 import { ConfigurationError } from "../../src/app/configuration/configuration-error.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { goDuration } from "../../src/app/ports/configz.ts";
-import { openServing, type Serving } from "../../src/app/ports/open-serving.ts";
-import type { Listen, ListenOptions } from "../../src/seams/listener.ts";
-import { seededRandom } from "../../src/seams/random.ts";
+import { goDuration } from "../../src/app/endpoints/configz.ts";
+import { openServing, type Serving } from "../../src/app/endpoints/open-serving.ts";
+import type { Listen, ListenOptions } from "../../src/platform/listener.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 

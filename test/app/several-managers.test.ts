@@ -8,15 +8,15 @@ import { createManager } from "../../src/app/manager.ts";
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { Draining } from "../../src/runtime/draining.ts";
-import { ApiServer } from "../../src/sandbox/api-server.ts";
-import { asTransport } from "../../src/sandbox/as-transport.ts";
-import { Kubelets } from "../../src/sandbox/kubelets.ts";
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
-import { sleep } from "../../src/seams/clock.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { Transport } from "../../src/seams/transport.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { sleep } from "../../src/platform/clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 /** One cluster, one kind of cloud, two accounts of it: the recipe of docs/operations.md. */
 const openWorld = () => {

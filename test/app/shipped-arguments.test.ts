@@ -9,10 +9,10 @@ import { runManager } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
 import { pairs, repeated } from "../../src/core/list-fields.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
-import { asTransport } from "../../src/sandbox/as-transport.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { Transport } from "../../src/seams/transport.ts";
-import { memoryFiles } from "../support/memory-files.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
+import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // The argument lists of the manifests that the Go managers ship, word by word, on the fake cloud with the flags and presets

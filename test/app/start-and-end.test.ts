@@ -4,11 +4,11 @@ import { asTransport as cloudTransport } from "../../providers/fake/simulator/tr
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import "../../src/app/process-life.ts"; // Loaded late by the program itself, which would take real time here.
 import { runManager } from "../../src/app/run.ts";
-import { asTransport } from "../../src/sandbox/as-transport.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { memoryFiles } from "../support/memory-files.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // A whole process at the default level: how it begins, and how it ends when it is asked to.
 

@@ -6,9 +6,9 @@ import { withServiceCredentials } from "../../src/app/configuration/service-cred
 import { createSystemd, watchdogPeriod } from "../../src/app/systemd.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { secret, text } from "../../src/core/fields.ts";
-import { openNotifySocket } from "../../src/seams/notify-socket.ts";
+import { openNotifySocket } from "../../src/platform/notify-socket.ts";
 import { openDatagramSocket } from "../support/datagram-socket.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const heard = (watchdog?: number) => {
   const clock = new VirtualClock();

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { watched } from "../../src/app/watched.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import type { KubeApi } from "../../src/kube/api.ts";
+import type { KubeApi } from "../../src/kube/client/api.ts";
 import { nodes, services } from "../../src/kube/resources.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // A server that takes the question and never says anything, not even to an end of the patience.
 const silent = {

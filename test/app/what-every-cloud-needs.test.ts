@@ -11,16 +11,16 @@ import { createManager } from "../../src/app/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { Draining } from "../../src/runtime/draining.ts";
-import { ApiServer } from "../../src/sandbox/api-server.ts";
-import { asTransport } from "../../src/sandbox/as-transport.ts";
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
-import type { AccessQuestion } from "../../src/sandbox/reviews.ts";
-import { seededRandom } from "../../src/seams/random.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { AccessQuestion } from "../../src/testing/apiserver/http/reviews.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { memoryFiles } from "../support/memory-files.ts";
+import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { uninitialized } from "../support/node-controllers.ts";
-import { toNode } from "../support/sandbox-nodes.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { toNode } from "../support/api-server-nodes.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // Credentials for the cloud, rights at the API server, and one leader among several replicas: whole managers that have
 // exactly what deploy/rbac.yaml gives them.

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { followNames } from "../../scripts/bench/follow-names.ts";
-import type { KubeApi } from "../../src/kube/api.ts";
+import type { KubeApi } from "../../src/kube/client/api.ts";
 import { nodes } from "../../src/kube/resources.ts";
 
 const line = (name: string, version: number): string =>

@@ -5,8 +5,8 @@ import { renewingCredential } from "../../src/cloud/renewing-credential.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { Fetched } from "../../src/provider/provider.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 describe("a credential [F70]", () => {
   const setUpCredential = (fetchOne: (count: number) => Promise<Fetched<string>>) => {

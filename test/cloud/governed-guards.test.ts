@@ -3,9 +3,9 @@ import { openAccount } from "../../src/cloud/account.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type { CloudRequest } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { Transport } from "../../src/seams/transport.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const operation = "GET /x";
 const request: CloudRequest = { method: "GET", url: "https://cloud/x", operation, mutates: false };

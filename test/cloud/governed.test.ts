@@ -4,9 +4,9 @@ import type { CloudCallReport, MutationGate } from "../../src/cloud/governed-tra
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Call, CloudRequest } from "../../src/provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../../src/provider/errors.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { Transport } from "../../src/seams/transport.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const call: Call = { signal: new AbortController().signal, urgency: "refresh" };
 const read: CloudRequest = { method: "GET", url: "https://cloud/x", operation: "GET /x", mutates: false };

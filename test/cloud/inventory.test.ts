@@ -5,7 +5,7 @@ import { refreshInterval } from "../../src/cloud/refresh-interval.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../src/core/brand.ts";
 import type { MatchKey } from "../../src/provider/instances.ts";
 import { machine, outage, ScriptedSource, type ScriptOptions } from "../support/scripted-source.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const stop = new AbortController();
 

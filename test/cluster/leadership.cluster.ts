@@ -4,8 +4,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
-import { holderOf } from "../../src/kube/lease-record.ts";
-import { systemClock } from "../../src/seams/clock.ts";
+import { holderOf } from "../../src/kube/leader-election/lease-record.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import type { KeptProcess } from "./rig/kept-process.ts";
 

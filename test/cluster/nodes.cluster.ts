@@ -6,9 +6,9 @@ import type { Fault } from "../../providers/fake/simulator/faults.ts";
 import { shutdownTaint } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { nodes } from "../../src/kube/resources.ts";
-import { watch } from "../../src/kube/watch.ts";
-import { systemClock } from "../../src/seams/clock.ts";
-import { systemRandom } from "../../src/seams/random.ts";
+import { watch } from "../../src/kube/watch/watch.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { type Cluster, isUninitialized, openCluster } from "./rig/cluster.ts";
 
 let cluster: Cluster;

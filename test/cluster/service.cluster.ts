@@ -4,8 +4,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { holderOf } from "../../src/kube/lease-record.ts";
-import { writeKubeconfig } from "../../src/sandbox/kubeconfig.ts";
+import { holderOf } from "../../src/kube/leader-election/lease-record.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/http/kubeconfig.ts";
 import { never } from "../kube/cluster/connect.ts";
 import { openDatagramSocket } from "../support/datagram-socket.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { processCost } from "../../scripts/bench/process-cost.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import { seededRandom } from "../../src/seams/random.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { balancedServices, ownerOf } from "./rig/balanced-services.ts";
 import { openCluster } from "./rig/cluster.ts";
 import { inParallel } from "./rig/in-parallel.ts";

@@ -10,9 +10,9 @@ const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
 /** Full at most up to a size of their own: what was said lately, and one series per word of a metric. */
 const bounded = [
-  "src/kube/recent.ts",
+  "src/kube/events/recent.ts",
   "src/telemetry/metrics.ts",
-  "src/app/telling/plan-teller.ts",
+  "src/app/reporting/plan-reporter.ts",
   "src/sandbox/",
 ];
 

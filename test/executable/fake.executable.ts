@@ -175,7 +175,7 @@ test("neither the sandbox nor the simulated cloud is inside [S2]", () => {
   const outside: readonly (readonly [string, string])[] = [
     ["providers/fake/simulator/fake-cloud.ts", "is not an operation of this cloud"],
     ["providers/fake/simulator/admin.ts", "is not an admin operation"],
-    ["src/sandbox/kubelet-node.ts", "kubelet is posting ready status"],
+    ["src/testing/apiserver/kubelet/kubelet-node.ts", "kubelet is posting ready status"],
   ];
   for (const [path, marker] of [...inside, ...outside]) {
     expect(readFileSync(join(root, path), "utf8")).toContain(marker);

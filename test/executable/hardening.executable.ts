@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processCost } from "../../scripts/bench/process-cost.ts";
 import { milliseconds, minutes } from "../../src/core/brand.ts";
-import { systemClock } from "../../src/seams/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "./world.ts";
 

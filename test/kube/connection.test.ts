@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { openConnection } from "../../src/kube/connection.ts";
-import { KubeError } from "../../src/kube/kube-error.ts";
-import type { Files, ProgramResult } from "../../src/seams/files.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { openConnection } from "../../src/kube/connection/connection.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
+import type { Files, ProgramResult } from "../../src/platform/files.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { failure } from "./support/scripted.ts";
 
 const never = new AbortController().signal;

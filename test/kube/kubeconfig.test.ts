@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { readKubeconfig } from "../../src/kube/kubeconfig.ts";
-import { chooseProxy } from "../../src/kube/proxy.ts";
+import { readKubeconfig } from "../../src/kube/connection/kubeconfig.ts";
+import { chooseProxy } from "../../src/kube/connection/proxy.ts";
 
 const good = `
 apiVersion: v1

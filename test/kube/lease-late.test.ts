@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import { KubeError } from "../../src/kube/kube-error.ts";
-import { LeaderElection } from "../../src/kube/lease.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
+import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
 import type { Lease } from "../../src/kube/objects.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 test("a Lease that was lost is not ours again because an answer comes too late", async () => {
   const clock = new VirtualClock();

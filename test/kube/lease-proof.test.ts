@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import { LeaderElection } from "../../src/kube/lease.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { TransportRequest } from "../../src/seams/transport.ts";
+import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted } from "./support/scripted.ts";
 
 /** A server that writes at once and answers three seconds later. */

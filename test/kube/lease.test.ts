@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { electionTimingProblem, LeaderElection } from "../../src/kube/lease.ts";
+import { electionTimingProblem, LeaderElection } from "../../src/kube/leader-election/lease.ts";
 import type { Lease } from "../../src/kube/objects.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { TransportRequest } from "../../src/seams/transport.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted, silence } from "./support/scripted.ts";
 
 /** One Lease behind resource versions, and whatever stands between it and us. */

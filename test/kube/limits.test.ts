@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { createRequestCeiling } from "../../src/kube/request-ceiling.ts";
-import { createTokenBucket } from "../../src/kube/token-bucket.ts";
-import { createWriteWindow, type WriteOutcome } from "../../src/kube/write-window.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { createRequestCeiling } from "../../src/kube/client/request-ceiling.ts";
+import { createTokenBucket } from "../../src/kube/client/token-bucket.ts";
+import { createWriteWindow, type WriteOutcome } from "../../src/kube/client/write-window.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

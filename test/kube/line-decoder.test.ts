@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { LineDecoder } from "../../src/kube/line-decoder.ts";
+import { LineDecoder } from "../../src/kube/watch/line-decoder.ts";
 
 test("gives the same lines whatever the chunks are", () => {
   fc.assert(

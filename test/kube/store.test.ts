@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { KubeObject } from "../../src/kube/objects.ts";
-import { Store } from "../../src/kube/store.ts";
+import { Store } from "../../src/kube/watch/store.ts";
 
 const object = (name: string, resourceVersion: string, zone = "z"): KubeObject => ({
   metadata: { name, uid: `uid-${name}`, resourceVersion, labels: { zone } },

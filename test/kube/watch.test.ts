@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import { createReflector } from "../../src/kube/reflector.ts";
+import { createReflector } from "../../src/kube/watch/reflector.ts";
 import { nodes } from "../../src/kube/resources.ts";
-import { type WatchStep, watch } from "../../src/kube/watch.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { TransportRequest } from "../../src/seams/transport.ts";
+import { type WatchStep, watch } from "../../src/kube/watch/watch.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { type Answer, json, openLines, scripted } from "./support/scripted.ts";
 
 const raw = (name: string, version: string) => ({

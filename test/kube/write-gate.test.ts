@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import type { Connection } from "../../src/kube/connection.ts";
+import type { Connection } from "../../src/kube/connection/connection.ts";
 import { nodes } from "../../src/kube/resources.ts";
 import { failure, json, scripted } from "./support/scripted.ts";
 

@@ -5,7 +5,7 @@ import type { NodeAddress } from "../../src/kube/objects.ts";
 import { backoff } from "../../src/runtime/backoff.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled } from "../../src/runtime/workers.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // Rows of upstream's test catalogue, 9.14: modules whose behaviour the manager inherits. Health is in test/serving.
 

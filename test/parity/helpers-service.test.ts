@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import { isSameIngress } from "../../src/controllers/service/ingress.ts";
+import { isSameIngress } from "../../src/controllers/service/status/ingress.ts";
 import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
 import {
   needsHealthCheck,
   requestsOnlyLocalTraffic,
   sourceRangesAnnotation,
   sourceRangesOf,
-} from "../../src/controllers/service/source-ranges.ts";
+} from "../../src/controllers/service/desired/source-ranges.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
-import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
+import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
-import type { Patch } from "../../src/kube/patch.ts";
-import { serviceStatusPatch } from "../../src/kube/service-patch.ts";
-import { applyJsonPatch } from "../../src/sandbox/json-patch.ts";
-import { lbFinalizer, toService } from "../controllers/service-draft.ts";
+import type { Patch } from "../../src/kube/patches/patch.ts";
+import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
+import { applyJsonPatch } from "../../src/testing/apiserver/patch/json-patch.ts";
+import { lbFinalizer, toService } from "../controllers/service/service-draft.ts";
 import { isAllowAll, isSameIngressUpstream } from "../support/upstream-services.ts";
 
 // Rows of upstream's test catalogue, upstream's service/helpers/helper_test.go. Where ours differs on purpose, the row is there

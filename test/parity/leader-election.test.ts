@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import { LeaderElection } from "../../src/kube/lease.ts";
+import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
 import type { Lease, LeaseSpec } from "../../src/kube/objects.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { TransportRequest } from "../../src/seams/transport.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted, silence } from "../kube/support/scripted.ts";
 
 // Rows of upstream's test catalogue, 9.14: leader election of client-go. Ours is "baz", the other "bing", the Lease 10 s.

@@ -5,7 +5,7 @@ import { identityOf } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { NodeControllers } from "../support/node-controllers.ts";
-import { toNode } from "../support/sandbox-nodes.ts";
+import { toNode } from "../support/api-server-nodes.ts";
 import { machine, outage } from "../support/scripted-source.ts";
 import { U } from "../support/upstream-nodes.ts";
 

@@ -2,7 +2,7 @@
 // here a cloud that knows the address a route leads to; routes without any are routes that lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { isOurs } from "../../src/controllers/route/ours.ts";
+import { isOurs } from "../../src/controllers/route/observed/ours.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import type { ObservedRoute } from "../../src/provider/routes.ts";

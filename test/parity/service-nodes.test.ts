@@ -8,7 +8,7 @@ import {
   upstreamNodeChange,
 } from "../../src/controllers/service/targets/eligible-nodes.ts";
 import type { Condition, Node, Taint } from "../../src/kube/objects.ts";
-import { toNode } from "../support/sandbox-nodes.ts";
+import { toNode } from "../support/api-server-nodes.ts";
 import { isSameNodeSet } from "../support/upstream-services.ts";
 
 // Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: which Nodes are targets, and which of

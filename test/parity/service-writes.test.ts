@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { ingressOf, isSameIngress } from "../../src/controllers/service/ingress.ts";
+import { ingressOf, isSameIngress } from "../../src/controllers/service/status/ingress.ts";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
 import { ipAddress } from "../../src/core/ip.ts";
-import { finalizerPatch } from "../../src/kube/finalizer-patch.ts";
-import { serviceStatusPatch } from "../../src/kube/service-patch.ts";
-import { toService } from "../controllers/service-draft.ts";
+import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
+import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
+import { toService } from "../controllers/service/service-draft.ts";
 import { isSameIngressUpstream } from "../support/upstream-services.ts";
 
 // Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: what is written to a Service.

@@ -9,11 +9,11 @@ import "../../src/app/process-life.ts"; // Loaded late by the program itself, wh
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { runManager } from "../../src/app/run.ts";
 import type { Fields } from "../../src/core/settings.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { memoryFiles } from "../support/memory-files.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ScriptedBalancers } from "../support/scripted-balancers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // §9.15, 5: what upstream's manager does and none of its tests pins. The list of it, with those that other files of ours
 // prove, is in `unpinned`.

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Node, NodeAddress } from "../../src/kube/objects.ts";
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
 import { NodeControllers, uninitialized } from "../support/node-controllers.ts";
-import { toNode } from "../support/sandbox-nodes.ts";
+import { toNode } from "../support/api-server-nodes.ts";
 import { machine } from "../support/scripted-source.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { H, I, inCloud } from "../support/upstream-nodes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { updateFailureOf } from "../../src/controllers/service/event-texts.ts";
+import { updateFailureOf } from "../../src/controllers/service/status/event-texts.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 

@@ -7,8 +7,8 @@ import fc from "fast-check";
 import { seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { addressBytes } from "../../src/pki/certificate.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const clock = new VirtualClock();
 const authority = createAuthority("an authority", clock, seededRandom(1));

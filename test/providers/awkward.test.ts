@@ -1,13 +1,13 @@
 // The awkward provider keeps the contract too, or the contract is not one; beside it, what is awkward about it.
 
 import { describe, expect, test } from "bun:test";
-import { converge } from "../conformance/balancer-driver.ts";
-import { instancesConformance } from "../conformance/instances-conformance.ts";
-import { collect, Lab, noInputs } from "../conformance/lab.ts";
-import { loadBalancersConformance } from "../conformance/load-balancers-conformance.ts";
-import { makeWish } from "../conformance/make-wish.ts";
-import { routesConformance } from "../conformance/routes-conformance.ts";
-import type { Harness } from "../conformance/simulated-cloud.ts";
+import { converge } from "../../src/testing/conformance/balancer-driver.ts";
+import { instancesConformance } from "../../src/testing/conformance/instances-conformance.ts";
+import { collect, Lab, noInputs } from "../../src/testing/conformance/lab.ts";
+import { loadBalancersConformance } from "../../src/testing/conformance/load-balancers-conformance.ts";
+import { makeWish } from "../../src/testing/conformance/make-desired.ts";
+import { routesConformance } from "../../src/testing/conformance/routes-conformance.ts";
+import type { Harness } from "../../src/testing/conformance/simulated-cloud.ts";
 import { awkward } from "../support/awkward/awkward.ts";
 import { AwkwardCloud } from "../support/awkward/awkward-cloud.ts";
 

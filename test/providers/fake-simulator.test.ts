@@ -6,7 +6,7 @@ import { FakeCloud, type FakeCloudOptions } from "../../providers/fake/simulator
 import type { FaultKind } from "../../providers/fake/simulator/faults.ts";
 import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const setUp = (options: Partial<FakeCloudOptions> = {}) => {
   const clock = new VirtualClock();

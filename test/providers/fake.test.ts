@@ -7,13 +7,13 @@ import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { type NodeName, seconds } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { readSettings } from "../../src/core/read-settings.ts";
-import { converge } from "../conformance/balancer-driver.ts";
-import { instancesConformance } from "../conformance/instances-conformance.ts";
-import { Lab } from "../conformance/lab.ts";
-import { loadBalancersConformance } from "../conformance/load-balancers-conformance.ts";
-import { makeWish, targetOf } from "../conformance/make-wish.ts";
-import { routesConformance } from "../conformance/routes-conformance.ts";
-import type { Harness } from "../conformance/simulated-cloud.ts";
+import { converge } from "../../src/testing/conformance/balancer-driver.ts";
+import { instancesConformance } from "../../src/testing/conformance/instances-conformance.ts";
+import { Lab } from "../../src/testing/conformance/lab.ts";
+import { loadBalancersConformance } from "../../src/testing/conformance/load-balancers-conformance.ts";
+import { makeWish, targetOf } from "../../src/testing/conformance/make-desired.ts";
+import { routesConformance } from "../../src/testing/conformance/routes-conformance.ts";
+import type { Harness } from "../../src/testing/conformance/simulated-cloud.ts";
 
 const pageSize = 3;
 

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { type Attempt, Breaker } from "../../src/runtime/breaker.ts";
 import { Budget, type BudgetOptions } from "../../src/runtime/budget.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;
 

@@ -4,8 +4,8 @@ import { Draining, endOf } from "../../src/runtime/draining.ts";
 import { runTogether } from "../../src/runtime/scope.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled } from "../../src/runtime/workers.ts";
-import { sleep } from "../../src/seams/clock.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { sleep } from "../../src/platform/clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 /** Two workers whose reconciles take this long each, and what became of them. */
 const atWork = (takes: number) => {

@@ -8,8 +8,8 @@ import { runTogether } from "../../src/runtime/scope.ts";
 import { Snapshot } from "../../src/runtime/snapshot.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../src/runtime/workers.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 

@@ -2,12 +2,12 @@
 // at every write of ours to a Service, and whenever a replica hands a change of the cloud to the network.
 
 import { finalizer, hasFinalizer } from "../../src/controllers/service/predicates.ts";
-import { warningCondition } from "../../src/controllers/service/problems-to-conditions.ts";
+import { warningCondition } from "../../src/controllers/service/status/problems-to-conditions.ts";
 import { cloudCondition } from "../../src/controllers/well-known.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Service } from "../../src/kube/objects.ts";
-import type { StoredChange } from "../../src/sandbox/store.ts";
-import type { TransportRequest } from "../../src/seams/transport.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { clusterCIDR } from "./pod-ranges.ts";
 import type { Replica } from "./replica.ts";
 import type { Ending } from "./wire.ts";

@@ -3,7 +3,7 @@
 
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
-import { networkCondition } from "../../src/controllers/route/plan-condition.ts";
+import { networkCondition } from "../../src/controllers/route/status/plan-condition.ts";
 import {
   cloudCondition,
   labelPairs,
@@ -11,8 +11,8 @@ import {
   uninitializedTaint,
 } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import type { StoredChange } from "../../src/sandbox/store.ts";
-import type { TransportRequest } from "../../src/seams/transport.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { LeaseKnowledge } from "./lease-knowledge.ts";
 import type { Replica } from "./replica.ts";
 import type { Ending } from "./wire.ts";

@@ -2,8 +2,8 @@
 // fall silent, forget history, serve no streaming lists, and be slow.
 
 import { milliseconds } from "../../src/core/brand.ts";
-import type { FaultOutcome } from "../../src/sandbox/faults.ts";
-import type { RequestInfo } from "../../src/sandbox/read-request.ts";
+import type { FaultOutcome } from "../../src/testing/apiserver/faults.ts";
+import type { RequestInfo } from "../../src/testing/apiserver/http/read-request.ts";
 import type { Dice, Mishap, Weather } from "./storm.ts";
 import type { World } from "./world.ts";
 

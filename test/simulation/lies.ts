@@ -1,7 +1,7 @@
 // What the simulated cloud swears although it is not so: that a machine does not exist, in listings, in lookups or in both.
 // Kept apart from the truth, which the checker asks.
 
-import type { Clock } from "../../src/seams/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 
 export type LieWay = "listing" | "lookup" | "both";
 

@@ -3,7 +3,7 @@
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import type { Clock } from "../../src/seams/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 
 type Kind = "timer" | "answer";
 

@@ -2,9 +2,9 @@
 // take a finalizer off by hand. Who did the last is remembered, because nobody can be held to what he never saw.
 
 import type { Service } from "../../src/kube/objects.ts";
-import type { ApiServer } from "../../src/sandbox/api-server.ts";
-import type { JsonObject } from "../../src/sandbox/json.ts";
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
+import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
 import type { Script } from "./script.ts";
 
 const services = resourceNamed("services");

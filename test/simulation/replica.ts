@@ -5,11 +5,11 @@ import { fake } from "../../providers/fake/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { ReadFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
-import type { Files } from "../../src/seams/files.ts";
-import { type Random, seededRandom } from "../../src/seams/random.ts";
-import type { Transport, TransportRequest } from "../../src/seams/transport.ts";
+import type { Files } from "../../src/platform/files.ts";
+import { type Random, seededRandom } from "../../src/platform/random.ts";
+import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import type { VirtualClock } from "../support/virtual-clock.ts";
+import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { Life, ProcessClock } from "./life.ts";
 import { type Ending, Wire, type WireParts } from "./wire.ts";
 

@@ -1,9 +1,9 @@
 // All that was written to the API server, by whom and when, and what was done to the world beside it: what a failing seed
 // prints, and what two runs of one seed are compared by.
 
-import type { ApiServer } from "../../src/sandbox/api-server.ts";
-import type { StoredChange } from "../../src/sandbox/store.ts";
-import type { Clock } from "../../src/seams/clock.ts";
+import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 
 interface Line {
   readonly text: string;

@@ -2,7 +2,7 @@
 // machine-weather and service-weather carry it out.
 
 import { type Milliseconds, milliseconds } from "../../src/core/brand.ts";
-import { type Random, seededRandom } from "../../src/seams/random.ts";
+import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { cloudWeather } from "./cloud-weather.ts";
 import { kubeWeather } from "./kube-weather.ts";
 import { machineWeather } from "./machine-weather.ts";

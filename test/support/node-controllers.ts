@@ -9,14 +9,14 @@ import {
   type LifecycleController,
 } from "../../src/controllers/node-lifecycle/controller.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
-import type { NodePorts } from "../../src/controllers/node-ports.ts";
+import type { NodePorts } from "../../src/controllers/node-deps.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import type { Instance, InstanceSource, MatchKey } from "../../src/provider/instances.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import { SandboxNodes } from "./sandbox-nodes.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { SandboxNodes } from "./api-server-nodes.ts";
 import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 export interface SetupOptions {
   readonly node?: Partial<NodeSettings>;

@@ -18,8 +18,8 @@ import {
   seconds,
   text,
 } from "../../src/index.ts";
-import type { Clock } from "../../src/seams/clock.ts";
-import { sleep } from "../../src/seams/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { sleep } from "../../src/platform/clock.ts";
 
 export interface Thing {
   readonly id: string;

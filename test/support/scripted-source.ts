@@ -11,7 +11,7 @@ import type {
   InstanceSource,
   MatchKey,
 } from "../../src/provider/instances.ts";
-import { type Clock, sleep } from "../../src/seams/clock.ts";
+import { type Clock, sleep } from "../../src/platform/clock.ts";
 
 export interface ScriptOptions {
   readonly clock: Clock;

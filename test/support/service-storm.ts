@@ -1,7 +1,7 @@
 // A storm over Services from one seed: users, nodes, a cloud and an API server that do what they like, and processes that
 // die in the middle of it. What must hold then, and afterwards, is collected as text.
 
-import { type Random, seededRandom } from "../../src/seams/random.ts";
+import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { lbFinalizer, ServiceWorld } from "./service-world.ts";
 
 const types = ["LoadBalancer", "LoadBalancer", "ClusterIP", "NodePort"];

@@ -9,18 +9,18 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
-import { ApiServer } from "../../src/sandbox/api-server.ts";
-import { asTransport } from "../../src/sandbox/as-transport.ts";
-import type { JsonObject } from "../../src/sandbox/json.ts";
-import type { KubeObject } from "../../src/sandbox/kube-object.ts";
-import { resourceNamed } from "../../src/sandbox/resource-table.ts";
-import type { Authorize } from "../../src/sandbox/reviews.ts";
-import { seededRandom } from "../../src/seams/random.ts";
-import type { Transport } from "../../src/seams/transport.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
+import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { Life, ProcessClock } from "../simulation/life.ts";
-import { toNode } from "./sandbox-nodes.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { toNode } from "./api-server-nodes.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Secret } from "../../src/core/secret.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const logOf = (format: "text" | "json", verbosity: number | (() => number) = 0) => {
   const lines: string[] = [];

@@ -2,7 +2,7 @@
 // orders; nobody waits, the state is worked out from the clock when somebody looks.
 
 import type { Milliseconds } from "../../../src/core/brand.ts";
-import type { Clock } from "../../../src/seams/clock.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
 import { Refusal } from "./answer.ts";
 
 export interface SimulatedListener {

@@ -2,7 +2,7 @@
 // clock it is given; delays and broken connections are only named here and carried out by `transport.ts`.
 
 import { type Milliseconds, milliseconds } from "../../../src/core/brand.ts";
-import type { Clock } from "../../../src/seams/clock.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
 import { type Answer, pageOf, type Question, Refusal } from "./answer.ts";
 import { Balancers, type SimulatedBalancer } from "./balancers.ts";
 import { type Fault, Faults } from "./faults.ts";

@@ -1,8 +1,8 @@
 // The way to the simulated cloud without a network: a transport in whatever time the cloud's clock keeps. A refused or
 // broken request rejects as a real one does.
 
-import { type Clock, sleep } from "../../../src/seams/clock.ts";
-import type { Transport, TransportRequest } from "../../../src/seams/transport.ts";
+import { type Clock, sleep } from "../../../src/platform/clock.ts";
+import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
 import type { Question } from "./answer.ts";
 import type { Delivery, FakeCloud } from "./fake-cloud.ts";
 

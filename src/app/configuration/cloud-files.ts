@@ -1,7 +1,7 @@
 // What files say of the cloud: its own configuration file, the part of `--config` that counts more, and the files that its
 // settings name. Where each setting stands goes along, so that what is wrong can be pointed at.
 
-import type { RawSection } from "../../config/read-configuration.ts";
+import type { RawSection } from "../../config-file/read-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import { type AnyProvider, type CloudSettings, readConfig } from "../connect-cloud.ts";

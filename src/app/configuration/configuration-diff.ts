@@ -5,7 +5,7 @@ import { milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Field, FieldKind } from "../../core/settings.ts";
-import type { Environment } from "../../seams/environment.ts";
+import type { Environment } from "../../platform/environment.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
 import { type FlagName, flagFields } from "../flags/table.ts";

@@ -1,12 +1,12 @@
 // Everything the operator wrote, as one immutable value: the command line, the file of `--config`, the cloud's own file and
 // the files its settings name. It is read as a whole, again and again; nothing in it ever changes.
 
-import { inFile } from "../../config/located.ts";
-import { type RawConfiguration, readConfiguration } from "../../config/read-configuration.ts";
+import { inFile } from "../../config-file/located.ts";
+import { type RawConfiguration, readConfiguration } from "../../config-file/read-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { Environment } from "../../seams/environment.ts";
-import type { Files } from "../../seams/files.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { Files } from "../../platform/files.ts";
 import { commandProblems } from "../command-words.ts";
 import { type AnyProvider, configProblems } from "../connect-cloud.ts";
 import { parseFlags } from "../flags/pflag.ts";
@@ -48,7 +48,7 @@ const readOwnFile = async (
   const whole = await disk.read(path, "--config");
   if ("problem" in whole) return { problems: [whole.problem] };
   // Loaded only here: who gives no file does not pay for the parser.
-  const { parseYaml } = await import("../../config/parse-yaml.ts");
+  const { parseYaml } = await import("../../config-file/parse-yaml.ts");
   const tables = { flags: flagFields, cloud: provider.config, notHere: notInFile };
   const read = readConfiguration(parseYaml(whole.text), tables);
   return { own: { ...read, path }, problems: read.problems.map((problem) => inFile(path, problem)) };

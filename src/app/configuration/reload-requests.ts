@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { linkedController } from "../../runtime/abortable.ts";
-import { type Clock, sleep } from "../../seams/clock.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
 
 export class ReloadRequests {
   #wake: (() => void) | undefined;

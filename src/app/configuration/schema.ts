@@ -1,9 +1,9 @@
 // What `schema` prints: the file of --config as JSON Schema, and the annotations of Services beside it, of this cloud and
 // of every cloud. Made from the tables that read them. Pure.
 
-import { configurationKind, configurationVersion } from "../../config/read-configuration.ts";
-import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config/to-schema.ts";
-import { ownAnnotations } from "../../controllers/service/own-annotations.ts";
+import { configurationKind, configurationVersion } from "../../config-file/read-configuration.ts";
+import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config-file/to-schema.ts";
+import { ownAnnotations } from "../../controllers/service/annotations/own-annotations.ts";
 import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";

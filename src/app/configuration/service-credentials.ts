@@ -3,8 +3,8 @@
 
 import { codeOf } from "../../core/code-of.ts";
 import type { Fields } from "../../core/settings.ts";
-import type { Environment } from "../../seams/environment.ts";
-import type { Files } from "../../seams/files.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { Files } from "../../platform/files.ts";
 
 export interface WithCredentials {
   /** The given one, with variables for settings that came as a file. */

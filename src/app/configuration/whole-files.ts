@@ -3,7 +3,7 @@
 
 import { messageOf } from "../../core/message-of.ts";
 import type { Problem } from "../../core/problem.ts";
-import type { Files } from "../../seams/files.ts";
+import type { Files } from "../../platform/files.ts";
 
 export type WholeFile = { readonly text: string } | { readonly problem: Problem };
 

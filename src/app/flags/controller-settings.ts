@@ -3,7 +3,7 @@
 
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
-import { readClusterCIDRs } from "../../controllers/route/cluster-cidrs.ts";
+import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/settings.ts";
 import { type ServiceSettings, serviceDefaults } from "../../controllers/service/settings.ts";
 import type { Cidr } from "../../core/brand.ts";

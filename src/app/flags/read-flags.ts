@@ -1,11 +1,11 @@
 // The command line as values, over what a file and a profile say: every problem at once, each where it stands.
 
-import type { RawSection } from "../../config/read-configuration.ts";
+import type { RawSection } from "../../config-file/read-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
-import { electionTimingProblem } from "../../kube/lease.ts";
+import { electionTimingProblem } from "../../kube/leader-election/lease.ts";
 import type { CloudSources } from "../connect-cloud.ts";
-import { writeMargin } from "../leadership/terms.ts";
+import { writeMargin } from "../leadership/leadership-sessions.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { gateProblems } from "./feature-gates.ts";

@@ -2,7 +2,7 @@
 
 import { codeOf } from "../../core/code-of.ts";
 import type { Problem } from "../../core/problem.ts";
-import type { Files } from "../../seams/files.ts";
+import type { Files } from "../../platform/files.ts";
 import type { Flags } from "../flags/table.ts";
 import {
   createMigration,

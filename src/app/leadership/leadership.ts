@@ -2,20 +2,20 @@
 // what is told about it. There is one Lease, or two while controllers move from one manager to another.
 
 import { seconds } from "../../core/brand.ts";
-import type { KubeApi } from "../../kube/api.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import { LeaderElection } from "../../kube/lease.ts";
-import type { WriteGate } from "../../kube/request.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
+import { LeaderElection } from "../../kube/leader-election/lease.ts";
+import type { WriteGate } from "../../kube/client/request.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { runTogether, type Task } from "../../runtime/scope.ts";
-import type { Clock } from "../../seams/clock.ts";
-import type { Random } from "../../seams/random.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { isStill, type LeaseWatch, leaseWatch } from "./lease-watch.ts";
-import { runTerms, writeMargin } from "./terms.ts";
+import { runTerms, writeMargin } from "./leadership-sessions.ts";
 
 /** Upstream's: the process counts as well until its Lease has been over for so long. */
 const healthTolerance = seconds(20);

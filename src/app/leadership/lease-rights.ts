@@ -2,7 +2,7 @@
 // comes to try, and would say nothing of it. Asked only where something is forbidden already; it decides nothing.
 
 import { seconds } from "../../core/brand.ts";
-import type { KubeApi } from "../../kube/api.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
 
 const verbs = ["get", "create", "update"] as const;
 

@@ -2,14 +2,14 @@
 // not at its next look. It is a help and no more: without the permission to watch, candidates look as often as ever.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
-import type { KubeApi } from "../../kube/api.ts";
-import { holderOf } from "../../kube/lease-record.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
-import { createReflector } from "../../kube/reflector.ts";
+import { createReflector } from "../../kube/watch/reflector.ts";
 import { leases } from "../../kube/resources.ts";
 import type { Task } from "../../runtime/scope.ts";
-import type { Clock } from "../../seams/clock.ts";
-import type { Random } from "../../seams/random.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { missingLeaseRights } from "./lease-rights.ts";
 

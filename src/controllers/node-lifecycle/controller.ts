@@ -7,8 +7,8 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { restAfterError } from "../lost-race.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
-import type { NodePorts } from "../node-ports.ts";
-import { Questions } from "../questions.ts";
+import type { NodePorts } from "../node-deps.ts";
+import { Questions } from "../pending-lookups.ts";
 import { addAnswer, noEvidence } from "./evidence.ts";
 import { createMassCount } from "./mass-count.ts";
 import { type LifecycleDecision, massDeletionHeld, planLifecycle } from "./plan.ts";
@@ -17,8 +17,8 @@ import { isOfInterest } from "./relevant-change.ts";
 import { removeNode } from "./remove-node.ts";
 import { setShutdownTaint } from "./set-shutdown-taint.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import { type Suspect, Suspects } from "./suspects.ts";
-import { createWakeUps } from "./wake-ups.ts";
+import { type Suspect, Suspects } from "./candidates.ts";
+import { createWakeUps } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodePorts {
   readonly settings: LifecycleSettings;

@@ -2,11 +2,11 @@
 
 import type { Node } from "../../kube/objects.ts";
 import { identityOf, isReady } from "../node-facts.ts";
-import type { NodePorts } from "../node-ports.ts";
+import type { NodePorts } from "../node-deps.ts";
 import { type MassVerdict, massLimit, RecentDeletions } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isKept } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import type { Suspects } from "./suspects.ts";
+import type { Suspects } from "./candidates.ts";
 
 export const createMassCount = (
   { nodes, inventory, clock, settings }: NodePorts & { readonly settings: LifecycleSettings },

@@ -3,9 +3,9 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { untilNext } from "../../runtime/backoff.ts";
-import type { Clock } from "../../seams/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import type { Suspects } from "./suspects.ts";
+import type { Suspects } from "./candidates.ts";
 
 /** `requests`: what one look costs. */
 const paceOf = (requests: number, { shortest, longest }: LifecycleSettings["recheck"]): Milliseconds =>

@@ -2,9 +2,9 @@
 // because it is Ready again.
 
 import { messageOf } from "../../core/message-of.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { NodePorts } from "../node-ports.ts";
+import type { NodePorts } from "../node-deps.ts";
 
 /** Whether it was deleted, and not only observed. */
 export const removeNode = async (

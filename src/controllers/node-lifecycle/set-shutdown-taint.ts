@@ -1,9 +1,9 @@
 // Sets the taint of switched-off machines on a Node, or takes it away; all other taints stay as they are.
 
-import { guardedNodePatch } from "../../kube/node-patch.ts";
+import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
 import { taintsOf } from "../node-facts.ts";
-import type { NodePorts } from "../node-ports.ts";
+import type { NodePorts } from "../node-deps.ts";
 import { shutdownTaint } from "../well-known.ts";
 
 /** Whether it was written, and not only observed. */

@@ -10,21 +10,21 @@ import { type BackoffLimits, backoff, together } from "../../runtime/backoff.ts"
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { describeError } from "../describe-error.ts";
-import { Echoes } from "../echoes.ts";
+import { Echoes } from "../own-writes.ts";
 import { restAfterError } from "../lost-race.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized } from "../node-facts.ts";
-import type { NodePorts } from "../node-ports.ts";
-import { Questions } from "../questions.ts";
-import { createCarryOut } from "./carry-out.ts";
+import type { NodePorts } from "../node-deps.ts";
+import { Questions } from "../pending-lookups.ts";
+import { createCarryOut } from "./apply.ts";
 import { describeAnswer, describeUnmatchable } from "./describe-no-machine.ts";
 import { describePlan } from "./describe-plan.ts";
-import { NodeTeller } from "./node-teller.ts";
+import { NodeTeller } from "./node-reporter.ts";
 import { type NodePlan, planNode } from "./plan.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
-import { Troubles } from "./troubles.ts";
+import { Troubles } from "./problems.ts";
 import { UsedNames } from "./used-names.ts";
-import { createWakeUps } from "./wake-ups.ts";
+import { createWakeUps } from "./triggers.ts";
 
 export interface NodeControllerOptions extends NodePorts {
   readonly settings: NodeSettings;

@@ -1,7 +1,7 @@
 // Which changes of a Node concern us: kubelets write their status every few seconds, and nearly none of it does. Pure.
 
 import type { Node } from "../../kube/objects.ts";
-import { conditionOf } from "./trouble-condition.ts";
+import { conditionOf } from "./problem-condition.ts";
 
 /** Whatever the order of keys: the API server sorts the labels that we added at the end. */
 const same = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b);

@@ -1,8 +1,8 @@
 // Names that Nodes had before. A machine seen under such a name may be the predecessor's, and a provider id is written
 // once and for ever: for the successor only what was seen since it came counts.
 
-import type { Clock } from "../../seams/clock.ts";
-import type { NodeStore } from "../node-ports.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { NodeStore } from "../node-deps.ts";
 
 const remembered = 3_600_000;
 

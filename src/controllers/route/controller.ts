@@ -6,16 +6,16 @@ import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { again, type Outcome, runWorkers } from "../../runtime/workers.ts";
 import { restAfterError } from "../lost-race.ts";
-import { createConditions } from "./conditions.ts";
-import { LookTimes } from "./look-times.ts";
-import { MachineSearch } from "./machine-search.ts";
-import { createPasses } from "./pass.ts";
-import { isRelevantForRoutes } from "./relevant-change.ts";
-import { Rests } from "./rests.ts";
-import type { RouteControllerOptions } from "./route-ports.ts";
-import { RouteTable } from "./route-table.ts";
-import { RouteTeller } from "./route-teller.ts";
-import { createUnderWay } from "./under-way.ts";
+import { createConditions } from "./status/conditions.ts";
+import { LookTimes } from "./queue/schedule.ts";
+import { MachineSearch } from "./desired/machine-search.ts";
+import { createPasses } from "./reconcile/sync.ts";
+import { isRelevantForRoutes } from "./queue/relevant-change.ts";
+import { Rests } from "./reconcile/backoffs.ts";
+import type { RouteControllerOptions } from "./deps.ts";
+import { RouteTable } from "./observed/route-table.ts";
+import { RouteTeller } from "./status/route-reporter.ts";
+import { createUnderWay } from "./observed/under-way.ts";
 
 export interface RouteController {
   /** Holds one key for all routes, one per Node whose condition is to be written, one per Node whose machine is looked for. */

@@ -3,7 +3,7 @@
 
 import type { Service } from "../../kube/objects.ts";
 import { pausedAnnotation } from "../well-known.ts";
-import { hasOurConditions } from "./problems-to-conditions.ts";
+import { hasOurConditions } from "./status/problems-to-conditions.ts";
 
 /** The Go managers' name. May never change: it stands on every Service that has a balancer. */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";

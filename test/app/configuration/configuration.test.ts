@@ -3,7 +3,7 @@ import { fake } from "../../../providers/fake/index.ts";
 import { readAll } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
-import { memoryFiles } from "../../support/memory-files.ts";
+import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 // Where a value comes from, and which of several counts.
 

@@ -7,11 +7,11 @@ import { type ReloadResult, runConfigured } from "../../../src/app/configuration
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { createManager, type Manager } from "../../../src/app/manager.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
-import { asTransport } from "../../../src/sandbox/as-transport.ts";
-import { seededRandom } from "../../../src/seams/random.ts";
-import type { Transport } from "../../../src/seams/transport.ts";
+import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
-import { memoryFiles } from "../../support/memory-files.ts";
+import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A process whose configuration changes under it: whole managers over a sandbox and a cloud, in virtual time.

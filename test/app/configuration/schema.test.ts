@@ -3,9 +3,9 @@ import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/schema.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { flagFields } from "../../../src/app/flags/table.ts";
-import { parseYaml } from "../../../src/config/parse-yaml.ts";
-import { readConfiguration } from "../../../src/config/read-configuration.ts";
-import { ownAnnotations } from "../../../src/controllers/service/own-annotations.ts";
+import { parseYaml } from "../../../src/config-file/parse-yaml.ts";
+import { readConfiguration } from "../../../src/config-file/read-configuration.ts";
+import { ownAnnotations } from "../../../src/controllers/service/annotations/own-annotations.ts";
 
 // The schema and the reader of the file must be of one mind: what the one allows the other takes, and what it forbids not.
 

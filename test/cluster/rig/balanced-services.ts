@@ -1,7 +1,7 @@
 // Services and the balancers they have: what a test of them creates, and how it finds the one that belongs to the other.
 
 import type { SimulatedBalancer } from "../../../providers/fake/simulator/balancers.ts";
-import type { Draft } from "../../../src/kube/api.ts";
+import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
 import { never } from "../../kube/cluster/connect.ts";

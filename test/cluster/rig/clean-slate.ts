@@ -1,8 +1,8 @@
 // Takes away what an earlier test left in the API server: its Nodes, and its Services with their finalizers, which nobody
 // is there to take off any more.
 
-import type { KubeApi } from "../../../src/kube/api.ts";
-import { isKubeError } from "../../../src/kube/kube-error.ts";
+import type { KubeApi } from "../../../src/kube/client/api.ts";
+import { isKubeError } from "../../../src/kube/client/kube-error.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
 import { never } from "../../kube/cluster/connect.ts";

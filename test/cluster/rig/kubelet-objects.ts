@@ -1,10 +1,10 @@
 // Nodes as kubelets of an external cloud register them, at their real size: some 7 KB of which the list of images is most.
 // Making them tells no server anything.
 
-import type { Draft } from "../../../src/kube/api.ts";
+import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import type { Patch } from "../../../src/kube/patch.ts";
-import { describeNode, kubeletConditions } from "../../../src/sandbox/kubelet-node.ts";
+import type { Patch } from "../../../src/kube/patches/patch.ts";
+import { describeNode, kubeletConditions } from "../../../src/testing/apiserver/kubelet/kubelet-node.ts";
 
 /** A kubelet tells its fifty largest images; twenty-four of this length make a Node of 7 KB. */
 const images = Array.from({ length: 24 }, (_, index) => ({

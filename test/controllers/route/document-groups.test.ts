@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/document-groups.ts";
-import { Rests } from "../../../src/controllers/route/rests.ts";
-import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/route-change.ts";
+import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/reconcile/document-groups.ts";
+import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
+import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/reconcile/route-change.ts";
 import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 const ranges = [cidr("10.244.1.0/24"), cidr("10.244.2.0/24"), cidr("10.244.3.0/24")] as const;
 const target = { node: nodeName("n1"), uid: "1", addresses: [] };

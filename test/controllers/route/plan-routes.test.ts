@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { matchTarget, type Spared } from "../../../src/controllers/route/match-target.ts";
-import { planRoutes } from "../../../src/controllers/route/plan.ts";
+import { matchTarget, type Spared } from "../../../src/controllers/route/desired/match-target.ts";
+import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
 import type { Cidr, NodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { ipAddress } from "../../../src/core/ip.ts";

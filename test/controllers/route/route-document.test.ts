@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { applyDocument } from "../../../src/controllers/route/apply-document.ts";
-import { createCloudWrites } from "../../../src/controllers/route/cloud-writes.ts";
-import { planRoutes } from "../../../src/controllers/route/plan.ts";
-import { Rests } from "../../../src/controllers/route/rests.ts";
-import { aboutOf, keyOf } from "../../../src/controllers/route/route-change.ts";
-import { RouteTable } from "../../../src/controllers/route/route-table.ts";
+import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
+import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
+import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
+import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
+import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
+import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Call } from "../../../src/provider/call.ts";
 import type { RouteDocument, RoutesAsDocument, WantedRoute } from "../../../src/provider/routes.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
 

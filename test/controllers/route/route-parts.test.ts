@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readClusterCIDRs } from "../../../src/controllers/route/cluster-cidrs.ts";
-import { asGoPrints } from "../../../src/controllers/route/describe-failure.ts";
-import { describeFill } from "../../../src/controllers/route/describe-fill.ts";
-import { overlaps } from "../../../src/controllers/route/overlaps.ts";
-import { planWanted } from "../../../src/controllers/route/plan-wanted.ts";
-import { isRelevantForRoutes } from "../../../src/controllers/route/relevant-change.ts";
-import { Rests } from "../../../src/controllers/route/rests.ts";
+import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
+import { asGoPrints } from "../../../src/controllers/route/status/describe-failure.ts";
+import { describeFill } from "../../../src/controllers/route/status/describe-fill.ts";
+import { overlaps } from "../../../src/controllers/route/desired/overlaps.ts";
+import { planWanted } from "../../../src/controllers/route/desired/plan-desired.ts";
+import { isRelevantForRoutes } from "../../../src/controllers/route/queue/relevant-change.ts";
+import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import { type NodeDraft, toNode } from "../../support/sandbox-nodes.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 describe("--cluster-cidr", () => {
   test.each([

@@ -2,9 +2,9 @@
 // its whole behaviour starts from. Everything a test may want to look at is a member.
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
-import { createCloudWrites } from "../../../src/controllers/route/cloud-writes.ts";
+import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { createRouteController, type RouteController } from "../../../src/controllers/route/controller.ts";
-import type { RouteSync } from "../../../src/controllers/route/route-ports.ts";
+import type { RouteSync } from "../../../src/controllers/route/deps.ts";
 import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
@@ -15,10 +15,10 @@ import type { Pending } from "../../../src/provider/plan.ts";
 import type { Routes } from "../../../src/provider/routes.ts";
 import { Draining } from "../../../src/runtime/draining.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
-import { seededRandom } from "../../../src/seams/random.ts";
-import { SandboxNodes } from "../../support/sandbox-nodes.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { SandboxNodes } from "../../support/api-server-nodes.ts";
 import { machine, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type RoutesScript, ScriptedRoutes } from "./scripted-routes.ts";
 
 export interface RouteSetup {

@@ -14,7 +14,7 @@ import type {
   RouteTarget,
   WantedRoute,
 } from "../../../src/provider/routes.ts";
-import { type Clock, sleep } from "../../../src/seams/clock.ts";
+import { type Clock, sleep } from "../../../src/platform/clock.ts";
 
 export interface RoutesScript {
   readonly style?: Routes["style"];

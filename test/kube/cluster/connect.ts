@@ -1,14 +1,14 @@
 // Makes a client for a real API server out of the system's own seams. Only cluster cases use it.
 
-import type { KubeApi } from "../../../src/kube/api.ts";
-import { createKubeApi } from "../../../src/kube/api.ts";
-import { openConnection } from "../../../src/kube/connection.ts";
-import { createRequestCeiling } from "../../../src/kube/request-ceiling.ts";
-import { createRequests, type RequestsOptions } from "../../../src/kube/requests.ts";
-import { createWriteWindow } from "../../../src/kube/write-window.ts";
-import { systemClock } from "../../../src/seams/clock.ts";
-import { systemFiles } from "../../../src/seams/system-files.ts";
-import { systemTransport } from "../../../src/seams/transport.ts";
+import type { KubeApi } from "../../../src/kube/client/api.ts";
+import { createKubeApi } from "../../../src/kube/client/api.ts";
+import { openConnection } from "../../../src/kube/connection/connection.ts";
+import { createRequestCeiling } from "../../../src/kube/client/request-ceiling.ts";
+import { createRequests, type RequestsOptions } from "../../../src/kube/client/requests.ts";
+import { createWriteWindow } from "../../../src/kube/client/write-window.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemFiles } from "../../../src/platform/system-files.ts";
+import { systemTransport } from "../../../src/platform/transport.ts";
 
 export const never = new AbortController().signal;
 

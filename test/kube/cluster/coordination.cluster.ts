@@ -2,12 +2,12 @@
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
-import { EventRecorder } from "../../../src/kube/events.ts";
-import { LeaderElection } from "../../../src/kube/lease.ts";
+import { EventRecorder } from "../../../src/kube/events/events.ts";
+import { LeaderElection } from "../../../src/kube/leader-election/lease.ts";
 import type { Event } from "../../../src/kube/objects.ts";
 import { events, leases } from "../../../src/kube/resources.ts";
-import { systemClock } from "../../../src/seams/clock.ts";
-import { systemRandom } from "../../../src/seams/random.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
 import { connect, never } from "./connect.ts";
 
 export const cases = (kubeconfigPath: string): void => {

@@ -1,19 +1,19 @@
 // Guarded writes to Nodes and Services, and their refusals, as a real API server answers them.
 
 import { expect, test } from "bun:test";
-import type { KubeApi } from "../../../src/kube/api.ts";
-import { finalizerPatch } from "../../../src/kube/finalizer-patch.ts";
-import { KubeError } from "../../../src/kube/kube-error.ts";
+import type { KubeApi } from "../../../src/kube/client/api.ts";
+import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
+import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import {
   guardedNodePatch,
   nodeAddressesPatch,
   nodeConditionsPatch,
   nodeConditionsRemovalPatch,
-} from "../../../src/kube/node-patch.ts";
+} from "../../../src/kube/patches/node-patch.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import type { Patch } from "../../../src/kube/patch.ts";
+import type { Patch } from "../../../src/kube/patches/patch.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
-import { serviceStatusPatch } from "../../../src/kube/service-patch.ts";
+import { serviceStatusPatch } from "../../../src/kube/patches/service-patch.ts";
 import { connect, never } from "./connect.ts";
 
 const taint = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };

@@ -5,15 +5,15 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seconds } from "../../../src/core/brand.ts";
-import { openConnection } from "../../../src/kube/connection.ts";
-import { KubeError } from "../../../src/kube/kube-error.ts";
-import { readKubeconfig } from "../../../src/kube/kubeconfig.ts";
+import { openConnection } from "../../../src/kube/connection/connection.ts";
+import { KubeError } from "../../../src/kube/client/kube-error.ts";
+import { readKubeconfig } from "../../../src/kube/connection/kubeconfig.ts";
 import { configMaps } from "../../../src/kube/resources.ts";
-import { watch } from "../../../src/kube/watch.ts";
-import { systemClock } from "../../../src/seams/clock.ts";
-import { systemRandom } from "../../../src/seams/random.ts";
-import { systemFiles } from "../../../src/seams/system-files.ts";
-import { systemTransport, type Transport } from "../../../src/seams/transport.ts";
+import { watch } from "../../../src/kube/watch/watch.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { systemFiles } from "../../../src/platform/system-files.ts";
+import { systemTransport, type Transport } from "../../../src/platform/transport.ts";
 import { connect, never } from "./connect.ts";
 
 const refuseStreaming: Transport = (request, signal) =>

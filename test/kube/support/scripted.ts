@@ -1,12 +1,12 @@
 // An API server made of one function, and clients over it in virtual time. It keeps no objects.
 
-import { createKubeApi, type KubeApi } from "../../../src/kube/api.ts";
-import type { Connection } from "../../../src/kube/connection.ts";
-import { createRequestCeiling } from "../../../src/kube/request-ceiling.ts";
-import { createRequests, type RequestsOptions } from "../../../src/kube/requests.ts";
-import { createWriteWindow } from "../../../src/kube/write-window.ts";
-import type { Transport, TransportRequest } from "../../../src/seams/transport.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { createKubeApi, type KubeApi } from "../../../src/kube/client/api.ts";
+import type { Connection } from "../../../src/kube/connection/connection.ts";
+import { createRequestCeiling } from "../../../src/kube/client/request-ceiling.ts";
+import { createRequests, type RequestsOptions } from "../../../src/kube/client/requests.ts";
+import { createWriteWindow } from "../../../src/kube/client/write-window.ts";
+import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 export type Answer = (request: TransportRequest, signal: AbortSignal) => Response | Promise<Response>;
 

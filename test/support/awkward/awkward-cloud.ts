@@ -1,7 +1,7 @@
 // A cloud with bad manners, as a synchronous state machine behind a transport: two sites, machines found by name, a
 // balancer that is known by its id only and made by a job, routes in one document with a revision.
 
-import type { Transport } from "../../../src/seams/transport.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
 
 export interface AwkwardMachine {
   readonly serial: string;

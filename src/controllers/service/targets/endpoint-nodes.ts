@@ -2,13 +2,13 @@
 // that loses its last one counts for a while longer: health checks are quicker, and a flap moves no target.
 
 import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../../core/brand.ts";
-import { isKubeError, type KubeError } from "../../../kube/kube-error.ts";
+import { isKubeError, type KubeError } from "../../../kube/client/kube-error.ts";
 import type { EndpointSlice } from "../../../kube/objects.ts";
-import type { Reflector } from "../../../kube/reflector.ts";
-import type { Index } from "../../../kube/store.ts";
+import type { Reflector } from "../../../kube/watch/reflector.ts";
+import type { Index } from "../../../kube/watch/store.ts";
 import { abortable, linkedController } from "../../../runtime/abortable.ts";
-import type { Clock } from "../../../seams/clock.ts";
-import { createDebounce } from "../debounce.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { createDebounce } from "../queue/debounce.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }

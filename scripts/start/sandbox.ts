@@ -1,0 +1,96 @@
+// A whole world on loopback: the sandbox API server with simulated kubelets, the cloud in memory, and the real manager
+// between them over its real HTTPS client. It makes and runs them; what happens in the world is `story.ts`.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fake } from "../../providers/fake/index.ts";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
+import { createManager, type Manager } from "../../src/app/manager.ts";
+import { systemSeams } from "../../src/app/system-platform.ts";
+import { type Milliseconds, seconds } from "../../src/core/brand.ts";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
+import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
+import type { Log } from "../../src/telemetry/log.ts";
+
+export interface PlaygroundOptions {
+  readonly nodes: number;
+  readonly cloudLatency: Milliseconds;
+  readonly faults: boolean;
+  readonly port: number;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+export interface Playground {
+  readonly server: ApiServer;
+  readonly cloud: FakeCloud;
+  readonly kubelets: Kubelets;
+  readonly manager: Manager;
+  readonly kubeconfig: string;
+  /** Resolves when the signal was aborted and everything is down. */
+  readonly ended: Promise<void>;
+}
+
+export const openPlayground = async (options: PlaygroundOptions): Promise<Playground> => {
+  const { nodes, cloudLatency, faults, port, log, signal } = options;
+  const seams = systemSeams();
+  const { clock, random, files } = seams;
+
+  const cloud = new FakeCloud({ clock, latency: cloudLatency, token: "fake" });
+  for (let index = 1; index <= nodes; index += 1) cloud.machines.add(`node-${index}`);
+  if (faults) {
+    cloud.faults.add({ kind: "status", status: 500, after: 1, calls: 1 });
+    cloud.faults.add({ kind: "status", status: 429, after: 3, calls: 1 });
+    cloud.faults.add({ kind: "reset", after: 5, calls: 1 });
+  }
+  const served = serveFakeCloud(cloud, 0);
+
+  const server = new ApiServer({ clock, random });
+  const face = await startHttpsFace({
+    server,
+    authority: createAuthority("fairlead sandbox", clock, random),
+    port,
+    token: random.uuid(),
+  });
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-"));
+  // Credentials: they go with the process, however it ends by itself.
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", removeFolder);
+  const kubeconfig = join(folder, "kubeconfig");
+  await saveKubeconfig(face, files, kubeconfig);
+
+  const kubelets = new Kubelets({
+    server,
+    clock,
+    random,
+    isMachineUp: (name) => cloud.machines.find(name).some(({ status }) => status === "running"),
+    // Impatient, so that one need not wait a minute to see a machine go.
+    timing: { readyAfter: seconds(1), graceAfter: seconds(6), leaseEvery: seconds(2) },
+  });
+  for (let index = 1; index <= nodes; index += 1) {
+    const podCIDRs = [`10.${128 + (index >> 8)}.${index & 255}.0/24`];
+    kubelets.join({ name: `node-${index}`, podCIDRs });
+  }
+
+  const settings = readFlags([
+    `--kubeconfig=${kubeconfig}`,
+    "--node-deletion-confirmation=5s",
+    "--cluster-cidr=10.128.0.0/9",
+    `--config-set=endpoint=${served.url}`,
+  ]);
+  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  const provider = fake as unknown as AnyProvider;
+  const manager = await createManager({ provider, settings, seams, log }, signal);
+  const ended = manager.run().finally(async () => {
+    kubelets.stop();
+    await Promise.all([face.stop(), served[Symbol.asyncDispose]()]);
+    removeFolder();
+  });
+  return { server, cloud, kubelets, manager, kubeconfig, ended };
+};

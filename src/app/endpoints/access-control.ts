@@ -1,0 +1,129 @@
+// Who is let in on the secure port, put together from the flags: whom the cluster trusts, whose tokens it knows and what it
+// lets them do, asked through the connection of whichever manager runs.
+
+import type { KubeApi } from "../../kube/client/api.ts";
+import type { ConfigMap } from "../../kube/objects.ts";
+import { createReflector } from "../../kube/watch/reflector.ts";
+import { configMaps } from "../../kube/resources.ts";
+import { watchedFile } from "../../kube/connection/watched-file.ts";
+import type { Task } from "../../runtime/scope.ts";
+import { createAuthenticate } from "../../server/authenticate.ts";
+import { createAuthorities, lookedUp } from "../../server/authorities.ts";
+import { createAuthorize } from "../../server/authorize.ts";
+import { createTokenAuthenticator } from "../../server/bearer-token.ts";
+import { createReviews, type ReviewsOptions } from "../../server/reviews.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Flags } from "../flags/table.ts";
+import { connectKube } from "../kube-client.ts";
+import type { Manager } from "../manager.ts";
+import type { ManagerSeams } from "../manager-platform.ts";
+import { version } from "../version.ts";
+import { currentConnection } from "./current-connection.ts";
+import { describeLookupFailure } from "./describe-lookup-failure.ts";
+
+export interface GateOptions {
+  readonly flags: Flags;
+  readonly seams: ManagerSeams;
+  readonly log: Log;
+  readonly program: string;
+  readonly manager: () => Manager;
+  readonly onReview: ReviewsOptions["onReview"];
+  readonly signal: AbortSignal;
+}
+
+/** The connection for reviews: another kubeconfig where one was given, else the manager's own. */
+const reviewer = async (
+  kubeconfig: string | undefined,
+  { flags, seams, program, manager, signal }: GateOptions,
+): Promise<Pick<KubeApi, "request">> => {
+  if (kubeconfig === undefined) return { request: (raw, until) => manager().reserved.request(raw, until) };
+  const { master: _, ...rest } = flags;
+  const client = await connectKube(
+    { ...rest, kubeconfig } as Flags,
+    seams,
+    {
+      userAgent: `${program}/${version}`,
+      mayWrite: () => true,
+      onRequest: (request) => manager().onKubeRequest(request),
+    },
+    signal,
+  );
+  return client.reserved;
+};
+
+/** The ConfigMap in which the cluster says whom it trusts, watched; what stands in the way is told. */
+const lookUp = ({
+  flags,
+  seams,
+  log,
+  manager,
+}: GateOptions): { task: Task; get: () => ConfigMap | undefined } => {
+  const where = `${lookedUp.namespace}/${lookedUp.name}`;
+  let told = "";
+  const reflector = createReflector<ConfigMap>({
+    api: currentConnection(() => manager().reserved),
+    resource: configMaps,
+    clock: seams.clock,
+    random: seams.random,
+    namespace: lookedUp.namespace,
+    fieldSelector: `metadata.name=${lookedUp.name}`,
+    onProblem: (problem) => {
+      const text = describeLookupFailure(problem, {
+        where,
+        isKnown: reflector.store.get(where) !== undefined,
+        isTolerated: flags["authentication-tolerate-lookup-failure"],
+      });
+      if (text === undefined || problem.kind === told) return;
+      told = problem.kind;
+      log.warn(text);
+    },
+  });
+  return {
+    task: { name: "authorities", run: (stop) => reflector.run(stop) },
+    get: () => reflector.store.get(where),
+  };
+};
+
+const headerNames = (flags: Flags) => ({
+  username: flags["requestheader-username-headers"],
+  uid: flags["requestheader-uid-headers"] ?? [],
+  group: flags["requestheader-group-headers"],
+  extraPrefix: flags["requestheader-extra-headers-prefix"],
+  allowedNames: flags["requestheader-allowed-names"] ?? [],
+});
+
+export const createGate = async (options: GateOptions) => {
+  const { flags, seams, log, onReview, signal } = options;
+  const { clock, files } = seams;
+  const reviews = async (kubeconfig: string | undefined) =>
+    createReviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
+  const tokens = await reviews(flags["authentication-kubeconfig"]);
+  const access = await reviews(flags["authorization-kubeconfig"]);
+  const file = (path: string | undefined) =>
+    path === undefined ? undefined : watchedFile(path, files, clock);
+  const looked = flags["authentication-skip-lookup"] ? undefined : lookUp(options);
+  return {
+    tasks: looked === undefined ? [] : [looked.task],
+    authenticate: createAuthenticate({
+      authorities: createAuthorities({
+        clientFile: file(flags["client-ca-file"]),
+        proxyFile: file(flags["requestheader-client-ca-file"]),
+        headers: headerNames(flags),
+        configMap: () => looked?.get(),
+        onProblem: (text) => log.warn(text),
+      }),
+      token: createTokenAuthenticator(tokens, {
+        clock,
+        lifetime: flags["authentication-token-webhook-cache-ttl"],
+      }),
+      now: () => clock.now(),
+    }),
+    authorize: createAuthorize({
+      ask: access,
+      clock,
+      alwaysAllow: flags["authorization-always-allow-paths"],
+      allowedFor: flags["authorization-webhook-cache-authorized-ttl"],
+      deniedFor: flags["authorization-webhook-cache-unauthorized-ttl"],
+    }),
+  };
+};

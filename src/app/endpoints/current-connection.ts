@@ -1,0 +1,13 @@
+// What outlives a manager asks through the connection of whichever one runs: a reload makes another, with metrics, limits
+// and perhaps credentials of its own.
+
+import type { WatchApi } from "../../kube/watch/watch.ts";
+
+export const currentConnection = (connection: () => WatchApi): WatchApi => ({
+  get origin() {
+    return connection().origin;
+  },
+  openWatch: (...question) => connection().openWatch(...question),
+  listPage: (...question) => connection().listPage(...question),
+  whenAnswered: (until) => connection().whenAnswered(until),
+});

@@ -1,0 +1,117 @@
+// The ports, opened: the secure port with its pages, and the webhook's if one is asked for. There is one set for each
+// process; it shows whichever manager runs, also while another replica leads.
+
+import { runTogether, type Task } from "../../runtime/scope.ts";
+import type { Listen } from "../../platform/listener.ts";
+import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import { createHealth, type Health } from "../../server/health.ts";
+import { createSecurePort } from "../../server/secure-port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import type { Flags } from "../flags/table.ts";
+import type { Manager } from "../manager.ts";
+import type { ManagerSeams } from "../manager-platform.ts";
+import { createProcessWideMetrics } from "../metric-families/process-wide-metrics.ts";
+import { createHealthMetrics } from "../metric-families/serving-metrics.ts";
+import { createGate } from "./access-control.ts";
+import { addChecks } from "./health-checks.ts";
+import { listenOn } from "./listen-on.ts";
+import { openWebhook } from "./open-webhook.ts";
+import { securePortFlags } from "./endpoint-flags.ts";
+import { createPages } from "./secure-pages.ts";
+
+export interface ServingOptions {
+  readonly flags: Flags;
+  readonly seams: ManagerSeams;
+  readonly listen: Listen;
+  readonly figures: RuntimeFigures;
+  readonly log: Log;
+  readonly program: string;
+  readonly provider: AnyProvider;
+  readonly setVerbosity: (level: number) => void;
+}
+
+export interface Serving {
+  /** Undefined when there is no port. */
+  readonly port: number | undefined;
+  readonly health: Health;
+  /** From now on the pages are about this one. */
+  show(manager: Manager): void;
+  close(): Promise<void>;
+}
+
+/** Throws a ConfigurationError for what the operator must mend, a port in use among it. */
+export const openServing = async (options: ServingOptions, first: Manager): Promise<Serving> => {
+  const { flags, seams, log, listen, figures, program, provider, setVerbosity } = options;
+  const { clock } = seams;
+  const healthMetrics = createHealthMetrics();
+  const health = createHealth(healthMetrics.result);
+  const metrics = createProcessWideMetrics(clock, figures);
+  const end = new AbortController();
+  let shown = first;
+  let removeChecks = addChecks(health, first);
+  const manager = (): Manager => shown;
+  const show = (next: Manager): void => {
+    shown = next;
+    removeChecks();
+    removeChecks = addChecks(health, next);
+  };
+  const webhook = await openWebhook({ ...{ flags, provider, program, seams, listen, log, metrics } });
+  const followed: readonly Task[] =
+    webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
+  const lookAfter = (tasks: readonly Task[]): Promise<void> =>
+    runTogether(tasks, end.signal).catch((error: unknown) =>
+      log.error(
+        `Certificates and authorities of the ports are not read again any more; restart this process: ${String(error)}`,
+      ),
+    );
+  const close = async (
+    running: Promise<void>,
+    ...ports: readonly ({ close(): Promise<void> } | undefined)[]
+  ) => {
+    end.abort(new Error("the ports close"));
+    await Promise.all([...ports.map((port) => port?.close()), running]);
+  };
+  if (flags["secure-port"] === 0) {
+    const running = lookAfter(followed);
+    return { port: undefined, health, show, close: () => close(running, webhook) };
+  }
+
+  const { tasks, authenticate, authorize } = await createGate({
+    ...{ flags, seams, log, program, manager },
+    onReview: metrics.review,
+    signal: end.signal,
+  });
+  const pages = createPages({
+    ...{ program, flags, clock, figures, health, healthMetrics, manager },
+    setVerbosity: (level: number) => {
+      setVerbosity(level);
+      log.info(`The level of the log is ${level} now, as /debug/flags/v was told`);
+    },
+    provider: provider.name,
+    processMetrics: metrics,
+    signal: end.signal,
+  });
+  const port = await listenOn(securePortFlags(flags), {
+    ...{ seams, log, listen },
+    asksForCertificate: true,
+    handle: createSecurePort({
+      authenticate,
+      authorize,
+      pages,
+      onAccident: (path, error) => log.error(`The page ${path} failed: ${String(error)}`),
+    }),
+    onCertificate: (endsAt) => metrics.certificateEnds("secure", endsAt),
+  }).catch(async (error: unknown) => {
+    await webhook?.close();
+    throw error;
+  });
+  log.info(`Health, metrics and state are served on ${flags["bind-address"]}:${port.number}`);
+  const running = lookAfter([
+    ...tasks,
+    ...followed,
+    { name: "certificates", run: port.follow },
+    { name: "event loop", run: metrics.measureLag },
+  ]);
+  return { port: port.number, health, show, close: () => close(running, port, webhook) };
+};

@@ -1,0 +1,70 @@
+// The admission webhook, put together: which are asked for, the port with its own certificate, and the manifest that tells
+// the API server of it. Without `--webhooks` nothing listens.
+
+import { admitService } from "../../controllers/service/annotations/admit.ts";
+import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
+import type { Listen } from "../../platform/listener.ts";
+import { createAdmission, type Webhook } from "../../server/admission.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
+import type { Flags } from "../flags/table.ts";
+import type { ManagerSeams } from "../manager-platform.ts";
+import type { ProcessWideMetrics } from "../metric-families/process-wide-metrics.ts";
+import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
+import { listenOn, type OpenPort } from "./listen-on.ts";
+import { webhookPortFlags } from "./endpoint-flags.ts";
+import { serviceWebhook } from "./webhook-manifest.ts";
+
+export interface WebhookOptions {
+  readonly flags: Flags;
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly seams: ManagerSeams;
+  readonly listen: Listen;
+  readonly log: Log;
+  readonly metrics: Pick<ProcessWideMetrics, "webhook" | "certificateEnds">;
+}
+
+/** Undefined when no webhook is asked for, or the port is 0. */
+export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | undefined> => {
+  const { flags, provider, program, seams, log, metrics } = options;
+  const problems = webhookProblems(flags);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const { enabled } = chooseWebhooks(flags.webhooks ?? []);
+  if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
+  const { clock } = seams;
+  const table = annotationsOf(provider);
+  const facts = provider.facts ?? {};
+  const webhook: Webhook = {
+    name: serviceWebhook,
+    path: `/${serviceWebhook}`,
+    judge: (question) =>
+      admitService(question, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
+  };
+  const open = await listenOn(webhookPortFlags(flags, program), {
+    ...{ seams, log, listen: options.listen },
+    asksForCertificate: false,
+    handle: createAdmission({
+      webhooks: [webhook],
+      monotonic: () => clock.monotonic(),
+      onAnswer: metrics.webhook,
+      onAccident: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
+    }),
+    onCertificate: (endsAt) => metrics.certificateEnds("webhook", endsAt),
+  });
+  log.info(
+    `The webhook ${serviceWebhook} is served on ${flags["webhook-bind-address"]}:${open.number}/${serviceWebhook}`,
+  );
+  const ca = open.ca();
+  if (ca !== undefined) {
+    const bundle = Buffer.from(ca).toString("base64");
+    log.info(
+      "Its certificate is of our own making; this is its authority for the ValidatingWebhookConfiguration",
+      {
+        caBundle: bundle,
+      },
+    );
+  }
+  return open;
+};

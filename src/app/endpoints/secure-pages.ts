@@ -1,0 +1,118 @@
+// The pages of the secure port, by path. What is told of the manager is of the one that runs now; each page is made when
+// somebody asks.
+
+import { seconds } from "../../core/brand.ts";
+import { Secret } from "../../core/secret.ts";
+import type { Field } from "../../core/settings.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import { jsonAnswer, refusal, textAnswer } from "../../server/answers.ts";
+import { cachedText } from "../../server/cached-text.ts";
+import type { Health } from "../../server/health.ts";
+import { healthPages } from "../../server/health-pages.ts";
+import { type Page, readOnly } from "../../server/secure-port.ts";
+import type { Flags } from "../flags/table.ts";
+import { type FlagName, flagFields } from "../flags/table.ts";
+import type { Manager } from "../manager.ts";
+import type { ProcessWideMetrics } from "../metric-families/process-wide-metrics.ts";
+import type { createHealthMetrics } from "../metric-families/serving-metrics.ts";
+import { commit, version } from "../version.ts";
+import { configz, goDuration } from "./configz.ts";
+import { debugState } from "./debug-state.ts";
+
+export interface PagesOptions {
+  readonly program: string;
+  readonly provider: string;
+  readonly flags: Flags;
+  readonly clock: Clock;
+  readonly figures: RuntimeFigures;
+  readonly health: Health;
+  readonly healthMetrics: ReturnType<typeof createHealthMetrics>;
+  readonly processMetrics: Pick<ProcessWideMetrics, "text">;
+  readonly manager: () => Manager;
+  readonly setVerbosity: (level: number) => void;
+  readonly signal: AbortSignal;
+}
+
+const exposition = "text/plain; version=0.0.4; charset=utf-8";
+
+/** As Kubernetes components answer on /version, with our own version in it. */
+const versionInfo = () => {
+  const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  return {
+    major,
+    minor,
+    gitVersion: version.startsWith("v") || version === "dev" ? version : `v${version}`,
+    gitCommit: commit.replace(/\.dirty$/, ""),
+    gitTreeState: commit === "" ? "" : commit.endsWith(".dirty") ? "dirty" : "clean",
+    // No buildDate: with it, two builds of one commit would not be the same file.
+    goVersion: "",
+    compiler: `bun ${Bun.version}`,
+    platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+  };
+};
+
+/** Values as text. A flag holds no secret of ours, but what is given for the cloud may be one. */
+const flagLines = (flags: Flags): string =>
+  Object.entries(flags)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => {
+      if (name === "config-set" && value instanceof Map) {
+        return `${name}=${[...value.keys()].map((key) => `${key}=${new Secret("")}`).join(",")}`;
+      }
+      if (value instanceof Map) return `${name}=${[...value].map(([key, of]) => `${key}=${of}`).join(",")}`;
+      const { kind }: Field<unknown> = flagFields[name as FlagName];
+      return `${name}=${kind === "duration" && typeof value === "number" ? goDuration(value) : String(value)}`;
+    })
+    .toSorted()
+    .join("\n");
+
+const profilingPages = ({ clock, figures, signal, setVerbosity }: PagesOptions): Record<string, Page> => ({
+  "/debug/profile/heap": readOnly(() =>
+    jsonAnswer({
+      residentBytes: figures.residentBytes(),
+      heapBytes: figures.heapBytes(),
+      objects: Object.fromEntries(figures.objects()),
+    }),
+  ),
+  "/debug/profile/heap-snapshot": readOnly(() => textAnswer(figures.snapshot(), 200, "application/json")),
+  "/debug/profile/cpu": readOnly(async ({ query }) => {
+    const span = seconds(Math.min(60, Math.max(1, Number(query.get("seconds") ?? 5) || 5)));
+    const [before, began] = [figures.cpuSeconds(), clock.monotonic()];
+    await sleep(clock, span, signal);
+    const elapsed = (clock.monotonic() - began) / 1000;
+    const used = figures.cpuSeconds() - before;
+    return jsonAnswer({ seconds: elapsed, cpuSeconds: used, cores: used / elapsed });
+  }),
+  "/debug/flags/v": async ({ method, body }) => {
+    if (method !== "PUT") return refusal(405, "The level of the log is set by PUT, with a number as body.");
+    const text = (await body(100))?.trim() ?? "";
+    if (!/^\d{1,2}$/.test(text))
+      return refusal(400, `The level must be a number such as 4, got ${text.slice(0, 20)}.`);
+    setVerbosity(Number(text));
+    return textAnswer(`successfully set logging verbosity to ${text}\n`);
+  },
+});
+
+export const createPages = (options: PagesOptions): Readonly<Record<string, Page>> => {
+  const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
+  const metrics = cachedText(() => manager().metrics.text() + processMetrics.text(), clock);
+  const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
+  const pages: Record<string, Page> = {
+    ...healthPages(health),
+    "/metrics": readOnly(() => textAnswer(metrics(), 200, exposition)),
+    "/metrics/slis": readOnly(() => textAnswer(healthMetrics.text(), 200, exposition)),
+    "/configz": readOnly(() => jsonAnswer(configz(manager().flags, provider))),
+    "/version": readOnly(() => jsonAnswer(versionInfo())),
+    "/statusz": readOnly(() =>
+      textAnswer(
+        `${program} statusz\nStarted: ${new Date(clock.now() - (clock.monotonic() - manager().startedAt)).toISOString()}\nBinary version: ${version}\nLeads: ${manager().leads() ? "yes" : "no"}\n\nPaths: ${Object.keys(pages).join(" ")}\n`,
+      ),
+    ),
+    "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager().flags)}\n`)),
+    "/debug/state": readOnly(() => jsonAnswer(debugState(manager(), now()))),
+    ...(flags.profiling && profilingPages(options)),
+    "/": readOnly(() => jsonAnswer({ paths: Object.keys(pages).toSorted() })),
+  };
+  return pages;
+};

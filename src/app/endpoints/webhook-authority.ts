@@ -1,0 +1,58 @@
+// The authority that the API server is to trust our webhook by, found without running the manager: of the certificate that
+// was given, or of the folder in which we keep our own, made now if there is none.
+
+import { X509Certificate } from "node:crypto";
+import { messageOf } from "../../core/message-of.ts";
+import type { Files } from "../../platform/files.ts";
+import { lastCertificate } from "../../server/own-certificate.ts";
+import { createCertificateSource } from "../../server/served-certificates.ts";
+import type { Flags } from "../flags/table.ts";
+import type { ManagerSeams } from "../manager-platform.ts";
+import { settingsOf } from "./listen-on.ts";
+import { webhookPortFlags } from "./endpoint-flags.ts";
+
+export interface FoundAuthority {
+  /** PEM. */
+  readonly ca?: string;
+  /** Why there is none, and what to do. */
+  readonly note?: string;
+}
+
+const given = async (path: string, files: Files): Promise<FoundAuthority> => {
+  const last = lastCertificate(await files.read(path));
+  if (last !== undefined && new X509Certificate(last).ca) return { ca: last };
+  return {
+    note: `There is no caBundle in it: ${path} does not hold the authority that signed it. Put that in, or have it put in`,
+  };
+};
+
+/** Throws what the operator must mend. */
+export const findAuthority = async (
+  flags: Flags,
+  program: string,
+  seams: Pick<ManagerSeams, "files" | "clock" | "random">,
+): Promise<FoundAuthority> => {
+  const path = flags["webhook-tls-cert-file"];
+  const folder = flags["webhook-cert-dir"];
+  if (path !== undefined) return given(path, seams.files);
+  if (folder === undefined) {
+    return {
+      note: "There is no caBundle in it: without --webhook-cert-dir or --webhook-tls-cert-file the certificate lives in memory, and its authority changes with every start. Give the same flags here as to the manager",
+    };
+  }
+  let trouble: string | undefined;
+  const source = createCertificateSource({
+    settings: settingsOf(webhookPortFlags(flags, program)),
+    ...seams,
+    onProblem: (text) => {
+      trouble = text;
+    },
+  });
+  await source.first();
+  if (trouble !== undefined) throw new Error(`--webhook-cert-dir: ${trouble}`);
+  return source.ca === undefined ? {} : { ca: source.ca };
+};
+
+/** As text for the operator. */
+export const authorityError = (error: unknown): string =>
+  `The authority of the webhook cannot be told: ${messageOf(error)}`;

@@ -1,0 +1,46 @@
+// Every metric of one manager, each group from a file of its own. What outlives a manager is in process-wide-metrics.ts.
+
+import type { GovernedAccount } from "../../cloud/account.ts";
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { Metrics } from "../../telemetry/metrics.ts";
+import { createAlertMetrics } from "./alert-metrics.ts";
+import { createCloudMetrics } from "./cloud-metrics.ts";
+import { createJournalMetrics } from "./journal-metrics.ts";
+import { createKubeMetrics } from "./kube-metrics.ts";
+import { createLeadershipMetrics } from "./leadership-metrics.ts";
+import { createNodeMetrics } from "./node-metrics.ts";
+import { createQueueMetrics } from "./queue-metrics.ts";
+import { createRouteMetrics } from "./route-metrics.ts";
+import { createServiceMetrics } from "./service-metrics.ts";
+
+export const createManagerMetrics = (clock: Clock) => {
+  const metrics = new Metrics();
+  const { watchCloud, ...cloud } = createCloudMetrics(metrics, clock);
+  const queues = createQueueMetrics(metrics, clock);
+  return {
+    ...createNodeMetrics(metrics),
+    ...createKubeMetrics(metrics),
+    ...cloud,
+    ...createJournalMetrics(metrics),
+    ...createRouteMetrics(metrics),
+    ...createLeadershipMetrics(metrics),
+    queues,
+    services: createServiceMetrics(metrics),
+    alerts: createAlertMetrics(metrics),
+    /** What is read when somebody looks, once there is something to look at. */
+    watch: (
+      accounts: readonly GovernedAccount<unknown>[],
+      inventory: Pick<Inventory, "sources">,
+      watched: Readonly<Record<string, WorkQueue>>,
+    ): void => {
+      watchCloud(accounts, inventory);
+      for (const [name, queue] of Object.entries(watched)) queues.watch(name, queue);
+    },
+    declarations: metrics.declarations,
+    text: () => metrics.text(),
+  };
+};
+
+export type ManagerMetrics = ReturnType<typeof createManagerMetrics>;

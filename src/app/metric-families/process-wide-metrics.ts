@@ -1,0 +1,20 @@
+// The metrics that outlive a manager: those of the process and of its ports. A change of the configuration brings a new
+// manager, which counts from zero; these go on.
+
+import type { Clock } from "../../platform/clock.ts";
+import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import { Metrics } from "../../telemetry/metrics.ts";
+import { createProcessMetrics } from "./process-metrics.ts";
+import { createServingMetrics } from "./serving-metrics.ts";
+
+export const createProcessWideMetrics = (clock: Clock, figures: RuntimeFigures) => {
+  const metrics = new Metrics();
+  return {
+    ...createProcessMetrics(metrics, clock, figures),
+    ...createServingMetrics(metrics),
+    declarations: metrics.declarations,
+    text: () => metrics.text(),
+  };
+};
+
+export type ProcessWideMetrics = ReturnType<typeof createProcessWideMetrics>;

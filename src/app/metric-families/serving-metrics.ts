@@ -1,0 +1,84 @@
+// The metrics of what we serve: reviews, health checks and admission, by upstream's names and buckets where it has them.
+
+import type { CheckResult, HealthPage } from "../../server/health.ts";
+import type { ReviewKind } from "../../server/reviews.ts";
+import { Metrics } from "../../telemetry/metrics.ts";
+
+const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
+
+/** On a page of their own, as upstream has them. */
+export const createHealthMetrics = () => {
+  const metrics = new Metrics();
+  const state = metrics.gauge(
+    "kubernetes_healthcheck",
+    "[STABLE] This metric records the result of a single healthcheck.",
+    ["name", "type"],
+  );
+  const results = metrics.counter(
+    "kubernetes_healthchecks_total",
+    "[STABLE] This metric records the results of all healthcheck.",
+    ["name", "status", "type"],
+  );
+  return {
+    result: (type: HealthPage, { name, problem }: CheckResult): void => {
+      state.set(problem === undefined ? 1 : 0, { name, type });
+      results.add({ name, status: problem === undefined ? "success" : "error", type });
+    },
+    text: () => metrics.text(),
+    declarations: metrics.declarations,
+  };
+};
+
+export const createServingMetrics = (metrics: Metrics) => {
+  const reviews = (short: "authn" | "authz", what: string) => ({
+    total: metrics.counter(
+      `apiserver_delegated_${short}_request_total`,
+      `[ALPHA] Number of HTTP requests ${what}, partitioned by status code.`,
+      ["code"],
+    ),
+    duration: metrics.histogram(
+      `apiserver_delegated_${short}_request_duration_seconds`,
+      `[ALPHA] Request latency in seconds ${what}. Broken down by status code.`,
+      reviewBuckets,
+      ["code"],
+    ),
+  });
+  const byKind: Readonly<Record<ReviewKind, ReturnType<typeof reviews>>> = {
+    tokenreviews: reviews("authn", "for token reviews"),
+    subjectaccessreviews: reviews("authz", "for access reviews"),
+  };
+  const webhookTotal = metrics.counter(
+    "cloud_provider_webhook_request_total",
+    "[ALPHA] Number of HTTP requests to webhook, partitioned by webhook name and status code.",
+    ["code", "webhook"],
+  );
+  const webhookDuration = metrics.histogram(
+    "cloud_provider_webhook_request_duration_seconds",
+    "[ALPHA] Request latency in seconds to webhook. Broken down by webhook name and status code.",
+    reviewBuckets,
+    ["code", "webhook"],
+  );
+  const refusals = metrics.counter(
+    "fairlead_webhook_refusals_total",
+    "Objects that the admission webhook refused.",
+    ["webhook"],
+  );
+  const certificateEnd = metrics.gauge(
+    "fairlead_serving_certificate_end_seconds",
+    "Moment at which the certificate of a port ends, in seconds since 1970.",
+    ["port"],
+  );
+  return {
+    review: (kind: ReviewKind, code: string, durationMs: number): void => {
+      byKind[kind].total.add({ code });
+      byKind[kind].duration.observe(durationMs / 1000, { code });
+    },
+    webhook: (webhook: string, code: number, durationMs: number, isRefusal: boolean): void => {
+      webhookTotal.add({ code: String(code), webhook });
+      webhookDuration.observe(durationMs / 1000, { code: String(code), webhook });
+      if (isRefusal) refusals.add({ webhook });
+    },
+    certificateEnds: (port: "secure" | "webhook", at: number): void =>
+      certificateEnd.set(at / 1000, { port }),
+  };
+};

@@ -1,0 +1,79 @@
+// What observing has come to, said once all has been looked at and whenever that changes: that nothing would be done is said
+// too, so that a manager that could not look is never taken for one that agrees.
+
+import { isLoadBalancer } from "../../controllers/service/predicates.ts";
+import { seconds } from "../../core/brand.ts";
+import type { Service } from "../../kube/objects.ts";
+import type { Task } from "../../runtime/scope.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Log } from "../../telemetry/log.ts";
+
+export interface Observation {
+  readonly nodes: number;
+  readonly services: number;
+  /** Different things that it would do. */
+  readonly wishes: number;
+  /** Nodes and Services of which it cannot say. */
+  readonly troubles: number;
+}
+
+interface Looker {
+  isIdle(): boolean;
+  /** Undefined once it has answered, and where nobody asks it. */
+  cloudProblem(): string | undefined;
+  leads(): boolean;
+  readonly troubles: ReadonlyMap<string, unknown>;
+  serviceTroubles(): ReadonlyMap<string, unknown>;
+}
+
+/** Undefined while something is still being looked at. */
+export const observationOf = (
+  manager: Looker,
+  seen: {
+    readonly nodes: { readonly size: number };
+    readonly services: { list(): readonly Service[] };
+    readonly wishes: number;
+  },
+): Observation | undefined =>
+  manager.isIdle() && manager.leads() && manager.cloudProblem() === undefined
+    ? {
+        nodes: seen.nodes.size,
+        services: seen.services.list().filter(isLoadBalancer).length,
+        wishes: seen.wishes,
+        troubles: manager.troubles.size + manager.serviceTroubles().size,
+      }
+    : undefined;
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
+
+export const describeObservation = ({ nodes, services, wishes, troubles }: Observation): string => {
+  const seen = `Observed ${count(nodes, "Node")} and ${count(services, "Service")} of type LoadBalancer`;
+  const would =
+    wishes === 0 ? "nothing would be done" : `${count(wishes, "thing")} would be done, told above`;
+  const unclear = `; of ${troubles} it cannot be said, as the warnings tell`;
+  return `${seen}: ${would}${troubles === 0 ? "" : unclear}`;
+};
+
+const period = seconds(5);
+
+export const observationTask = (
+  look: () => Observation | undefined,
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
+): Task => ({
+  name: "observation",
+  run: async (stop) => {
+    let told = "";
+    let before = "";
+    while (!stop.aborted) {
+      const seen = look();
+      const text = seen === undefined ? "" : describeObservation(seen);
+      // Twice in a row: between two steps of one round nobody is at work either.
+      if (text !== "" && text === before && text !== told) {
+        log.info(text);
+        told = text;
+      }
+      before = text;
+      await sleep(clock, period, stop).catch(() => undefined);
+    }
+  },
+});

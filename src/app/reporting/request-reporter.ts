@@ -1,0 +1,32 @@
+// Each request to the API server and to the cloud, counted always and told with `--v=4`. Neither bodies nor headers are told.
+
+import type { CloudCallReport } from "../../cloud/governed-transport.ts";
+import type { RequestObservation } from "../../kube/client/request.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { ManagerMetrics } from "../metric-families/manager-metrics.ts";
+import type { createCloudTroubles } from "./cloud-problems.ts";
+
+const level = 4;
+
+export const requestTeller = (
+  log: Log,
+  metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">,
+  troubles: Pick<ReturnType<typeof createCloudTroubles>, "saw">,
+) => ({
+  kube: (request: RequestObservation): void => {
+    metrics.kubeRequest(request);
+    const { verb, resource, object, code, duration } = request;
+    log.debug(level, `API server: ${verb} ${resource}`, { object, code, milliseconds: Math.round(duration) });
+  },
+  cloud: (call: CloudCallReport): void => {
+    metrics.cloudCall(call);
+    troubles.saw(call);
+    const { account, operation, status, failure, durationMs } = call;
+    log.debug(level, `Cloud: ${operation}`, {
+      account,
+      status,
+      failure,
+      milliseconds: Math.round(durationMs),
+    });
+  },
+});

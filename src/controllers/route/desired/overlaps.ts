@@ -1,0 +1,43 @@
+// Which ranges of one list overlap which of another. Pure, and without comparing each with each: two ranges overlap only
+// where one is the other cut to a shorter prefix.
+
+import type { Cidr } from "../../../core/brand.ts";
+import { cidrFamily, parseCidr, prefixLength } from "../../../core/cidr.ts";
+
+/** For every range of the first list those of the second that it overlaps; ranges without any are left out. */
+export const overlaps = (
+  ranges: readonly Cidr[],
+  others: readonly Cidr[],
+): ReadonlyMap<Cidr, ReadonlySet<Cidr>> => {
+  const found = new Map<Cidr, Set<Cidr>>();
+  if (ranges.length === 0 || others.length === 0) return found;
+  const add = (range: Cidr, other: Cidr): void => {
+    const known = found.get(range);
+    if (known === undefined) found.set(range, new Set([other]));
+    else known.add(other);
+  };
+  const [asked, given] = [new Set(ranges), new Set(others)];
+  for (const wider of widerOf(asked, given)) add(wider.narrow, wider.wide);
+  for (const wider of widerOf(given, asked)) add(wider.wide, wider.narrow);
+  return found;
+};
+
+/** Every pair in which a range of the second list contains one of the first, or is the same. */
+const widerOf = function* (
+  narrow: ReadonlySet<Cidr>,
+  wide: ReadonlySet<Cidr>,
+): Iterable<{ readonly narrow: Cidr; readonly wide: Cidr }> {
+  const lengths = new Map<string, Set<number>>();
+  for (const range of wide) {
+    const family = cidrFamily(range);
+    lengths.set(family, (lengths.get(family) ?? new Set()).add(prefixLength(range)));
+  }
+  for (const range of narrow) {
+    const address = range.slice(0, range.indexOf("/"));
+    for (const length of lengths.get(cidrFamily(range)) ?? []) {
+      if (length > prefixLength(range)) continue;
+      const cut = parseCidr(`${address}/${length}`);
+      if (cut !== undefined && wide.has(cut)) yield { narrow: range, wide: cut };
+    }
+  }
+};

@@ -1,0 +1,88 @@
+// The cloud's table of routes as it was last listed, shared by whoever asks while a listing runs. It knows how old it is,
+// and that a change of ours has outdated it.
+
+import type { Milliseconds } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Call, Urgency } from "../../../provider/call.ts";
+import type { ObservedRoute, RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
+import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
+import type { Clock } from "../../../platform/clock.ts";
+
+export interface RouteListing {
+  readonly routes: readonly ObservedRoute[];
+  readonly problems: readonly Problem[];
+  /** What a change of the whole must be based on, where the table is one document. */
+  readonly document?: RouteDocument;
+  readonly beganAt: number;
+}
+
+export class RouteTable {
+  readonly #routes: Routes;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  #snapshot: Snapshot<RoutePage | RouteDocument>;
+  #urgency: Urgency = "refresh";
+  #failure: unknown;
+
+  constructor(routes: Routes, clock: Clock, signal: AbortSignal) {
+    this.#routes = routes;
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#snapshot = this.#begin();
+  }
+
+  /** The last listing, unless it is older than this or than a change of ours. */
+  known(acceptsAge: Milliseconds): RouteListing | undefined {
+    const { latest } = this.#snapshot;
+    const isTooOld = latest === undefined || latest.beganAt < this.#clock.monotonic() - acceptsAge;
+    return isTooOld ? undefined : toListing(latest);
+  }
+
+  /** A complete listing that began at or after this moment. */
+  async beganAfter(moment: number, urgency: Urgency): Promise<RouteListing> {
+    this.#urgency = urgency;
+    try {
+      return toListing(await this.#snapshot.beganAfter(moment));
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  /** Whether this is what went wrong with a listing, and not with something that was done because of one. */
+  hasFailedWith(error: unknown): boolean {
+    return error !== undefined && error === this.#failure;
+  }
+
+  /** Something was sent that may have changed it; also when it failed, for it may have landed. */
+  outdate(): void {
+    // A new one, not a later moment: a listing that is under way now may or may not show the change.
+    this.#snapshot = this.#begin();
+  }
+
+  #begin(): Snapshot<RoutePage | RouteDocument> {
+    return new Snapshot({
+      clock: this.#clock,
+      signal: this.#signal,
+      list: (signal) => readAll(this.#routes, { signal, urgency: this.#urgency }),
+    });
+  }
+}
+
+const readAll = async function* (routes: Routes, call: Call): AsyncIterable<readonly RoutePage[]> {
+  if (routes.style === "document") yield [await routes.read(call)];
+  else for await (const page of routes.list(call)) yield [page];
+};
+
+const toListing = ({ items, beganAt }: Complete<RoutePage | RouteDocument>): RouteListing => {
+  const [first] = items;
+  return {
+    routes: items.flatMap(({ routes }) => routes),
+    problems: items.flatMap(({ routes, problems = [] }) => [
+      ...problems,
+      ...routes.flatMap((route) => route.problems ?? []),
+    ]),
+    ...(first !== undefined && "revision" in first && { document: first }),
+    beganAt,
+  };
+};

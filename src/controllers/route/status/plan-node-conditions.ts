@@ -1,0 +1,59 @@
+// Whether every Node has the routes it asks for, after a pass: what its condition will say. Pure; of whom nothing can be
+// said, or not yet, the condition stays as it is.
+
+import { dispositions } from "../../../cloud/disposition.ts";
+import { CloudError } from "../../../provider/errors.ts";
+import type { WantedRoute } from "../../../provider/routes.ts";
+import type { RoutePlan } from "../reconcile/plan.ts";
+import type { ChangeOutcome, ChangeResult } from "../reconcile/route-change.ts";
+
+/** Passes by itself in a moment, and is worth no word before it does not. */
+export const isPassing = (error: unknown, failures: number): boolean =>
+  CloudError.is(error) && dispositions[error.kind].tell === "nobody" && failures < 3;
+
+/** By the uid of the Node: another Node may take its name. */
+export const planVerdicts = (
+  plan: RoutePlan,
+  results: readonly ChangeResult[],
+  failuresOf: (route: WantedRoute) => number,
+  /** It has a range that no route is made for. */
+  isIncomplete: (node: WantedRoute["target"]["node"]) => boolean = () => false,
+): ReadonlyMap<string, boolean> => {
+  const outcomes = new Map<WantedRoute["destination"], ChangeOutcome>();
+  for (const { change, outcome } of results) {
+    if (change.do === "create") outcomes.set(change.route.destination, outcome);
+  }
+  const told: readonly (readonly [WantedRoute, boolean | undefined])[] = [
+    ...plan.present.map((route) => [route, true] as const),
+    ...plan.undecided.map((route) => [route, undefined] as const),
+    ...plan.refused.map(({ route }) => [route, false] as const),
+    ...plan.create.map(
+      (route) => [route, isThere(outcomes.get(route.destination), failuresOf(route))] as const,
+    ),
+  ];
+  const verdicts = new Map<string, boolean>();
+  for (const [uid, routes] of Map.groupBy(told, ([{ target }]) => target.uid)) {
+    const isWhole = routes.every(([{ target }, verdict]) => verdict === true && !isIncomplete(target.node));
+    if (routes.some(([, verdict]) => verdict === false)) verdicts.set(uid, false);
+    else if (isWhole) verdicts.set(uid, true);
+  }
+  return verdicts;
+};
+
+const isThere = (outcome: ChangeOutcome | undefined, failures: number): boolean | undefined => {
+  // A route that was planned, and needed no change any more when the document was read again.
+  if (outcome === undefined) return true;
+  switch (outcome.kind) {
+    case "done":
+    case "observed":
+      return true;
+    case "failed":
+      return isPassing(outcome.error, failures) ? undefined : false;
+    case "held":
+      return false;
+    case "pending":
+    case "fenced":
+    case "waiting":
+      return undefined;
+  }
+};

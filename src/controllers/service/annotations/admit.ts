@@ -1,0 +1,55 @@
+// Whether a Service may be written as it is: annotations of ours with a wrong value are refused, those we do not know are
+// warned of. Only what the request itself changes counts, so that nothing wrong from before blocks a status, a finalizer or
+// anybody else's write. Pure.
+
+import type { Fields } from "../../../core/settings.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { type AnnotationTable, type ReadAnnotationsOptions, readAnnotations } from "./annotations.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+
+export interface ServiceWrite {
+  readonly operation: string;
+  readonly object: unknown;
+  readonly oldObject: unknown;
+}
+
+export interface Verdict {
+  readonly refusal?: string;
+  readonly warnings?: readonly string[];
+}
+
+const annotationsOf = (value: unknown): Readonly<Record<string, string>> => {
+  const given = (value as { metadata?: { annotations?: unknown } } | null | undefined)?.metadata?.annotations;
+  if (typeof given !== "object" || given === null) return {};
+  return Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+};
+
+const isServiceForUs = (value: unknown): boolean => {
+  const service = value as Partial<Service> | null | undefined;
+  if (service?.spec === undefined || service.metadata === undefined) return false;
+  return wantsLoadBalancer(service as Service) && !isBeingDeleted(service as Service);
+};
+
+export const admitService = (
+  { operation, object, oldObject }: ServiceWrite,
+  table: AnnotationTable<Fields>,
+  options: ReadAnnotationsOptions = {},
+): Verdict => {
+  if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
+  const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
+  // One that becomes a load balancer with this write brings all its annotations with it.
+  const isNew = operation === "CREATE" || !isServiceForUs(oldObject);
+  const isTouched = (key: string | undefined): boolean =>
+    key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);
+  const service = { metadata: { ...(object as Service).metadata, annotations: now } } as Service;
+  const problems = readAnnotations(table, service, options).problems.filter(({ key }) => isTouched(key));
+  const texts = (severity: string) =>
+    problems.filter((problem) => problem.severity === severity).map(({ text }) => text);
+  const [errors, warnings] = [texts("error"), texts("warning")];
+  return {
+    ...(errors.length > 0 && { refusal: errors.join("; ") }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+};

@@ -1,0 +1,125 @@
+// What a Service's annotations say, as values and problems, and what holds where they say something wrong: the value the
+// balancer has. Reading is done by the table; here is what belongs to annotations only.
+
+import { editDistance } from "../../../core/did-you-mean.ts";
+import type { Problem } from "../../../core/problem.ts";
+import { readSettings } from "../../../core/read-settings.ts";
+import type { Fields, Values } from "../../../core/settings.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { ownPrefix } from "../../well-known.ts";
+import { type OwnSettings, ownAnnotations } from "./own-annotations.ts";
+import { sourceRangesAnnotation } from "../desired/source-ranges.ts";
+
+export interface AnnotationTable<A extends Fields> {
+  readonly prefix: string;
+  readonly fields: A;
+}
+
+export interface ReadAnnotations<A extends Fields> {
+  readonly settings: Values<A>;
+  /** Wrong, or required and missing: what they govern keeps its observed value, never the fallback. */
+  readonly frozen: ReadonlySet<keyof A & string>;
+  /** Said by somebody on this Service, right or wrong: only a wish that was made can have changed. */
+  readonly written: ReadonlySet<keyof A & string>;
+  /** What is said under fairlead.dev/. */
+  readonly own: OwnSettings;
+  readonly problems: readonly Problem[];
+}
+
+export interface ReadAnnotationsOptions {
+  /** Keys under a prefix of ours that are read elsewhere, such as facts. */
+  readonly isReadElsewhere?: (key: string) => boolean;
+}
+
+type Annotations = Readonly<Record<string, string>>;
+
+const keysOf = (name: string, fields: Fields, prefix: string): readonly string[] =>
+  [name, ...(fields[name]?.renamedFrom ?? [])].map((each) => (each.includes("/") ? each : prefix + each));
+
+export const readAnnotations = <A extends Fields>(
+  { prefix, fields }: AnnotationTable<A>,
+  { metadata }: Service,
+  { isReadElsewhere = () => false }: ReadAnnotationsOptions = {},
+): ReadAnnotations<A> => {
+  const annotations: Annotations = Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(
+      ([key]) => key !== sourceRangesAnnotation && !isReadElsewhere(key),
+    ),
+  );
+  const read = readSettings(fields, annotations, { prefix, what: "annotation" });
+  const own = readSettings(ownAnnotations, annotations, { prefix: ownPrefix, what: "annotation" });
+  const names: readonly (keyof A & string)[] = Object.keys(fields);
+  const written = names.filter((name) =>
+    keysOf(name, fields, prefix).some((key) => Object.hasOwn(annotations, key)),
+  );
+  const missing = names.filter((name) => fields[name]?.required === true && !written.includes(name));
+  const reported = new Set(read.problems.map(({ key }) => key));
+  return {
+    settings: read.values,
+    frozen: new Set([...read.frozen, ...missing.filter((name) => fields[name]?.fallback === undefined)]),
+    written: new Set(written),
+    own: { values: own.values, frozen: own.frozen },
+    problems: [
+      ...read.problems,
+      ...own.problems.filter(({ key }) => !reported.has(key)),
+      ...wrongPrefixes(annotations, fields, prefix),
+    ],
+  };
+};
+
+/** Whether a change of this annotation can mean anything to us: the rest is churn of other programs. */
+export const readsAnnotation = (
+  { prefix, fields }: AnnotationTable<Fields>,
+  isReadElsewhere: (key: string) => boolean = () => false,
+): ((key: string) => boolean) => {
+  const whole = new Set(Object.keys(fields).flatMap((name) => keysOf(name, fields, prefix)));
+  return (key) =>
+    key.startsWith(prefix) ||
+    key.startsWith(ownPrefix) ||
+    key === sourceRangesAnnotation ||
+    whole.has(key) ||
+    isReadElsewhere(key);
+};
+
+/** A known name behind a prefix that is nearly ours; anything less certain is none of our business. */
+const wrongPrefixes = (annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] => {
+  const names = Object.keys(fields).filter((name) => !name.includes("/"));
+  return Object.keys(annotations).flatMap((key): Problem[] => {
+    if (key.startsWith(prefix)) return [];
+    const name = names.find((each) => key.endsWith(each) && isNearly(key.slice(0, -each.length), prefix));
+    if (name === undefined) return [];
+    return [
+      {
+        severity: "warning",
+        reason: "UnknownAnnotation",
+        text: `${key} is not known; did you mean ${JSON.stringify(prefix + name)}?`,
+        key,
+      },
+    ];
+  });
+};
+
+const isNearly = (one: string, other: string): boolean =>
+  one.includes("/") && editDistance(one.toLowerCase(), other.toLowerCase(), 2) !== undefined;
+
+/**
+ * Frozen fields as they are in the cloud. Where one of them cannot be read back there, every field that can be stays as it
+ * is: nobody knows what the wrong one would have meant for the others.
+ */
+export const mergeObserved = <A extends Fields>(
+  settings: Values<A>,
+  frozen: ReadonlySet<keyof A & string>,
+  observed: Partial<Values<A>> | undefined,
+): Values<A> => {
+  if (frozen.size === 0 || observed === undefined) return settings;
+  const isReadable = unreadable(frozen, observed).length === 0;
+  const kept = Object.entries(observed).filter(([name]) => !isReadable || frozen.has(name));
+  return { ...settings, ...Object.fromEntries(kept) };
+};
+
+/** Frozen fields that the cloud does not show: until they are mended no setting may be changed. */
+export const unreadable = <A extends Fields>(
+  frozen: ReadonlySet<keyof A & string>,
+  observed: Partial<Values<A>> | undefined,
+): readonly string[] =>
+  [...frozen].filter((name) => observed === undefined || !Object.hasOwn(observed, name));

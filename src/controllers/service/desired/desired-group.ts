@@ -1,0 +1,31 @@
+// What the Services of the group wish for, seen beside what the cloud has, and who of them takes part. What is wrong with
+// a wish is shown on its Service, whether it takes part or not.
+
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { type Outcome, waiting } from "../../../runtime/workers.ts";
+import type { Round, RoundParts } from "../reconcile/reconcile-deps.ts";
+import { createShowProblems } from "../status/show-problems.ts";
+import { type TakingPart, whoTakesPart } from "./select-members.ts";
+
+export const createWish = (
+  parts: Pick<RoundParts, "groups" | "wishes" | "claims" | "teller" | "conditions">,
+) => {
+  const { groups, wishes, claims } = parts;
+  const show = createShowProblems(parts);
+
+  return async (
+    { group, present, call }: Round,
+    observed: ObservedLoadBalancer | undefined,
+  ): Promise<TakingPart | Outcome> => {
+    const all = present.map((service) => wishes.of(service, observed));
+    if (all.some(({ isAwaited }) => isAwaited)) return waiting;
+    for (const { service, problems } of all) await show("annotations", service, problems, call.signal);
+    return whoTakesPart({
+      all,
+      observed,
+      owed: groups.debtsOf(group),
+      isHeld: (uid) => wishes.endings.isHeld(uid),
+      isStillUsed: (gone) => claims.isStillUsed(observed, gone),
+    });
+  };
+};

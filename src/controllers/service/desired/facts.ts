@@ -1,0 +1,79 @@
+// What is remembered on a Service for the provider, read from and written to the places where the Go manager of that
+// cloud keeps it. Pure; a patch that would change nothing is undefined.
+
+import type { Service } from "../../../kube/objects.ts";
+import {
+  changeMap,
+  type JsonPatchStep,
+  jsonPatch,
+  type Patch,
+  testUID,
+  testValue,
+} from "../../../kube/patches/patch.ts";
+import type { FactPlace, Facts } from "../../../provider/plan.ts";
+
+type Places = Readonly<Record<string, FactPlace>>;
+type News = Readonly<Record<string, string | undefined>>;
+
+/** For a fact that was given no place: better kept under our name than lost and made twice. */
+const defaultPrefix = "fairlead.dev/fact-";
+
+const placeOf = (places: Places, name: string): FactPlace =>
+  Object.hasOwn(places, name) && places[name] !== undefined
+    ? places[name]
+    : { annotation: `${defaultPrefix}${name}` };
+
+/** Annotations that hold facts: they are no settings, and not unknown. */
+export const isFactAnnotation = (places: Places, key: string): boolean =>
+  key.startsWith(defaultPrefix) ||
+  Object.values(places).some((place) => "annotation" in place && place.annotation === key);
+
+export const isFactLabel = (places: Places, key: string): boolean =>
+  Object.values(places).some((place) => "label" in place && place.label === key);
+
+const written = ({ metadata, spec }: Service, place: FactPlace): string | undefined => {
+  if ("annotation" in place) return metadata.annotations?.[place.annotation];
+  if ("label" in place) return metadata.labels?.[place.label];
+  return spec.loadBalancerIP;
+};
+
+/** An empty text is what Go managers leave where they forget something: no fact. */
+export const readFacts = (service: Service, places: Places): Facts => {
+  const known = Object.keys(service.metadata.annotations ?? {})
+    .filter((key) => key.startsWith(defaultPrefix))
+    .map((key) => key.slice(defaultPrefix.length));
+  const facts: [string, string][] = [];
+  for (const name of new Set([...Object.keys(places), ...known])) {
+    const value = written(service, placeOf(places, name)) ?? "";
+    if (value !== "") facts.push([name, value]);
+  }
+  return Object.fromEntries(facts);
+};
+
+/** Only what is in the news is touched; undefined forgets. */
+export const factsPatch = (service: Service, places: Places, news: News): Patch | undefined => {
+  const annotations: Record<string, string | undefined> = {};
+  const labels: Record<string, string | undefined> = {};
+  const spec: JsonPatchStep[] = [];
+  for (const [name, value] of Object.entries(news)) {
+    const place = placeOf(places, name);
+    if ("annotation" in place) annotations[place.annotation] = value;
+    else if ("label" in place) labels[place.label] = value;
+    else spec.push(...changeAddress(service.spec.loadBalancerIP, value));
+  }
+  const { metadata } = service;
+  const steps: readonly JsonPatchStep[] = [
+    ...changeMap("/metadata/annotations", metadata.annotations, annotations),
+    ...changeMap("/metadata/labels", metadata.labels, labels),
+    ...spec,
+  ];
+  return steps.length === 0 ? undefined : jsonPatch([testUID(service), ...steps]);
+};
+
+/** Guarded: a user may ask for another address at the same moment. */
+const changeAddress = (present: string | undefined, wanted: string | undefined): readonly JsonPatchStep[] => {
+  const path = "/spec/loadBalancerIP";
+  if ((present ?? "") === (wanted ?? "")) return [];
+  const guard = testValue(path, present);
+  return wanted === undefined ? [guard, { op: "remove", path }] : [guard, { op: "add", path, value: wanted }];
+};

@@ -1,0 +1,49 @@
+// What is wished, short enough to be kept for every group: equal exactly when nothing was changed that a plan looks at.
+// Targets are many and shared by all wishes, so each is read once.
+
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { Wish } from "./member.ts";
+import { hash } from "../targets/rendezvous.ts";
+
+export interface Fingerprint {
+  readonly targets: string;
+  readonly rest: string;
+}
+
+const known = new WeakMap<BalancerTarget, string>();
+const knownLists = new WeakMap<readonly BalancerTarget[], string>();
+
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) =>
+    one instanceof Map || one instanceof Set
+      ? [...one].map((entry) => JSON.stringify(entry)).toSorted()
+      : one,
+  );
+
+const ofTarget = (target: BalancerTarget): string => {
+  const before = known.get(target);
+  if (before !== undefined) return before;
+  const made = short(textOf(target));
+  known.set(target, made);
+  return made;
+};
+
+const ofList = (targets: readonly BalancerTarget[]): string => {
+  const before = knownLists.get(targets);
+  if (before !== undefined) return before;
+  const made = short(targets.map(ofTarget).join());
+  knownLists.set(targets, made);
+  return made;
+};
+
+/** Two hashes of 32 bits, told apart from the first character on. */
+const short = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
+
+/** Facts are our own doing and not counted. */
+export const fingerprintOf = (wishes: readonly Wish[], inputs = ""): Fingerprint => ({
+  targets: wishes.map(({ targets }) => ofList(targets)).join("|"),
+  rest: textOf(wishes.map(({ facts: _, targets: __, ...wish }) => wish)) + inputs,
+});
+
+export const isSameWish = (a: Fingerprint | undefined, b: Fingerprint): boolean =>
+  a !== undefined && a.targets === b.targets && a.rest === b.rest;

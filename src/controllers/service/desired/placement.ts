@@ -1,0 +1,89 @@
+// Puts each Service into the group that the provider names. A Service that cannot be placed is told so and tried again, and
+// the others go on.
+
+import { restAfter } from "../../../cloud/disposition.ts";
+import { serviceUID } from "../../../core/brand.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { WorkQueue } from "../../../runtime/work-queue.ts";
+import { again, runWorkers, settled } from "../../../runtime/workers.ts";
+import { failureOf } from "../status/event-texts.ts";
+import type { Groups } from "../queue/groups.ts";
+import { isWrong } from "./member.ts";
+import type { ServicePorts } from "../deps.ts";
+import { concernsUs } from "../predicates.ts";
+import type { ServiceTeller } from "../status/service-reporter.ts";
+import type { Wishes } from "./desired-services.ts";
+
+export const createPlacement = (
+  { services, balancers, clock, random }: Pick<ServicePorts, "services" | "balancers" | "clock" | "random">,
+  groups: Groups,
+  wishes: Pick<Wishes, "of">,
+  teller: Pick<ServiceTeller, "failure">,
+  /** This group has to be looked at. */
+  wake: (group: string) => void,
+) => {
+  /** Keys of Services that could not be placed. */
+  const unplaced = new WorkQueue(clock);
+  /** Of those the ones that ask for nothing, while the cloud still has something of them. */
+  const withLeftovers = new Set<string>();
+
+  /** Returns the groups that must be looked at; throws what the provider says. */
+  const put = (key: string, service: Service): readonly string[] => {
+    const member = wishes.of(service);
+    const { uid } = member.wish.owner;
+    const asked = balancers.groupOf?.(member.wish) ?? uid;
+    // A wrong annotation moves nobody: what it says of the group may be the wrong part.
+    const held = isWrong(member) ? groups.groupOf(key, uid) : undefined;
+    return groups.place(key, uid, held ?? asked);
+  };
+
+  const placeOrThrow = (key: string, service: Service | undefined): readonly string[] =>
+    service === undefined || !concernsUs(service) ? groups.remove(key) : put(key, service);
+
+  return {
+    put,
+
+    /** Returns the groups that must be looked at. Called from listeners, so it never throws. */
+    place: (key: string, service: Service | undefined): readonly string[] => {
+      try {
+        return placeOrThrow(key, service);
+      } catch {
+        unplaced.add(key);
+        // Another Service of this name cannot stand where the first one stood.
+        const uid = service === undefined ? undefined : serviceUID(service.metadata.uid);
+        return uid !== undefined && groups.groupOf(key, uid) === undefined ? groups.remove(key) : [];
+      }
+    },
+
+    /** The cloud has something of a Service that could not be placed. */
+    tryAgain: (key: string): void => {
+      withLeftovers.add(key);
+      unplaced.add(key);
+    },
+
+    /** Tries again what could not be placed, until the signal is aborted. */
+    run: (signal: AbortSignal): Promise<void> =>
+      runWorkers(
+        {
+          queue: unplaced,
+          count: 1,
+          reconcile: async (key) => {
+            const service = services.get(key);
+            const hasLeftovers = service !== undefined && withLeftovers.has(key);
+            for (const group of hasLeftovers ? put(key, service) : placeOrThrow(key, service)) wake(group);
+            withLeftovers.delete(key);
+            return settled;
+          },
+          onError: (key, error, failures) => {
+            const service = services.get(key);
+            if (service !== undefined) teller.failure(service, failureOf(service, error));
+            return again(restAfter(error, failures, clock, random), "it cannot be placed");
+          },
+          clock,
+        },
+        signal,
+      ),
+  };
+};
+
+export type Placement = ReturnType<typeof createPlacement>;

@@ -1,0 +1,70 @@
+// From where a balancer may be reached, and which Services need a health check of their own: upstream's helpers, with
+// problems as values and every wrong range named at once.
+
+import type { Cidr } from "../../../core/brand.ts";
+import { cidr, parseCidr } from "../../../core/cidr.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Service } from "../../../kube/objects.ts";
+
+export const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+const field = "spec.loadBalancerSourceRanges";
+
+type Family = "IPv4" | "IPv6";
+const everything = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") } as const satisfies Record<Family, Cidr>;
+
+/** Of the Service; IPv4 where an old object tells none. */
+export const familiesOf = ({ spec }: Service): readonly Family[] => {
+  const told = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
+  if (told.length > 0) return told;
+  const derived = (spec.clusterIPs ?? [])
+    .filter((ip) => ip !== "" && ip !== "None")
+    .map((ip): Family => (ip.includes(":") ? "IPv6" : "IPv4"));
+  return derived.length > 0 ? derived : ["IPv4"];
+};
+
+export interface SourceRanges {
+  /** Canonical, each once, in the order they were written. Never widened: a wrong entry is left out, not replaced. */
+  readonly ranges: readonly Cidr[];
+  readonly problems: readonly Problem[];
+}
+
+/** The field counts before the annotation; without either everybody may come, spelled out for each family. */
+export const sourceRangesOf = (service: Service): SourceRanges => {
+  const fromField = service.spec.loadBalancerSourceRanges ?? [];
+  const fromAnnotation = (service.metadata.annotations?.[sourceRangesAnnotation] ?? "").trim();
+  if (fromField.length === 0 && fromAnnotation === "") {
+    return { ranges: familiesOf(service).map((family) => everything[family]), problems: [] };
+  }
+  const key = fromField.length > 0 ? field : sourceRangesAnnotation;
+  const texts = fromField.length > 0 ? fromField : fromAnnotation.split(",");
+  const ranges = new Set<Cidr>();
+  const problems: Problem[] = [];
+  for (const text of texts) {
+    const range = parseCidr(text.trim(), "sloppy");
+    if (range === undefined) problems.push(wrongRange(key, text));
+    else ranges.add(range);
+  }
+  return { ranges: [...ranges], problems };
+};
+
+const wrongRange = (key: string, text: string): Problem => ({
+  severity: "error",
+  reason: "InvalidSourceRange",
+  key,
+  text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${JSON.stringify(text.slice(0, 80))}`,
+});
+
+export const requestsOnlyLocalTraffic = ({ spec }: Service): boolean =>
+  (spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.externalTrafficPolicy === "Local";
+
+export const needsHealthCheck = (service: Service): boolean =>
+  service.spec.type === "LoadBalancer" && requestsOnlyLocalTraffic(service);
+
+/** Where kube-proxy tells whether a node has an endpoint of this Service. */
+export const healthCheckPathPort = (
+  service: Service,
+): { readonly path: string; readonly port: number } | undefined => {
+  const port = service.spec.healthCheckNodePort ?? 0;
+  return needsHealthCheck(service) && port !== 0 ? { path: "/healthz", port } : undefined;
+};

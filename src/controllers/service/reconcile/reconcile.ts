@@ -1,0 +1,47 @@
+// One round of a group, told from top to bottom: each stage either hands on what the next one needs, or says how the round
+// ends. Nothing waits here; whatever a round began, the next one observes.
+
+import { type Outcome, settled } from "../../../runtime/workers.ts";
+import { createAskProvider } from "./ask-provider.ts";
+import { createChange } from "./change.ts";
+import { createFinish } from "./complete.ts";
+import { createGate } from "./gate.ts";
+import { createObserve } from "../observed/observe.ts";
+import type { Round, RoundParts } from "./reconcile-deps.ts";
+import { createSettle } from "./record-completion.ts";
+import { createWish } from "../desired/desired-group.ts";
+
+export const createRound = (parts: RoundParts) => {
+  const { progress, freshListing, inputs } = parts;
+  const gate = createGate(parts);
+  const observe = createObserve(parts);
+  const wish = createWish(parts);
+  const askProvider = createAskProvider(parts);
+  const change = createChange(parts);
+  const finish = createFinish(parts);
+  const settle = createSettle(parts, [progress, freshListing, inputs, change, gate]);
+
+  return async (round: Round): Promise<Outcome> => {
+    const stopped = await gate.stop(round);
+    if (stopped !== undefined) return stopped;
+
+    const seen = await observe(round);
+    if (seen.kind !== "observed") return seen;
+    const observed = seen.balancer;
+
+    const wished = await wish(round, observed);
+    if (wished.kind === "nobody") return settled;
+    if (wished.kind === "orphan") return settle.orphan(round, wished.owed);
+    if (wished.kind === "only show") return finish(round, { members: wished.members, observed });
+    if (wished.kind !== "plan") return wished;
+
+    const planned = await askProvider(round, { members: wished.members, gone: wished.gone, observed });
+    if (planned.kind !== "planned") return planned;
+
+    const changing = await change.toward(round, planned);
+    if (changing !== undefined) return changing;
+
+    const finished = await finish(round, { ...planned, done: progress.underWay(round.group) });
+    return finished.kind === "settled" ? settle.done(round, planned) : finished;
+  };
+};

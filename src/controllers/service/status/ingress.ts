@@ -1,0 +1,40 @@
+// The load balancer part of a Service's status: what is to be written there, and whether what is there means the same.
+// Who may write it was decided by the provider.
+
+import { parseIp } from "../../../core/ip.ts";
+import type { LoadBalancerIngress } from "../../../kube/objects.ts";
+import type { BalancerAddress, Publication } from "../../../provider/load-balancers.ts";
+
+type IngressPorts = NonNullable<LoadBalancerIngress["ports"]>;
+type Ingresses = readonly LoadBalancerIngress[] | undefined;
+
+/** As the provider declares it, never guessed; Kubernetes refuses a mode without an address. */
+const ipModeOf = ({ ip, ipMode }: BalancerAddress) =>
+  ip === undefined || ipMode === undefined ? {} : { ipMode };
+
+/** The whole list to be written. Ports are never shown: a take-over would write every status once, on both ways. */
+export const ingressOf = (
+  publication: Extract<Publication, { kind: "addresses" }>,
+): readonly LoadBalancerIngress[] =>
+  publication.addresses.map((address) => ({
+    ...(address.ip !== undefined && { ip: address.ip }),
+    ...(address.hostname !== undefined && { hostname: address.hostname }),
+    ...ipModeOf(address),
+  }));
+
+const portTexts = (ports: IngressPorts | undefined): readonly string[] =>
+  (ports ?? []).map(({ port, protocol, error }) => JSON.stringify([port, protocol, error ?? ""]));
+
+const isSameText = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, index) => text === b[index]);
+
+/** The server fills in VIP for every address, so an absent mode only comes from an older one. */
+const addressText = ({ ip = "", hostname = "", ipMode }: LoadBalancerIngress): string =>
+  JSON.stringify([parseIp(ip, "sloppy") ?? ip, hostname, ipMode ?? (ip === "" ? "" : "VIP")]);
+
+const meaningOf = (ingress: LoadBalancerIngress): string =>
+  JSON.stringify([addressText(ingress), portTexts(ingress.ports).toSorted()]);
+
+/** Whatever the order; an absent mode is VIP, and addresses count by value. */
+export const isSameIngress = (a: Ingresses, b: Ingresses): boolean =>
+  isSameText((a ?? []).map(meaningOf).toSorted(), (b ?? []).map(meaningOf).toSorted());

@@ -1,0 +1,35 @@
+// Guarded writes to Services, journalled with their reason: refused by the server where the Service is no longer what we knew.
+
+import type { KubeApi } from "../../../kube/client/api.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { keyOf } from "../../../kube/resource-path.ts";
+import { services } from "../../../kube/resources.ts";
+import { describePatch } from "../../describe-patch.ts";
+import { type JournalledOptions, journalledSend } from "../../journalled-send.ts";
+import { isLostRace } from "../../lost-race.ts";
+import type { ServiceWrites } from "../deps.ts";
+
+export interface ServiceWritesOptions extends JournalledOptions {
+  readonly api: KubeApi;
+  /** Told of every Service that a write brought back. */
+  readonly remember: (service: Service) => void;
+}
+
+export const createServiceWrites = ({ api, remember, ...around }: ServiceWritesOptions): ServiceWrites => {
+  const send = journalledSend(around, "cluster", isLostRace);
+  return {
+    patch: async (service, patch, why, signal) => {
+      const action = patch.subresource === undefined ? "patch" : `patch ${patch.subresource}`;
+      const entry = {
+        action,
+        object: `service/${keyOf(service.metadata)}`,
+        why,
+        describe: () => describePatch(service, patch),
+      };
+      const fresh = await send([entry], () => api.patchKnown(services, service, patch, signal));
+      if (fresh === "observed") return undefined;
+      remember(fresh);
+      return fresh;
+    },
+  };
+};

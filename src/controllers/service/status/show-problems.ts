@@ -1,0 +1,20 @@
+// Shows on a Service what a stage found wrong with it: an event for what is new, and a condition for what is an error.
+
+import type { Problem } from "../../../core/problem.ts";
+import type { Service } from "../../../kube/objects.ts";
+import type { ProblemTopic } from "./service-reporter.ts";
+import type { RoundParts } from "../reconcile/reconcile-deps.ts";
+
+export const createShowProblems =
+  ({ teller, conditions }: Pick<RoundParts, "teller" | "conditions">) =>
+  async (
+    topic: ProblemTopic,
+    service: Service,
+    problems: readonly Problem[],
+    signal: AbortSignal,
+    /** Of earlier stages: a condition tells all that is wrong. */
+    earlier: readonly Problem[] = [],
+  ): Promise<void> => {
+    teller.problems(service, problems, topic);
+    await conditions.show(service, [...earlier, ...problems], signal);
+  };

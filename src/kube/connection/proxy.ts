@@ -1,0 +1,58 @@
+// Which proxy a request goes through, from the kubeconfig and from the usual variables given as values. Pure.
+// Loopback never goes through one, as in Go and unlike in Bun.
+
+import { isIP } from "node:net";
+import { cidrContains, parseCidr } from "../../core/cidr.ts";
+
+/** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read by whoever may read the environment. */
+export interface ProxySettings {
+  readonly https?: string;
+  readonly http?: string;
+  readonly no?: string;
+}
+
+const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
+
+const isLoopback = (host: string): boolean => {
+  const name = withoutBrackets(host).toLowerCase();
+  return (
+    name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)
+  );
+};
+
+const isInRange = (host: string, text: string): boolean => {
+  const range = parseCidr(text);
+  return range !== undefined && cidrContains(range, host);
+};
+
+const isExcepted = (entry: string, host: string, port: string): boolean => {
+  if (entry === "*") return true;
+  if (entry.includes("/")) return isInRange(host, entry);
+  const withPort = /^(.*[^:]):(\d+)$/.exec(entry);
+  if (withPort?.[2] !== undefined && isIP(entry) === 0) {
+    return withPort[2] === port && isExcepted(withoutBrackets(withPort[1] ?? ""), host, port);
+  }
+  const name = withoutBrackets(entry);
+  if (isIP(name) !== 0) return name === host;
+  if (name.startsWith(".")) return host.endsWith(name);
+  if (name.startsWith("*.")) return host.endsWith(name.slice(1));
+  return host === name || host.endsWith(`.${name}`);
+};
+
+export const chooseProxy = (
+  server: string,
+  kubeconfigProxy: string | undefined,
+  settings: ProxySettings = {},
+): string | undefined => {
+  const { protocol, hostname, port } = new URL(server);
+  if (isLoopback(hostname)) return undefined;
+  if (kubeconfigProxy !== undefined && kubeconfigProxy !== "") return kubeconfigProxy;
+  const isSecure = protocol === "https:";
+  const proxy = isSecure ? settings.https : settings.http;
+  if (proxy === undefined || proxy === "") return undefined;
+  const host = withoutBrackets(hostname).toLowerCase();
+  const effectivePort = port === "" ? (isSecure ? "443" : "80") : port;
+  const exceptions = (settings.no ?? "").split(",").map((entry) => entry.trim().toLowerCase());
+  if (exceptions.some((entry) => entry !== "" && isExcepted(entry, host, effectivePort))) return undefined;
+  return proxy.includes("://") ? proxy : `http://${proxy}`;
+};

@@ -1,0 +1,40 @@
+// What is written into a leader election's Lease, and how two of its states compare. Pure.
+
+import type { Milliseconds } from "../../core/brand.ts";
+import type { Lease, LeaseSpec } from "../objects.ts";
+import { toMicroTime } from "../timestamps.ts";
+
+export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
+
+/** Whether somebody wrote since: any difference counts, times of different machines are never compared. */
+export const isSameRecord = (one: Lease, other: Lease): boolean =>
+  one.metadata.uid === other.metadata.uid &&
+  JSON.stringify(one.spec ?? {}) === JSON.stringify(other.spec ?? {});
+
+/** What we write to take or keep it. Fields we do not know stay. */
+export const heldSpec = (
+  previous: LeaseSpec | undefined,
+  identity: string,
+  duration: Milliseconds,
+  now: number,
+): LeaseSpec => {
+  const isRenewal = previous?.holderIdentity === identity;
+  const time = toMicroTime(now);
+  return {
+    ...previous,
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.max(1, Math.round(duration / 1000)),
+    acquireTime: isRenewal ? (previous.acquireTime ?? time) : time,
+    renewTime: time,
+    leaseTransitions: (previous?.leaseTransitions ?? 0) + (isRenewal || previous === undefined ? 0 : 1),
+  };
+};
+
+/** What we write to give it up at once, as client-go does. */
+export const releasedSpec = (previous: LeaseSpec | undefined, now: number): LeaseSpec => ({
+  ...previous,
+  holderIdentity: "",
+  leaseDurationSeconds: 1,
+  acquireTime: toMicroTime(now),
+  renewTime: toMicroTime(now),
+});

@@ -1,0 +1,59 @@
+// What a patch is, and the small steps guarded patches are made of. Pure: it sends nothing and decides nothing.
+// A `test` against null holds where the key is absent (and only if its parent is there), so absence can be guarded too.
+
+import { jsonPointer } from "./json-pointer.ts";
+import type { KubeObject } from "../objects.ts";
+
+export type JsonPatchStep =
+  | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }
+  | { readonly op: "remove"; readonly path: string };
+
+export type Patch =
+  | {
+      readonly contentType: "application/json-patch+json";
+      readonly body: readonly JsonPatchStep[];
+      readonly subresource?: "status";
+    }
+  | {
+      readonly contentType: "application/strategic-merge-patch+json" | "application/merge-patch+json";
+      readonly body: object;
+      readonly subresource?: "status";
+    };
+
+export const jsonPatch = (body: readonly JsonPatchStep[], subresource?: "status"): Patch => ({
+  contentType: "application/json-patch+json",
+  body,
+  ...(subresource !== undefined && { subresource }),
+});
+
+export const testUID = ({ metadata }: KubeObject): JsonPatchStep => ({
+  op: "test",
+  path: "/metadata/uid",
+  value: metadata.uid,
+});
+
+/** Holds only while the value there is still this one; undefined stands for "absent". */
+export const testValue = (path: string, value: unknown): JsonPatchStep => ({
+  op: "test",
+  path,
+  value: value ?? null,
+});
+
+/** Sets keys of a map that may not be there yet; undefined takes a key away. Nothing when nothing would change. */
+export const changeMap = (
+  path: string,
+  present: Readonly<Record<string, string>> | undefined,
+  wanted: Readonly<Record<string, string | undefined>>,
+): readonly JsonPatchStep[] => {
+  const different = Object.entries(wanted).filter(([key, value]) => present?.[key] !== value);
+  if (different.length === 0) return [];
+  if (present === undefined) {
+    const value = Object.fromEntries(different);
+    // Guarded: someone may have made the map meanwhile, and adding the whole would wipe theirs.
+    return [testValue(path, undefined), { op: "add", path, value }];
+  }
+  return different.map(([key, value]): JsonPatchStep => {
+    const at = `${path}${jsonPointer(key)}`;
+    return value === undefined ? { op: "remove", path: at } : { op: "add", path: at, value };
+  });
+};

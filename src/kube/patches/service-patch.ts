@@ -1,0 +1,34 @@
+// Patches of a Service's status: the load balancer's ingress and the conditions. Pure; undefined when nothing changes.
+
+import type { Condition, LoadBalancerIngress, Service } from "../objects.ts";
+import { type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
+
+export interface ServiceStatusChange {
+  readonly service: Service;
+  /** The whole new list; empty clears it. */
+  readonly ingress?: readonly LoadBalancerIngress[];
+  /** The whole new list, foreign conditions included. */
+  readonly conditions?: readonly Condition[];
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+export const serviceStatusPatch = ({
+  service,
+  ingress,
+  conditions,
+}: ServiceStatusChange): Patch | undefined => {
+  const { loadBalancer, conditions: present } = service.status;
+  const steps: JsonPatchStep[] = [];
+  if (ingress !== undefined && !isSame(loadBalancer?.ingress ?? [], ingress)) {
+    const path = "/status/loadBalancer";
+    // The server always sends this object, empty when there is no balancer.
+    steps.push(testValue(path, loadBalancer));
+    steps.push({ op: "add", path, value: ingress.length === 0 ? {} : { ingress } });
+  }
+  if (conditions !== undefined && !isSame(present ?? [], conditions)) {
+    const path = "/status/conditions";
+    steps.push(testValue(path, present), { op: "add", path, value: conditions });
+  }
+  return steps.length === 0 ? undefined : jsonPatch([testUID(service), ...steps], "status");
+};

@@ -1,0 +1,172 @@
+// What the API server has, as far as a watch has told us: a read-only cache by key that changes as a whole on a relist.
+// It asks nothing; a reflector feeds it. Objects in it must never be changed.
+
+import { abortable } from "../../runtime/abortable.ts";
+import type { KubeObject } from "../objects.ts";
+import { keyOf } from "../resource-path.ts";
+import type { WatchStep } from "./watch.ts";
+
+export interface Change<T> {
+  readonly key: string;
+  /** Absent when the object is new. */
+  readonly before?: T;
+  /** Absent when the object is gone. */
+  readonly after?: T;
+}
+
+export interface Index<T> {
+  get(value: string): readonly T[];
+}
+
+export interface ReadonlyStore<T> {
+  readonly size: number;
+  /** True once a whole list has come; it stays true. */
+  readonly synced: boolean;
+  /** Resolves once a whole list has come. */
+  whenSynced(signal: AbortSignal): Promise<void>;
+  get(key: string): T | undefined;
+  list(): IterableIterator<T>;
+  /** Called once per key that changed, after the change. Returns what ends it. */
+  subscribe(listener: (change: Change<T>) => void): () => void;
+  /** Kept up to date from now on; `values` must depend on the object alone. */
+  index(values: (object: T) => readonly string[]): Index<T>;
+}
+
+interface LiveIndex<T> {
+  readonly values: (object: T) => readonly string[];
+  readonly keys: Map<string, Set<string>>;
+}
+
+export class Store<T extends KubeObject> implements ReadonlyStore<T> {
+  #objects = new Map<string, T>();
+  #staged: Map<string, T> | undefined;
+  #synced = false;
+  readonly #whenSynced = Promise.withResolvers<void>();
+  readonly #listeners = new Set<(change: Change<T>) => void>();
+  readonly #indexes: LiveIndex<T>[] = [];
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return abortable(this.#whenSynced.promise, signal);
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): IterableIterator<T> {
+    return this.#objects.values();
+  }
+
+  subscribe(listener: (change: Change<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  index(values: (object: T) => readonly string[]): Index<T> {
+    const live: LiveIndex<T> = { values, keys: new Map() };
+    for (const [key, after] of this.#objects) this.#reindex(live, { key, after });
+    this.#indexes.push(live);
+    return {
+      get: (value) =>
+        [...(live.keys.get(value) ?? [])].flatMap((key) => {
+          const object = this.#objects.get(key);
+          return object === undefined ? [] : [object];
+        }),
+    };
+  }
+
+  apply(step: WatchStep<T>): void {
+    switch (step.type) {
+      case "begin":
+        this.#staged = new Map();
+        return;
+      case "object":
+        this.#put(step.object);
+        return;
+      case "deleted":
+        this.#remove(keyOf(step.object.metadata));
+        return;
+      case "complete":
+        this.#swap();
+        return;
+      case "bookmark":
+        return;
+      case "failed":
+        // A list that broke off is worth nothing; the next one begins anew.
+        this.#staged = undefined;
+    }
+  }
+
+  #put(object: T): void {
+    const key = keyOf(object.metadata);
+    const before = this.#objects.get(key);
+    const isKnown = before !== undefined && isSameVersion(before, object);
+    if (this.#staged !== undefined) {
+      // The object we already hold stands for an equal one, so that a relist does not double the memory.
+      this.#staged.set(key, isKnown ? before : object);
+      return;
+    }
+    if (isKnown) return;
+    this.#objects.set(key, object);
+    this.#tell(before === undefined ? { key, after: object } : { key, before, after: object });
+  }
+
+  #remove(key: string): void {
+    if (this.#staged !== undefined) {
+      this.#staged.delete(key);
+      return;
+    }
+    const before = this.#objects.get(key);
+    if (before === undefined) return;
+    this.#objects.delete(key);
+    this.#tell({ key, before });
+  }
+
+  #swap(): void {
+    const previous = this.#objects;
+    this.#objects = this.#staged ?? new Map();
+    this.#staged = undefined;
+    this.#synced = true;
+    const changes: Change<T>[] = [];
+    for (const [key, before] of previous) {
+      const after = this.#objects.get(key);
+      if (after === undefined) changes.push({ key, before });
+      else if (after !== before) changes.push({ key, before, after });
+    }
+    for (const [key, after] of this.#objects) if (!previous.has(key)) changes.push({ key, after });
+    // Everything is indexed before anybody is told: a listener sees the whole new content.
+    for (const change of changes) for (const live of this.#indexes) this.#reindex(live, change);
+    for (const change of changes) for (const listener of this.#listeners) listener(change);
+    this.#whenSynced.resolve();
+  }
+
+  #tell(change: Change<T>): void {
+    for (const live of this.#indexes) this.#reindex(live, change);
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #reindex({ values, keys }: LiveIndex<T>, { key, before, after }: Change<T>): void {
+    for (const value of before === undefined ? [] : values(before)) {
+      const set = keys.get(value);
+      set?.delete(key);
+      if (set?.size === 0) keys.delete(value);
+    }
+    for (const value of after === undefined ? [] : values(after)) {
+      const set = keys.get(value);
+      if (set === undefined) keys.set(value, new Set([key]));
+      else set.add(key);
+    }
+  }
+}
+
+/** A name can be taken again by another object, so the uid counts too. */
+const isSameVersion = (one: KubeObject, other: KubeObject): boolean =>
+  one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid;

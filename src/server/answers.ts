@@ -1,0 +1,48 @@
+// Answers of the secure port in the forms that clients of Kubernetes know: plain text, JSON, and the Status of a refusal.
+
+import type { ServedResponse } from "../platform/listener.ts";
+
+const headersOf = (contentType: string): Readonly<Record<string, string>> => ({
+  "content-type": contentType,
+  "x-content-type-options": "nosniff",
+});
+
+export const textAnswer = (
+  body: string,
+  status = 200,
+  contentType = "text/plain; charset=utf-8",
+): ServedResponse => ({ status, headers: headersOf(contentType), body });
+
+export const jsonAnswer = (value: unknown, status = 200): ServedResponse => ({
+  status,
+  headers: headersOf("application/json"),
+  body: `${JSON.stringify(value, undefined, 2)}\n`,
+});
+
+const reasons: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  413: "RequestEntityTooLarge",
+  415: "UnsupportedMediaType",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+};
+
+/** As the API server refuses: kubectl and client libraries print the message. */
+export const refusal = (status: number, message: string): ServedResponse =>
+  jsonAnswer(
+    {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      reason: reasons[status] ?? "Unknown",
+      code: status,
+    },
+    status,
+  );

@@ -1,0 +1,265 @@
+// The API server without a network: one function from a request to a response, over a store that tests may also touch directly.
+// Which path means what is decided here; rules about objects are in object-registry.ts, watches in plan-watch.ts and watch-stream.ts.
+
+import { seconds } from "../../core/brand.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { TransportRequest } from "../../platform/transport.ts";
+import { answerError, answerJson, answerText } from "./http/answer.ts";
+import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./http/api-error.ts";
+import { discover } from "./http/discovery.ts";
+import { eventSweeper } from "./storage/expire-events.ts";
+import { ConnectionLostError, type Faults, untilAborted } from "./faults.ts";
+import { textAt } from "./storage/json.ts";
+import { type Identity, type KubeObject, timestamp } from "./storage/kube-object.ts";
+import { Lister } from "./storage/list-objects.ts";
+import { ObjectRegistry, type WriteOptions } from "./storage/object-registry.ts";
+import { patchObject } from "./patch/patch-object.ts";
+import type { GoneAs, StreamingLists, WatchSettings } from "./storage/plan-watch.ts";
+import { headerOf, readObject } from "./http/read-body.ts";
+import { type RequestInfo, readRequest } from "./http/read-request.ts";
+import { type Resource, resourceNamed, reviews } from "./storage/resource-table.ts";
+import { type Authorize, answerReview } from "./http/reviews.ts";
+import { seedObjects } from "./seed-objects.ts";
+import { serveDelete, serveDeleteCollection } from "./http/serve-delete.ts";
+import { type ReadParts, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
+import { ServiceAccountTokens } from "./http/service-account-tokens.ts";
+import { type ChangeListener, Store } from "./storage/store.ts";
+
+export interface ApiServerOptions {
+  /** What `/version` says. */
+  readonly version?: string;
+  readonly streamingLists?: StreamingLists;
+  readonly goneAs?: GoneAs;
+  /** Changes remembered per resource. */
+  readonly historyLimit?: number;
+  /** Changes that may wait for a slow watch before it is cut off. */
+  readonly waitingLimit?: number;
+  readonly tokens?: Readonly<Record<string, Identity>>;
+  /** Everything is allowed unless this says no. */
+  readonly authorize?: Authorize;
+}
+
+export interface ApiServerParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly options?: ApiServerOptions;
+}
+
+export class ApiServer {
+  readonly store: Store;
+  readonly objects: ObjectRegistry;
+  readonly tokens: ServiceAccountTokens;
+  readonly faults: Faults = {};
+  /** Requests by verb and resource, such as `patch nodes/status`. */
+  readonly requests = new Map<string, number>();
+  /** May be changed while it runs: streaming lists, and how a too old watch is refused. */
+  readonly watchSettings: { -readonly [K in keyof WatchSettings]: WatchSettings[K] };
+  readonly #clock: Clock;
+  readonly #options: ApiServerOptions;
+  readonly #lister: Lister;
+  readonly #read: ReadParts;
+  readonly #sweepEvents: () => void;
+
+  constructor({ clock, random, options = {} }: ApiServerParts) {
+    this.#clock = clock;
+    this.#options = options;
+    this.store = new Store(options.historyLimit ?? 20_000);
+    this.objects = new ObjectRegistry({ store: this.store, clock, random });
+    this.tokens = new ServiceAccountTokens(clock, random, options.tokens ?? {});
+    this.#lister = new Lister(this.store, clock);
+    this.watchSettings = {
+      streamingLists: options.streamingLists ?? "on",
+      goneAs: options.goneAs ?? "event",
+      waitingLimit: options.waitingLimit ?? 20_000,
+    };
+    this.#read = {
+      store: this.store,
+      clock,
+      random,
+      lister: this.#lister,
+      settings: this.watchSettings,
+    };
+    this.#sweepEvents = eventSweeper(this.store, clock);
+    seedObjects(this.objects);
+  }
+
+  /** Calls synchronously after each write, with the object before and after; returns what ends it. */
+  onWrite(listener: ChangeListener): () => void {
+    return this.store.onWrite(listener);
+  }
+
+  /** Forgets history and listings half read: older versions are answered with 410 from now on. */
+  compact(): void {
+    this.store.compact();
+    this.#lister.forget();
+  }
+
+  /** Rejects only as a network does: connection broken, or aborted. Every refusal is a response. */
+  async handle(request: TransportRequest, identity: Identity, signal: AbortSignal): Promise<Response> {
+    signal.throwIfAborted();
+    const info = readRequest(request.method, request.url);
+    this.#count(info);
+    const fault = this.faults.intercept?.(request, info);
+    if (fault === "hang") return untilAborted(signal);
+    if (fault === "drop") throw new ConnectionLostError();
+    if (fault instanceof Response) return fault;
+    const warnings: string[] = [];
+    try {
+      const response = this.#answer(request, info, identity, signal, warnings);
+      if (fault === "lose-answer") {
+        await response.body?.cancel();
+        throw new ConnectionLostError();
+      }
+      return response;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // The server waits this long for the version asked for before it gives up.
+      if (error.code === 504) await sleep(this.#clock, seconds(3), signal);
+      return answerError(error, warnings);
+    }
+  }
+
+  #count({ verb, plural, subresource, path }: RequestInfo): void {
+    const key = `${verb} ${plural === "" ? path : plural}${subresource === "" ? "" : `/${subresource}`}`;
+    this.requests.set(key, (this.requests.get(key) ?? 0) + 1);
+  }
+
+  #isAllowed(info: RequestInfo, identity: Identity): boolean {
+    const { verb, group, plural, subresource, namespace, name, path } = info;
+    const allow = this.#options.authorize;
+    if (allow === undefined) return true;
+    const isPath = plural === "";
+    return allow(identity, {
+      verb,
+      group,
+      resource: plural,
+      subresource,
+      namespace,
+      name,
+      path: isPath ? path : "",
+    });
+  }
+
+  #answer(
+    request: TransportRequest,
+    info: RequestInfo,
+    identity: Identity,
+    signal: AbortSignal,
+    warnings: string[],
+  ): Response {
+    if (/^\/(healthz|livez|readyz)(\/|$)/.test(info.path)) return answerText(200, "ok", [], "text/plain");
+    const review = reviews.find((each) => each.group === info.group && each.plural === info.plural);
+    if (review !== undefined) return this.#review(review, request, info, identity);
+    const { resource } = info;
+    if (info.plural === "" || info.path.startsWith("/openapi")) {
+      const document = discover(info.path, this.#options.version ?? "v1.35.4");
+      if (document !== undefined) return answerJson(200, document);
+      return answerText(404, "404 page not found\n", [], "text/plain");
+    }
+    if (resource === undefined) {
+      if (
+        discover(`/${info.group === "" ? "api" : `apis/${info.group}`}/${info.version}`, "v1") === undefined
+      ) {
+        return answerText(404, "404 page not found\n", [], "text/plain");
+      }
+      throw noSuchResource();
+    }
+    if (!this.#isAllowed(info, identity)) {
+      const scope = info.namespace === "" ? "at the cluster scope" : `in the namespace "${info.namespace}"`;
+      const what = info.subresource === "" ? info.plural : `${info.plural}/${info.subresource}`;
+      throw forbidden(
+        resource,
+        info.name,
+        `User "${identity.username}" cannot ${info.verb} resource "${what}" in API group "${info.group}" ${scope}`,
+      );
+    }
+    return this.#serve(request, info, resource, signal, warnings);
+  }
+
+  #serve(
+    request: TransportRequest,
+    info: RequestInfo,
+    resource: Resource,
+    signal: AbortSignal,
+    warnings: string[],
+  ): Response {
+    const { name, namespace, subresource, query } = info;
+    const isStatus = subresource === "status" && resource.hasStatus;
+    if (subresource === "token" && resource.kind === "ServiceAccount") return this.#issueToken(request, info);
+    if ((subresource !== "" && !isStatus) || (!resource.namespaced && namespace !== ""))
+      throw noSuchResource();
+    const accept = headerOf(request, "accept");
+    const validation = query.get("fieldValidation");
+    const options: WriteOptions = {
+      dryRun: query.getAll("dryRun").includes("All"),
+      ...((validation === "Strict" || validation === "Ignore") && { fieldValidation: validation }),
+      warn: (text) => warnings.push(text),
+    };
+    const serve = (code: number, object: KubeObject): Response =>
+      serveObject(this.#read, resource, object, query, accept, code, warnings);
+    switch (info.verb) {
+      case "get":
+        return serveGet(this.#read, resource, info, accept);
+      case "list":
+        return serveList(this.#read, resource, info, accept);
+      case "watch":
+        return serveWatch(this.#read, resource, info, accept, signal);
+      case "create": {
+        if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
+        const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
+        if (resource.storage === "events") this.#sweepEvents();
+        return serve(201, object);
+      }
+      case "update": {
+        const given = readObject(request, resource.kind);
+        const { object, isNew } = this.objects.update(resource, namespace, name, subresource, given, options);
+        return serve(isNew ? 201 : 200, object);
+      }
+      case "patch": {
+        const time = timestamp(this.#clock.now());
+        const { object, isNew } = patchObject(
+          this.objects,
+          this.store,
+          request,
+          resource,
+          info,
+          options,
+          time,
+        );
+        return serve(isNew ? 201 : 200, object);
+      }
+      case "delete":
+        if (isStatus) throw methodNotAllowed();
+        return serveDelete(this.objects, request, resource, info, options);
+      case "deletecollection":
+        return serveDeleteCollection(this.objects, this.store, resource, info, options);
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  #review(
+    review: (typeof reviews)[number],
+    request: TransportRequest,
+    info: RequestInfo,
+    identity: Identity,
+  ): Response {
+    if (info.verb !== "create") throw methodNotAllowed();
+    const allow: Authorize = this.#options.authorize ?? (() => true);
+    const body = readObject(request, review.kind);
+    const find = (token: string) => this.tokens.find(token);
+    return answerJson(201, answerReview(review, body, identity, this.#clock, find, allow));
+  }
+
+  #issueToken(request: TransportRequest, { namespace, name }: RequestInfo): Response {
+    const account = this.objects.get(resourceNamed("serviceaccounts"), namespace, name);
+    const body = readObject(request, "TokenRequest");
+    const spec = body["spec"] ?? {};
+    const asked = Number((spec as { expirationSeconds?: unknown }).expirationSeconds ?? 3600);
+    const status = this.tokens.issue(namespace, name, account.metadata.uid, asked);
+    const metadata = { name, namespace, creationTimestamp: timestamp(this.#clock.now()) };
+    const apiVersion = textAt(body, "apiVersion") || "authentication.k8s.io/v1";
+    return answerJson(201, { kind: "TokenRequest", apiVersion, metadata, spec, status });
+  }
+}

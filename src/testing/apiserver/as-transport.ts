@@ -1,0 +1,25 @@
+// The API server as a Transport: for unit tests and simulation, in virtual time, without a socket. Who calls is told by the bearer token.
+
+import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import { answerError } from "./http/answer.ts";
+import { unauthorized } from "./http/api-error.ts";
+import type { ApiServer } from "./api-server.ts";
+import type { Identity } from "./storage/kube-object.ts";
+import { headerOf } from "./http/read-body.ts";
+
+export const administrator: Identity = {
+  username: "admin",
+  groups: ["system:masters", "system:authenticated"],
+};
+
+const bearerToken = (request: TransportRequest): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(headerOf(request, "authorization") ?? "")?.[1];
+
+/** Requests without a token come from `identity`; those with one need a token the server knows. */
+export const asTransport =
+  (server: ApiServer, identity: Identity = administrator): Transport =>
+  async (request, signal) => {
+    const token = bearerToken(request);
+    const caller = token === undefined ? identity : server.tokens.find(token);
+    return caller === undefined ? answerError(unauthorized()) : server.handle(request, caller, signal);
+  };

@@ -1,0 +1,26 @@
+// Responses in the server's form. Bodies are text that was made once per write; nothing is cloned on the way out.
+
+import type { ApiError } from "./api-error.ts";
+import type { JsonObject } from "../storage/json.ts";
+
+export const answerText = (
+  code: number,
+  body: string | ReadableStream<Uint8Array<ArrayBuffer>>,
+  warnings: readonly string[] = [],
+  contentType = "application/json",
+): Response => {
+  const headers: Record<string, string> = {
+    "content-type": contentType,
+    "cache-control": "no-cache, private",
+  };
+  if (warnings.length > 0) {
+    headers["warning"] = warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
+  }
+  return new Response(body, { status: code, headers });
+};
+
+export const answerJson = (code: number, body: JsonObject, warnings: readonly string[] = []): Response =>
+  answerText(code, JSON.stringify(body), warnings);
+
+export const answerError = (error: ApiError, warnings: readonly string[] = []): Response =>
+  answerJson(error.code, error.status, warnings);

@@ -1,0 +1,112 @@
+// The listener for client certificates. It is HTTP over a TLS server of its own, because only there the peer's certificate can be read.
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { answerError } from "./answer.ts";
+import { unauthorized } from "./api-error.ts";
+import type { ApiServer } from "../api-server.ts";
+import type { Identity } from "../storage/kube-object.ts";
+
+export interface CertificateListener {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export interface ListenerCredentials {
+  readonly key: string;
+  readonly cert: string;
+  /** Certificates of clients must be issued by this one. */
+  readonly ca: string;
+}
+
+/** CN is the user, each O a group. Without `authorized` the subject is only a claim. */
+const identityOf = (socket: TLSSocket): Identity | undefined => {
+  if (!socket.authorized) return undefined;
+  const { CN, O } = socket.getPeerCertificate().subject as unknown as Record<
+    string,
+    string | string[] | undefined
+  >;
+  if (typeof CN !== "string") return undefined;
+  const groups = O === undefined ? [] : Array.isArray(O) ? O : [O];
+  return { username: CN, groups: [...groups, "system:authenticated"] };
+};
+
+const readBody = async (message: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  return Uint8Array.from(Buffer.concat(chunks));
+};
+
+const send = async (response: Response, outgoing: ServerResponse): Promise<void> => {
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.flushHeaders();
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+    if (!outgoing.write(part.value)) await once(outgoing, "drain");
+  }
+  outgoing.end();
+};
+
+const serve = async (
+  server: ApiServer,
+  identity: Identity | undefined,
+  message: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> => {
+  const stop = new AbortController();
+  outgoing.once("close", () => stop.abort(new Error("The client went away.")));
+  try {
+    const body = await readBody(message);
+    const headers: Record<string, string> = {};
+    for (const [key, value] of Object.entries(message.headers)) headers[key] = String(value);
+    const request = {
+      method: message.method ?? "GET",
+      url: `https://sandbox${message.url ?? "/"}`,
+      headers,
+      ...(body.length > 0 && { body }),
+    };
+    const response =
+      identity === undefined
+        ? answerError(unauthorized())
+        : await server.handle(request, identity, stop.signal);
+    await send(response, outgoing);
+  } catch {
+    message.socket.destroy();
+  }
+};
+
+export const startCertificateListener = async (
+  server: ApiServer,
+  { key, cert, ca }: ListenerCredentials,
+  port: number,
+): Promise<CertificateListener> => {
+  const sockets = new Set<Socket>();
+  const identities = new WeakMap<Socket, Identity>();
+  const http = createServer((message, outgoing) => {
+    void serve(server, identities.get(message.socket), message, outgoing);
+  });
+  const listener = createTlsServer(
+    { key, cert, ca, requestCert: true, rejectUnauthorized: false },
+    (socket) => {
+      const identity = identityOf(socket);
+      if (identity !== undefined) identities.set(socket, identity);
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      socket.on("error", () => socket.destroy());
+      http.emit("connection", socket);
+    },
+  );
+  listener.listen(port, "127.0.0.1");
+  await once(listener, "listening");
+  const address = listener.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : port,
+    stop: () =>
+      new Promise((resolve) => {
+        listener.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+};

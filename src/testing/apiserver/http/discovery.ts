@@ -1,0 +1,133 @@
+// What the server tells about itself: groups, resources, version, and the little of OpenAPI that kubectl asks before it applies.
+// It knows kinds and verbs, not objects.
+
+import type { JsonObject } from "../storage/json.ts";
+import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "../storage/resource-table.ts";
+
+const groups = [...new Set([...resources, ...reviews].map(({ group }) => group))].filter(
+  (group) => group !== "",
+);
+
+const statusVerbs = ["get", "patch", "update"];
+
+const resourcesIn = (group: string): readonly Resource[] => resources.filter((each) => each.group === group);
+
+const apiResources = (group: string): JsonObject[] => [
+  ...resourcesIn(group).flatMap((each): JsonObject[] => {
+    const { plural: name, singular: singularName, namespaced, kind, shortNames, categories } = each;
+    return [
+      {
+        name,
+        singularName,
+        namespaced,
+        kind,
+        verbs: [...objectVerbs],
+        ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
+        ...(categories.length > 0 && { categories: [...categories] }),
+      },
+      ...(each.hasStatus
+        ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
+        : []),
+      ...(kind === "ServiceAccount"
+        ? [
+            {
+              name: `${name}/token`,
+              singularName: "",
+              namespaced,
+              group: "authentication.k8s.io",
+              version: "v1",
+              kind: "TokenRequest",
+              verbs: ["create"],
+            },
+          ]
+        : []),
+    ];
+  }),
+  ...reviews
+    .filter((each) => each.group === group)
+    .map(({ plural, kind }) => ({
+      name: plural,
+      singularName: kind.toLowerCase(),
+      namespaced: false,
+      kind,
+      verbs: ["create"],
+    })),
+];
+
+const groupEntry = (name: string): JsonObject => ({
+  name,
+  versions: [{ groupVersion: `${name}/v1`, version: "v1" }],
+  preferredVersion: { groupVersion: `${name}/v1`, version: "v1" },
+});
+
+/** kubectl asks here whether a kind can validate fields on the server, before it applies. */
+const openApiFor = (group: string): JsonObject => {
+  const paths: Record<string, JsonObject> = {};
+  const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
+  const parameters = ["dryRun", "fieldManager", "fieldValidation", "force"].map((name) => ({
+    name,
+    in: "query",
+    schema: { type: "string", uniqueItems: true },
+  }));
+  for (const { plural, kind, version, namespaced } of resourcesIn(group)) {
+    paths[`${root}/${namespaced ? "namespaces/{namespace}/" : ""}${plural}/{name}`] = {
+      patch: {
+        parameters,
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": { group, version, kind },
+        responses: { "200": { description: "OK" } },
+      },
+    };
+  }
+  return {
+    openapi: "3.0.0",
+    info: { title: "Kubernetes", version: "sandbox" },
+    paths,
+    components: { schemas: {} },
+  };
+};
+
+const openApiIndex = (): JsonObject => {
+  const paths: Record<string, JsonObject> = { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=1" } };
+  for (const group of groups) {
+    paths[`apis/${group}/v1`] = { serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=1` };
+  }
+  return { paths };
+};
+
+const versionInfo = (gitVersion: string): JsonObject => {
+  const [major = "1", minor = "35"] = gitVersion.replace(/^v/, "").split(".");
+  return {
+    major,
+    minor,
+    gitVersion,
+    gitCommit: "",
+    gitTreeState: "clean",
+    buildDate: "1970-01-01T00:00:00Z",
+    goVersion: "",
+    compiler: "bun",
+    platform: "sandbox",
+  };
+};
+
+/** The document at a path, or undefined when there is none. */
+export const discover = (path: string, gitVersion: string): JsonObject | undefined => {
+  const trimmed = path.replace(/\/+$/, "");
+  if (trimmed === "/version") return versionInfo(gitVersion);
+  if (trimmed === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
+  if (trimmed === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupEntry) };
+  if (trimmed === "/openapi/v3") return openApiIndex();
+  const [, root, ...rest] = trimmed.split("/");
+  const parts = root === "openapi" ? rest.slice(1) : [root, ...rest];
+  const [kind, group, version] = parts[0] === "api" ? ["api", "", parts[1]] : parts;
+  if (group === undefined || (kind !== "api" && (kind !== "apis" || !groups.includes(group))))
+    return undefined;
+  if (kind === "apis" && version === undefined && root !== "openapi") {
+    return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
+  }
+  if (version !== "v1" || parts.length > (kind === "api" ? 2 : 3)) return undefined;
+  if (root === "openapi") return openApiFor(group);
+  const groupVersion =
+    resourcesIn(group)[0] === undefined ? `${group}/v1` : apiVersionOf(resourcesIn(group)[0] as Resource);
+  return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources: apiResources(group) };
+};

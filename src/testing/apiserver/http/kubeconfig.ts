@@ -1,0 +1,37 @@
+// The kubeconfig of a sandbox: one cluster address per kind of credential, everything embedded. JSON, which is YAML.
+
+import type { JsonObject } from "../storage/json.ts";
+
+export interface KubeconfigUser {
+  readonly name: string;
+  readonly server: string;
+  readonly token?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+const credentialsOf = ({ token, cert, key }: KubeconfigUser): JsonObject => ({
+  ...(token !== undefined && { token }),
+  ...(cert !== undefined && { "client-certificate-data": base64(cert) }),
+  ...(key !== undefined && { "client-key-data": base64(key) }),
+});
+
+/** One context per user, called like the user; the first is the current one. */
+export const writeKubeconfig = (ca: string, users: readonly KubeconfigUser[]): string =>
+  `${JSON.stringify(
+    {
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": users[0]?.name ?? "",
+      clusters: users.map(({ name, server }) => ({
+        name,
+        cluster: { server, "certificate-authority-data": base64(ca) },
+      })),
+      users: users.map((user) => ({ name: user.name, user: credentialsOf(user) })),
+      contexts: users.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    },
+    null,
+    2,
+  )}\n`;

@@ -1,0 +1,78 @@
+// Request bodies: JSON, YAML where the server takes it, and the little protobuf that kubectl insists on. Nothing is checked against a kind.
+
+import type { TransportRequest } from "../../../platform/transport.ts";
+import { ApiError, badRequest } from "./api-error.ts";
+import { readJson } from "../validation/decode-object.ts";
+import { isObject, type Json, type JsonObject } from "../storage/json.ts";
+import { readProtobuf } from "./protobuf.ts";
+
+export const headerOf = (request: TransportRequest, name: string): string | undefined => {
+  for (const [key, value] of Object.entries(request.headers ?? {})) {
+    if (key.toLowerCase() === name) return value;
+  }
+  return undefined;
+};
+
+export const mediaTypeOf = (request: TransportRequest): string =>
+  (headerOf(request, "content-type") ?? "application/json").split(";")[0]?.trim() ?? "";
+
+const textOf = ({ body }: TransportRequest): string =>
+  body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+
+const protobuf = "application/vnd.kubernetes.protobuf";
+
+const readBinary = ({ body = "" }: TransportRequest): JsonObject => {
+  try {
+    return readProtobuf(typeof body === "string" ? Buffer.from(body, "latin1") : body);
+  } catch (cause) {
+    if (cause instanceof RangeError) throw Object.assign(badRequest(cause.message), { cause });
+    throw cause;
+  }
+};
+
+export const unsupportedMediaType = (): ApiError =>
+  new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
+
+export const readObject = (request: TransportRequest, kind: string): JsonObject => {
+  const type = mediaTypeOf(request);
+  if (type === protobuf) return readBinary(request);
+  const text = textOf(request);
+  if (type === "application/json") return readJson(text, kind);
+  if (type !== "application/yaml" && type !== "application/apply-patch+yaml") throw unsupportedMediaType();
+  const value = readYaml(text);
+  if (!isObject(value)) throw badRequest("error decoding YAML: expected an object");
+  return value;
+};
+
+/** Empty for a request that has none, as a DELETE may. */
+export const readOptions = (request: TransportRequest): JsonObject => {
+  if (request.body === undefined || request.body.length === 0) return {};
+  if (mediaTypeOf(request) === protobuf) return readBinary(request);
+  const text = textOf(request);
+  return text === "" || mediaTypeOf(request) !== "application/json" ? {} : readJson(text, "DeleteOptions");
+};
+
+export const readPatch = (request: TransportRequest): Json => {
+  const text = textOf(request);
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw Object.assign(
+      badRequest(`error decoding patch: ${cause instanceof Error ? cause.message : cause}`),
+      {
+        cause,
+      },
+    );
+  }
+};
+
+const readYaml = (text: string): unknown => {
+  try {
+    return Bun.YAML.parse(text);
+  } catch (cause) {
+    throw Object.assign(
+      badRequest(`error decoding YAML: ${cause instanceof Error ? cause.message : cause}`),
+      { cause },
+    );
+  }
+};

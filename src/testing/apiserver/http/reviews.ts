@@ -1,0 +1,86 @@
+// Reviews: kinds that are created, answered and forgotten. Who a token belongs to and what a user may do is asked of the functions passed in.
+
+import type { Clock } from "../../../platform/clock.ts";
+import { isObject, type JsonObject, listAt, objectAt, textAt } from "../storage/json.ts";
+import { type Identity, timestamp } from "../storage/kube-object.ts";
+
+export interface AccessQuestion {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Set instead of a resource for paths such as /metrics. */
+  readonly path: string;
+}
+
+export type Authorize = (identity: Identity, question: AccessQuestion) => boolean;
+export type Authenticate = (token: string) => Identity | undefined;
+
+const userInfo = ({ username, groups, uid }: Identity): JsonObject => ({
+  username,
+  ...(uid !== undefined && { uid }),
+  groups: [...groups],
+});
+
+const questionIn = (spec: JsonObject): AccessQuestion => {
+  const about = objectAt(spec, "resourceAttributes");
+  const path = objectAt(spec, "nonResourceAttributes");
+  return {
+    verb: textAt(about, "verb") || textAt(path, "verb"),
+    group: textAt(about, "group"),
+    resource: textAt(about, "resource"),
+    subresource: textAt(about, "subresource"),
+    namespace: textAt(about, "namespace"),
+    name: textAt(about, "name"),
+    path: textAt(path, "path"),
+  };
+};
+
+const statusOf = (
+  plural: string,
+  spec: JsonObject,
+  identity: Identity,
+  now: number,
+  authenticate: Authenticate,
+  authorize: Authorize,
+): { metadata?: JsonObject; status: JsonObject } => {
+  switch (plural) {
+    case "tokenreviews": {
+      const found = authenticate(textAt(spec, "token"));
+      if (found === undefined) return { status: { user: {}, error: "invalid bearer token" } };
+      return { status: { authenticated: true, user: userInfo(found) } };
+    }
+    case "selfsubjectreviews":
+      return {
+        metadata: { creationTimestamp: timestamp(now) },
+        status: { userInfo: userInfo(identity) },
+      };
+    case "subjectaccessreviews": {
+      const groups = listAt(spec, "groups").filter((group) => typeof group === "string");
+      return { status: { allowed: authorize({ username: textAt(spec, "user"), groups }, questionIn(spec)) } };
+    }
+    default:
+      return { status: { allowed: authorize(identity, questionIn(spec)) } };
+  }
+};
+
+export const answerReview = (
+  review: { readonly group: string; readonly plural: string; readonly kind: string },
+  body: JsonObject,
+  identity: Identity,
+  clock: Clock,
+  authenticate: Authenticate,
+  authorize: Authorize,
+): JsonObject => {
+  const spec = isObject(body["spec"]) ? body["spec"] : {};
+  const answer = statusOf(review.plural, spec, identity, clock.now(), authenticate, authorize);
+  return {
+    kind: review.kind,
+    apiVersion: `${review.group}/v1`,
+    metadata: {},
+    ...(body["spec"] !== undefined && { spec }),
+    ...answer,
+  };
+};

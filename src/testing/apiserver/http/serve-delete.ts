@@ -1,0 +1,71 @@
+// Deleting: one object with its preconditions, or all that a selector names. Finalizers are minded by object-registry.ts.
+
+import type { TransportRequest } from "../../../platform/transport.ts";
+import { answerJson } from "./answer.ts";
+import type { JsonObject } from "../storage/json.ts";
+import { textAt } from "../storage/json.ts";
+import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
+import { readOptions } from "./read-body.ts";
+import type { RequestInfo } from "./read-request.ts";
+import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
+import { selectorFor } from "./serve-read.ts";
+import type { Store } from "../storage/store.ts";
+
+// These are answered with the object that was, the others with a Status.
+const answersWithObject = new Set([
+  "pods",
+  "services",
+  "serviceaccounts",
+  "persistentvolumes",
+  "persistentvolumeclaims",
+]);
+
+const preconditionsIn = (body: JsonObject): Preconditions => {
+  const uid = textAt(body, "preconditions", "uid");
+  const resourceVersion = textAt(body, "preconditions", "resourceVersion");
+  return { ...(uid !== "" && { uid }), ...(resourceVersion !== "" && { resourceVersion }) };
+};
+
+export const serveDelete = (
+  registry: ObjectRegistry,
+  request: TransportRequest,
+  resource: Resource,
+  { namespace, name }: RequestInfo,
+  options: WriteOptions,
+): Response => {
+  const body = readOptions(request);
+  const isDry = options.dryRun === true || JSON.stringify(body["dryRun"] ?? []).includes("All");
+  const { object, isGone } = registry.delete(resource, namespace, name, preconditionsIn(body), {
+    dryRun: isDry,
+  });
+  if (!isGone || answersWithObject.has(resource.plural)) return answerJson(200, object);
+  const { uid } = object.metadata;
+  const group = resource.group === "" ? {} : { group: resource.group };
+  return answerJson(200, {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...group, kind: resource.plural, uid },
+  });
+};
+
+export const serveDeleteCollection = (
+  registry: ObjectRegistry,
+  store: Store,
+  resource: Resource,
+  info: RequestInfo,
+  options: WriteOptions,
+): Response => {
+  const matches = selectorFor(resource, info);
+  const doomed = store.list(resource.storage, info.namespace).filter(matches);
+  const items = doomed.map(
+    ({ metadata }) => registry.delete(resource, metadata.namespace ?? "", metadata.name, {}, options).object,
+  );
+  return answerJson(200, {
+    kind: `${resource.kind}List`,
+    apiVersion: apiVersionOf(resource),
+    metadata: { resourceVersion: String(store.revision) },
+    items,
+  });
+};

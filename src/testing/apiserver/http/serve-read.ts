@@ -1,0 +1,148 @@
+// Reading: one object, a listing, a watch, each as JSON or as a Table. Nothing here writes.
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { Random } from "../../../platform/random.ts";
+import { answerJson, answerText } from "./answer.ts";
+import { methodNotAllowed, notFound } from "./api-error.ts";
+import { asServed } from "../storage/event-versions.ts";
+import { readFieldSelector } from "../storage/field-selector.ts";
+import type { JsonObject } from "../storage/json.ts";
+import type { KubeObject } from "../storage/kube-object.ts";
+import { readLabelSelector } from "../storage/label-selector.ts";
+import type { Lister } from "../storage/list-objects.ts";
+import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
+import type { RequestInfo } from "./read-request.ts";
+import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
+import type { Store } from "../storage/store.ts";
+import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
+import { type Frame, openWatch } from "./watch-stream.ts";
+
+export interface ReadParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly lister: Lister;
+  readonly settings: WatchSettings;
+}
+
+type Accept = string | undefined;
+
+const includeOf = (query: URLSearchParams): IncludeObject => {
+  const asked = query.get("includeObject");
+  return asked === "None" || asked === "Object" ? asked : "Metadata";
+};
+
+export const selectorFor = (resource: Resource, info: RequestInfo): ((object: KubeObject) => boolean) => {
+  const byLabel = readLabelSelector(info.query.get("labelSelector") ?? undefined);
+  const byField = readFieldSelector(resource, info.query.get("fieldSelector") ?? undefined);
+  const { name } = info;
+  return (object) =>
+    (name === "" || object.metadata.name === name) && byLabel(object.metadata.labels) && byField(object);
+};
+
+/** The object as text: the stored one is made once, a view of it each time. */
+const textOf = ({ store }: ReadParts, resource: Resource, object: KubeObject): string => {
+  const current = store.get(resource.storage, object.metadata.namespace, object.metadata.name);
+  return current === object ? store.text(object) : JSON.stringify(object);
+};
+
+export const serveObject = (
+  parts: ReadParts,
+  resource: Resource,
+  object: KubeObject,
+  query: URLSearchParams,
+  accept: Accept,
+  code = 200,
+  warnings: readonly string[] = [],
+): Response => {
+  if (wantsMetadataOnly(accept)) return answerJson(code, toMetadataOnly(object), warnings);
+  if (!wantsTable(accept)) return answerText(code, textOf(parts, resource, object), warnings);
+  const metadata = { resourceVersion: object.metadata.resourceVersion };
+  const now = parts.clock.now();
+  return answerJson(code, toTable(resource.storage, [object], metadata, includeOf(query), now), warnings);
+};
+
+export const serveGet = (
+  parts: ReadParts,
+  resource: Resource,
+  info: RequestInfo,
+  accept: Accept,
+): Response => {
+  const stored = parts.store.get(resource.storage, info.namespace, info.name);
+  if (stored === undefined) throw notFound(resource, info.name);
+  return serveObject(parts, resource, asServed(resource, stored), info.query, accept);
+};
+
+export const serveList = (
+  parts: ReadParts,
+  resource: Resource,
+  info: RequestInfo,
+  accept: Accept,
+): Response => {
+  const { query, namespace } = info;
+  const page = parts.lister.list(resource.storage, namespace, selectorFor(resource, info), query);
+  const isSelective = query.has("labelSelector") || query.has("fieldSelector");
+  const metadata: JsonObject = {
+    resourceVersion: String(page.revision),
+    ...(page.continueToken !== undefined && { continue: page.continueToken }),
+    ...(page.remaining !== undefined && !isSelective && { remainingItemCount: page.remaining }),
+  };
+  const served = page.items.map((object) => asServed(resource, object));
+  if (wantsTable(accept)) {
+    const now = parts.clock.now();
+    return answerJson(200, toTable(resource.storage, served, metadata, includeOf(query), now));
+  }
+  const items = served.map((object) => textOf(parts, resource, object)).join(",");
+  const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata });
+  return answerText(200, `${head.slice(0, -1)},"items":[${items}]}`);
+};
+
+const bookmark = (resource: Resource, revision: number, isEnd: boolean): JsonObject => ({
+  kind: resource.kind,
+  apiVersion: apiVersionOf(resource),
+  metadata: {
+    resourceVersion: String(revision),
+    creationTimestamp: null,
+    ...(isEnd && { annotations: { "k8s.io/initial-events-end": "true" } }),
+  },
+});
+
+/** The line for a frame. The text of the object is made once, whoever watches. */
+const encoderFor = (parts: ReadParts, resource: Resource, query: URLSearchParams, accept: Accept) => {
+  const isTable = wantsTable(accept);
+  return (frame: Frame): string => {
+    if (frame.type === "ERROR") return frame.text;
+    if (frame.type === "BOOKMARK") {
+      const object = bookmark(resource, frame.revision, frame.isEndOfInitialEvents);
+      return `${JSON.stringify({ type: "BOOKMARK", object })}\n`;
+    }
+    const served = asServed(resource, frame.object);
+    if (!isTable)
+      return `{"type":"${frame.type}","object":${served === frame.object ? parts.store.text(served) : JSON.stringify(served)}}\n`;
+    const { resourceVersion } = served.metadata;
+    const table = toTable(
+      resource.storage,
+      [served],
+      { resourceVersion },
+      includeOf(query),
+      parts.clock.now(),
+    );
+    return `${JSON.stringify({ type: frame.type, object: table })}\n`;
+  };
+};
+
+export const serveWatch = (
+  parts: ReadParts,
+  resource: Resource,
+  info: RequestInfo,
+  accept: Accept,
+  signal: AbortSignal,
+): Response => {
+  if (info.method !== "GET") throw methodNotAllowed();
+  const encode = encoderFor(parts, resource, info.query, accept);
+  const { namespace, query } = info;
+  const matches = selectorFor(resource, info);
+  const request = { storage: resource.storage, namespace, matches, query, encode };
+  const plan = planWatch(request, parts.settings, parts.store, parts.random);
+  return answerText(200, openWatch(parts.store, parts.clock, plan, signal));
+};

@@ -1,0 +1,48 @@
+// Answers in another form than the object's own: as a Table, which is what `kubectl get` asks for, or as metadata only.
+// What stands in a cell is decided in table-columns.ts.
+
+import type { JsonObject } from "../storage/json.ts";
+import type { KubeObject } from "../storage/kube-object.ts";
+import { plainColumns, tableColumns } from "./table-columns.ts";
+
+export type IncludeObject = "None" | "Metadata" | "Object";
+
+export const wantsTable = (accept: string | undefined): boolean =>
+  /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept ?? "");
+
+export const wantsMetadataOnly = (accept: string | undefined): boolean =>
+  /^[^,]*as=PartialObjectMetadata;/.test(accept ?? "");
+
+export const toMetadataOnly = ({ metadata }: KubeObject): JsonObject => ({
+  kind: "PartialObjectMetadata",
+  apiVersion: "meta.k8s.io/v1",
+  metadata,
+});
+
+export const toTable = (
+  storage: string,
+  objects: readonly KubeObject[],
+  metadata: JsonObject,
+  include: IncludeObject,
+  now: number,
+): JsonObject => {
+  const columns = tableColumns[storage] ?? plainColumns;
+  return {
+    kind: "Table",
+    apiVersion: "meta.k8s.io/v1",
+    metadata,
+    columnDefinitions: columns.map(({ name, isWide, type }) => ({
+      name,
+      type,
+      format: name === "Name" ? "name" : "",
+      description: name,
+      priority: isWide ? 1 : 0,
+    })),
+    rows: objects.map((object) => ({
+      cells: columns.map(({ cell }) => cell(object, now)),
+      ...(include !== "None" && {
+        object: include === "Object" ? object : toMetadataOnly(object),
+      }),
+    })),
+  };
+};

@@ -1,0 +1,64 @@
+// A stand-in for the part of kube-controller-manager that watches heartbeats: a silent node becomes Unknown and unreachable, a node that is
+// not ready is tainted, and one that is ready again is cleaned. It evicts nothing.
+
+import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../storage/json.ts";
+import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import type { ObjectRegistry } from "../storage/object-registry.ts";
+import { resourceNamed } from "../storage/resource-table.ts";
+
+const nodes = resourceNamed("nodes");
+const notReady = "node.kubernetes.io/not-ready";
+const unreachable = "node.kubernetes.io/unreachable";
+const conditionTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+const readyStatus = (node: KubeObject): string =>
+  textAt(
+    listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready"),
+    "status",
+  );
+
+/** Ready=Unknown and the others with it, as for a kubelet that stopped posting status. */
+export const markUnknown = (registry: ObjectRegistry, name: string, now: number): void => {
+  registry.patch(nodes, "", name, "status", (node) => {
+    const known = listAt(node, "status", "conditions");
+    const conditions = conditionTypes.map((type): Json => {
+      const before = known.find((each) => textAt(each, "type") === type);
+      const seen: JsonObject = isObject(before) ? before : { type, lastHeartbeatTime: null };
+      if (textAt(before, "status") === "Unknown") return seen;
+      return {
+        ...seen,
+        status: "Unknown",
+        reason: "NodeStatusUnknown",
+        message: "Kubelet stopped posting node status.",
+        lastTransitionTime: timestamp(now),
+      };
+    });
+    const others = known.filter((each) => !conditionTypes.includes(textAt(each, "type")));
+    return { ...node, status: { ...node.status, conditions: [...others, ...conditions] } };
+  });
+};
+
+/** Makes the taints say what the Ready condition says; those of others stay as they are. */
+export const followReadyCondition = (registry: ObjectRegistry, node: KubeObject, now: number): void => {
+  const status = readyStatus(node);
+  const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;
+  const taints = listAt(node, "spec", "taints");
+  const others = taints.filter((taint) => ![notReady, unreachable].includes(textAt(taint, "key")));
+  const wanted =
+    key === undefined
+      ? []
+      : ["NoSchedule", "NoExecute"].map((effect): Json => {
+          const before = taints.find(
+            (taint) => textAt(taint, "key") === key && textAt(taint, "effect") === effect,
+          );
+          return before ?? { key, effect, timeAdded: timestamp(now) };
+        });
+  const next = [...others, ...wanted];
+  const isDone =
+    next.length === taints.length && next.every((taint) => taints.some((old) => isSame(old, taint)));
+  if (isDone) return;
+  registry.patch(nodes, "", node.metadata.name, "", (current) => ({
+    ...current,
+    spec: { ...current.spec, taints: next },
+  }));
+};

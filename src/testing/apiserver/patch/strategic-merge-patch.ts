@@ -1,0 +1,139 @@
+// Strategic merge patch: lists merge by the keys the schema names, with the `$patch`, `$setElementOrder`, `$deleteFromPrimitiveList`
+// and `$retainKeys` directives. Everything the patch does not name is shared with the object before.
+
+import { badRequest } from "../http/api-error.ts";
+import { isList, isObject, isSame, type Json, type JsonObject, without } from "../storage/json.ts";
+import { type Field, type Fields, type FieldType, fieldsOf } from "../validation/schema.ts";
+
+const orderPrefix = "$setElementOrder/";
+const deletePrefix = "$deleteFromPrimitiveList/";
+
+const typeNameOf = (type: FieldType | undefined): string | undefined =>
+  type?.is === "type" ? type.name : undefined;
+
+const itemTypeOf = (type: FieldType | undefined): FieldType | undefined =>
+  type?.is === "list" || type?.is === "map" ? type.item : undefined;
+
+const isDirective = (key: string): boolean => key.startsWith("$");
+
+/** What is left of a patch when there is nothing to merge it into. */
+const stripDirectives = (value: Json): Json => {
+  if (isList(value)) {
+    return value.filter((item) => !(isObject(item) && item["$patch"] !== undefined)).map(stripDirectives);
+  }
+  if (!isObject(value)) return value;
+  const result: Record<string, Json> = {};
+  for (const key in value) {
+    const item = value[key];
+    if (isDirective(key) || item === undefined || item === null) continue;
+    result[key] = stripDirectives(item);
+  }
+  return result;
+};
+
+const keyOf = (item: Json, mergeKey: string): Json | undefined =>
+  mergeKey === "" ? item : isObject(item) ? item[mergeKey] : undefined;
+
+/** Items named by the order come in that order; the others keep their place relative to their neighbours in the live list. */
+const reorder = (items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) => {
+  const rank = new Map(order.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
+  const liveRank = new Map(live.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
+  const id = (item: Json) => JSON.stringify(keyOf(item, mergeKey));
+  const named = items
+    .filter((item) => rank.has(id(item)))
+    .sort((a, b) => (rank.get(id(a)) ?? 0) - (rank.get(id(b)) ?? 0));
+  const others = items.filter((item) => !rank.has(id(item)));
+  const result: Json[] = [];
+  for (const item of named) {
+    const mine = liveRank.get(id(item));
+    for (let next = others[0]; next !== undefined; next = others[0]) {
+      if (mine === undefined || (liveRank.get(id(next)) ?? Number.POSITIVE_INFINITY) > mine) break;
+      result.push(next);
+      others.shift();
+    }
+    result.push(item);
+  }
+  return [...result, ...others];
+};
+
+const mergeList = (live: readonly Json[], patch: readonly Json[], field: Field): readonly Json[] => {
+  const mergeKey = field.mergeKey;
+  if (mergeKey === undefined) return stripDirectives(patch) as readonly Json[];
+  if (mergeKey === "") {
+    return [...live, ...patch.filter((item) => !live.some((other) => isSame(other, item)))];
+  }
+  if (patch.some((item) => isObject(item) && item["$patch"] === "replace")) {
+    return stripDirectives(patch) as readonly Json[];
+  }
+  const itemType = typeNameOf(itemTypeOf(field.type));
+  const result = [...live];
+  for (const item of patch) {
+    if (!isObject(item)) throw badRequest("expected an object in a list that merges by key");
+    const key = item[mergeKey];
+    if (key === undefined)
+      throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
+    const at = result.findIndex((other) => isSame(keyOf(other, mergeKey), key));
+    if (item["$patch"] === "delete") {
+      for (let index = result.length - 1; index >= 0; index--) {
+        const other = result[index];
+        if (other !== undefined && isSame(keyOf(other, mergeKey), key)) result.splice(index, 1);
+      }
+      continue;
+    }
+    const found = result[at];
+    if (isObject(found)) result[at] = mergeObject(found, item, itemType);
+    else result.push(stripDirectives(item));
+  }
+  return result;
+};
+
+const mergeObject = (live: JsonObject, patch: JsonObject, type: string | undefined): JsonObject => {
+  if (patch["$patch"] === "replace") return stripDirectives(without(patch, "$patch")) as JsonObject;
+  if (patch["$patch"] === "delete") return {};
+  const fields: Fields | undefined = type === undefined ? undefined : fieldsOf(type);
+  const result: Record<string, Json | undefined> = { ...live };
+  const retain = patch["$retainKeys"];
+  if (isList(retain)) for (const key of Object.keys(result)) if (!retain.includes(key)) delete result[key];
+  for (const key in patch) {
+    const value = patch[key];
+    if (value === undefined) continue;
+    if (key.startsWith(deletePrefix)) {
+      const name = key.slice(deletePrefix.length);
+      const current = result[name];
+      if (isList(current) && isList(value)) {
+        result[name] = current.filter((item) => !value.some((gone) => isSame(gone, item)));
+      }
+      continue;
+    }
+    if (isDirective(key)) continue;
+    if (value === null) {
+      delete result[key];
+      continue;
+    }
+    const current = result[key];
+    const field = fields?.get(key);
+    if (isList(value) && field !== undefined) {
+      result[key] = mergeList(isList(current) ? current : [], value, field);
+    } else if (isObject(value)) {
+      const inner = field?.type.is === "map" ? typeNameOf(field.type.item) : typeNameOf(field?.type);
+      result[key] = isObject(current) ? mergeObject(current, value, inner) : stripDirectives(value);
+    } else {
+      result[key] = value;
+    }
+    const merged = result[key];
+    if (merged !== current && isSame(merged, current)) result[key] = current;
+  }
+  for (const key in patch) {
+    if (!key.startsWith(orderPrefix)) continue;
+    const name = key.slice(orderPrefix.length);
+    const order = patch[key];
+    const current = result[name];
+    const mergeKey = fields?.get(name)?.mergeKey;
+    if (mergeKey === undefined || !isList(order) || !isList(current)) continue;
+    result[name] = reorder(current, isList(live[name]) ? live[name] : [], order, mergeKey);
+  }
+  return result;
+};
+
+export const applyStrategicMergePatch = (live: JsonObject, patch: JsonObject, type: string): JsonObject =>
+  mergeObject(live, patch, type);

@@ -1,0 +1,18 @@
+// What a cluster has before anybody made anything: its namespaces, their default accounts, and the Service of the API itself.
+// There are no Nodes among them.
+
+import type { ObjectRegistry } from "./storage/object-registry.ts";
+import { resourceNamed } from "./storage/resource-table.ts";
+
+const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+export const seedObjects = (registry: ObjectRegistry): void => {
+  for (const name of namespaces) {
+    registry.create(resourceNamed("namespaces"), "", { metadata: { name } });
+    registry.create(resourceNamed("serviceaccounts"), name, { metadata: { name: "default" } });
+  }
+  registry.create(resourceNamed("services"), "default", {
+    metadata: { name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
+    spec: { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443, targetPort: 6443 }] },
+  });
+};

@@ -1,0 +1,154 @@
+// Listings, whole or in pages. The pages of one listing show one moment: what is left of it is remembered until it is too old.
+
+import type { Clock } from "../../../platform/clock.ts";
+import { ApiError, badRequest, expired, forbiddenField, invalid } from "../http/api-error.ts";
+import type { KubeObject } from "./kube-object.ts";
+import type { Store } from "./store.ts";
+
+export interface Page {
+  readonly items: readonly KubeObject[];
+  readonly revision: number;
+  readonly continueToken?: string;
+  readonly remaining?: number;
+}
+
+interface Rest {
+  readonly items: readonly KubeObject[];
+  readonly revision: number;
+  readonly madeAt: number;
+}
+
+const keptFor = 5 * 60_000;
+const keptAtMost = 64;
+
+const tooOldToContinue =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+export const readRevision = (text: string | null): number | undefined => {
+  if (text === null || text === "") return undefined;
+  if (!/^\d+$/.test(text)) {
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  }
+  return Number(text);
+};
+
+export const listOptionsInvalid = (field: string, why: string): ApiError =>
+  invalid("ListOptions", "meta.k8s.io", "", [forbiddenField(field, why)]);
+
+const tooLarge = (wanted: number, current: number): ApiError =>
+  new ApiError(504, "Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+    retryAfterSeconds: 1,
+  });
+
+export class Lister {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #rests = new Map<string, Rest>();
+  #serial = 0;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  list(
+    storage: string,
+    namespace: string,
+    matches: (object: KubeObject) => boolean,
+    query: URLSearchParams,
+  ): Page {
+    const limit = Number(query.get("limit") ?? 0);
+    const token = query.get("continue") ?? "";
+    const match = query.get("resourceVersionMatch");
+    const wanted = readRevision(query.get("resourceVersion"));
+    if (query.has("sendInitialEvents")) {
+      throw listOptionsInvalid("sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+    if (token !== "") return this.#continue(storage, namespace, matches, token, limit);
+    if (match !== null && match !== "" && wanted === undefined) {
+      throw listOptionsInvalid(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden unless resourceVersion is provided",
+      );
+    }
+    const { revision } = this.#store;
+    if (wanted !== undefined && wanted > revision) throw tooLarge(wanted, revision);
+    const changed =
+      match === "Exact" && wanted !== undefined ? this.#store.changesSince(storage, wanted) : [];
+    if (changed === undefined || changed.length > 0) {
+      throw expired("The resourceVersion for the provided list is too old.");
+    }
+    const items = this.#store.list(storage, namespace).filter(matches);
+    return this.#page(items, match === "Exact" ? (wanted ?? revision) : revision, limit);
+  }
+
+  /** Forgets what is left of every listing: the next page of any is too old. */
+  forget(): void {
+    this.#rests.clear();
+  }
+
+  #page(items: readonly KubeObject[], revision: number, limit: number): Page {
+    if (!(limit > 0) || items.length <= limit) return { items, revision };
+    const last = items[limit - 1];
+    const now = this.#clock.monotonic();
+    for (const [id, rest] of this.#rests) {
+      if (now - rest.madeAt < keptFor && this.#rests.size < keptAtMost) break;
+      this.#rests.delete(id);
+    }
+    const id = String(++this.#serial);
+    const rest = items.slice(limit);
+    this.#rests.set(id, { items: rest, revision, madeAt: now });
+    const start = `${last?.metadata.namespace ?? ""}/${last?.metadata.name ?? ""}`;
+    const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start, id })).toString(
+      "base64url",
+    );
+    return { items: items.slice(0, limit), revision, continueToken: token, remaining: rest.length };
+  }
+
+  #continue(
+    storage: string,
+    namespace: string,
+    matches: (object: KubeObject) => boolean,
+    token: string,
+    limit: number,
+  ): Page {
+    const { id, start, rv } = readToken(token);
+    const rest = this.#rests.get(id);
+    if (rv === -1) {
+      // The inconsistent way on: what comes after that name, as it is now.
+      const later = this.#store
+        .list(storage, namespace)
+        .filter(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}` > start)
+        .filter(matches);
+      return this.#page(later, this.#store.revision, limit);
+    }
+    if (rest === undefined || this.#clock.monotonic() - rest.madeAt >= keptFor) {
+      const inconsistent = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start, id })).toString(
+        "base64url",
+      );
+      throw expired(tooOldToContinue, { continue: inconsistent });
+    }
+    return this.#page(rest.items, rest.revision, limit);
+  }
+}
+
+const readToken = (token: string): { id: string; start: string; rv: number } => {
+  try {
+    const { v, id, start, rv } = JSON.parse(Buffer.from(token, "base64url").toString()) as Record<
+      string,
+      unknown
+    >;
+    if (v !== "meta.k8s.io/v1" || typeof rv !== "number") throw new TypeError("not a token of ours");
+    return { id: String(id), start: String(start), rv };
+  } catch (cause) {
+    throw Object.assign(
+      badRequest(
+        `invalid continue token: continue key is not valid: ${cause instanceof Error ? cause.message : cause}`,
+      ),
+      { cause },
+    );
+  }
+};

@@ -1,0 +1,271 @@
+// Create, update, patch and delete with the server's rules: metadata it owns, conflicts, subresources, finalizers, no write without a change.
+// Synchronous and free of HTTP: kubelets, tests and api-server.ts all come through here.
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { Random } from "../../../platform/random.ts";
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  invalid,
+  invalidValue,
+  modified,
+  notFound,
+} from "../http/api-error.ts";
+import { type DecodeOptions, decodeObject, decodePatched } from "../validation/decode-object.ts";
+import { asServed, asStored } from "./event-versions.ts";
+import { isSame, type JsonObject, objectAt, textAt } from "./json.ts";
+import { type KubeObject, type ObjectMeta, timestamp } from "./kube-object.ts";
+import { mergeUpdate, shareUnchanged, withGeneration } from "../patch/merge-update.ts";
+import { createMetaCauses, updateMetaCauses } from "../validation/meta-rules.ts";
+import { rulesFor } from "../validation/object-rules.ts";
+import { type Resource, resourceNamed } from "./resource-table.ts";
+import { ServiceAllocator } from "../validation/service-allocator.ts";
+import type { Store } from "./store.ts";
+
+export interface WriteOptions extends DecodeOptions {
+  readonly dryRun?: boolean;
+}
+
+export interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+export interface RegistryParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
+
+export class ObjectRegistry {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #allocator: ServiceAllocator;
+
+  constructor({ store, clock, random }: RegistryParts) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#random = random;
+    this.#allocator = new ServiceAllocator(random);
+    store.onWrite((change) => this.#allocator.follow(change));
+  }
+
+  get(resource: Resource, namespace: string, name: string): KubeObject {
+    const stored = this.#store.get(resource.storage, namespace, name);
+    if (stored === undefined) throw notFound(resource, name);
+    return asServed(resource, stored);
+  }
+
+  create(resource: Resource, namespace: string, given: JsonObject, options: WriteOptions = {}): KubeObject {
+    const served = decodeObject(resource, given, undefined, options);
+    const decoded = asStored(resource, served);
+    const meta = objectAt(decoded, "metadata");
+    const place = this.#namespaceOf(resource, namespace, textAt(meta, "namespace"));
+    const generateName = textAt(meta, "generateName");
+    const name = textAt(meta, "name") || (generateName === "" ? "" : this.#generate(generateName));
+    if (textAt(meta, "resourceVersion") !== "") {
+      throw badRequest("resourceVersion should not be set on objects to be created");
+    }
+    const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...kept } = meta;
+    const metadata = {
+      ...kept,
+      name,
+      ...(place !== "" && { namespace: place }),
+      uid: this.#random.uuid(),
+      resourceVersion: "",
+      creationTimestamp: timestamp(this.#clock.now()),
+      ...(resource.tracksGeneration && { generation: 1 }),
+    } as ObjectMeta;
+    const rules = rulesFor(resource.storage);
+    const draft = { ...decoded, metadata } as KubeObject;
+    const object = rules.defaults?.(draft, undefined) ?? draft;
+    const causes = [...createMetaCauses(resource, object), ...(rules.validate?.(object, undefined) ?? [])];
+    if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
+    if (this.#store.get(resource.storage, place, name) !== undefined) throw alreadyExists(resource, name);
+    const ready = rules.allocate?.(object, undefined, this.#allocator) ?? object;
+    return asServed(resource, options.dryRun === true ? ready : this.#store.put(resource, ready));
+  }
+
+  /** A whole object in place of the current one. Some kinds are created when absent. */
+  update(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    subresource: string,
+    given: JsonObject,
+    options: WriteOptions = {},
+  ): { readonly object: KubeObject; readonly isNew: boolean } {
+    const stored = this.#store.get(resource.storage, namespace, name);
+    const meta = objectAt(given, "metadata");
+    if (stored === undefined) {
+      if (!resource.createsOnUpdate || subresource !== "") throw notFound(resource, name);
+      if (textAt(meta, "uid") !== "" || textAt(meta, "resourceVersion") !== "")
+        throw notFound(resource, name);
+      return { object: this.create(resource, namespace, given, options), isNew: true };
+    }
+    const current = asServed(resource, stored);
+    const decoded = decodeObject(resource, given, current, options);
+    const uid = textAt(meta, "uid");
+    if (uid !== "" && uid !== stored.metadata.uid) {
+      throw conflict(
+        resource,
+        name,
+        `StorageError: invalid object, Code: 4, Key: /registry/${resource.storage}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid}`,
+      );
+    }
+    if (textAt(meta, "resourceVersion") === "" && resource.needsVersionOnUpdate) {
+      throw invalid(resource.plural, resource.group, name, [
+        invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
+      ]);
+    }
+    return { object: this.#replace(resource, stored, decoded, subresource, options), isNew: false };
+  }
+
+  /** What `change` makes of the current object; it may throw. */
+  patch(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    subresource: string,
+    change: (current: KubeObject) => JsonObject,
+    options: WriteOptions = {},
+  ): KubeObject {
+    const stored = this.#store.get(resource.storage, namespace, name);
+    if (stored === undefined) throw notFound(resource, name);
+    const current = asServed(resource, stored);
+    const decoded = decodePatched(resource, change(current), current, options);
+    return this.#replace(resource, stored, decoded, subresource, options);
+  }
+
+  /** Removes it, or marks it as leaving while finalizers hold it. */
+  delete(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    preconditions: Preconditions = {},
+    options: WriteOptions = {},
+  ): { readonly object: KubeObject; readonly isGone: boolean } {
+    const stored = this.#store.get(resource.storage, namespace, name);
+    if (stored === undefined) throw notFound(resource, name);
+    const { uid, resourceVersion } = stored.metadata;
+    if (preconditions.uid !== undefined && preconditions.uid !== uid) {
+      throw conflict(
+        resource,
+        name,
+        `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+        resource.kind,
+      );
+    }
+    if (preconditions.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+      throw conflict(
+        resource,
+        name,
+        `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+        resource.kind,
+      );
+    }
+    if ((stored.metadata.finalizers ?? []).length > 0) {
+      if (stored.metadata.deletionTimestamp !== undefined) {
+        return { object: asServed(resource, stored), isGone: false };
+      }
+      const leaving: KubeObject = {
+        ...stored,
+        metadata: {
+          ...stored.metadata,
+          deletionTimestamp: timestamp(this.#clock.now()),
+          deletionGracePeriodSeconds: 0,
+        },
+      };
+      const object = options.dryRun === true ? leaving : this.#store.put(resource, leaving);
+      return { object: asServed(resource, object), isGone: false };
+    }
+    if (options.dryRun !== true) {
+      this.#store.remove(resource, stored);
+      if (resource.plural === "namespaces") this.#empty(name);
+    }
+    return { object: asServed(resource, stored), isGone: true };
+  }
+
+  #replace(
+    resource: Resource,
+    current: KubeObject,
+    served: JsonObject,
+    subresource: string,
+    options: WriteOptions,
+  ): KubeObject {
+    const given = asStored(resource, served);
+    const meta = objectAt(given, "metadata");
+    const { name, namespace } = current.metadata;
+    if (textAt(meta, "name") !== name) {
+      throw badRequest(
+        `the name of the object (${textAt(meta, "name")}) does not match the name on the URL (${name})`,
+      );
+    }
+    if (textAt(meta, "namespace") !== "" && textAt(meta, "namespace") !== (namespace ?? "")) {
+      throw badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    }
+    const version = textAt(meta, "resourceVersion");
+    if (version !== "" && version !== current.metadata.resourceVersion) throw modified(resource, name);
+    const next = mergeUpdate(resource, current, given, subresource);
+    const rules = rulesFor(resource.storage);
+    const object = shareUnchanged(rules.defaults?.(next, current) ?? next, current);
+    const causes = [...updateMetaCauses(object, current), ...(rules.validate?.(object, current) ?? [])];
+    if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
+    const ready = rules.allocate?.(object, current, this.#allocator) ?? object;
+    if (isSame(ready, current)) return asServed(resource, current);
+    const counted = withGeneration(resource, ready, current);
+    if (options.dryRun === true) return asServed(resource, counted);
+    const isReleased =
+      counted.metadata.deletionTimestamp !== undefined && (counted.metadata.finalizers ?? []).length === 0;
+    if (!isReleased) return asServed(resource, this.#store.put(resource, counted));
+    this.#store.remove(resource, counted);
+    return asServed(resource, counted);
+  }
+
+  #namespaceOf(resource: Resource, wanted: string, inObject: string): string {
+    if (!resource.namespaced) return "";
+    if (inObject !== "" && inObject !== wanted) {
+      throw badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    }
+    if (this.#store.get("namespaces", "", wanted) === undefined) {
+      throw notFound(resourceNamed("namespaces"), wanted);
+    }
+    return wanted;
+  }
+
+  #empty(namespace: string): void {
+    for (const plural of [
+      "pods",
+      "services",
+      "endpoints",
+      "endpointslices",
+      "configmaps",
+      "secrets",
+      "leases",
+      "serviceaccounts",
+      "events",
+      "persistentvolumeclaims",
+    ]) {
+      const resource = resourceNamed(plural);
+      for (const object of [...this.#store.list(plural, namespace)]) {
+        this.delete(resource, namespace, object.metadata.name);
+      }
+    }
+  }
+
+  #generate(prefix: string): string {
+    let name = prefix.slice(0, 58);
+    for (let count = 0; count < 5; count++) {
+      name += suffixLetters[Math.floor(this.#random.fraction() * suffixLetters.length)] ?? "x";
+    }
+    return name;
+  }
+}

@@ -1,0 +1,91 @@
+// From what a client sent to an object the rules can work on: kind and types checked, unknown fields dropped, warned of or refused.
+// Whether the values make sense is for the rules.
+
+import { type ApiError, badRequest, invalid, invalidValue } from "../http/api-error.ts";
+import { FieldCheck, WrongTypeError } from "./check-fields.ts";
+import { isObject, type Json, type JsonObject, objectAt, textAt } from "../storage/json.ts";
+import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
+
+export type FieldValidation = "Strict" | "Warn" | "Ignore";
+
+export interface DecodeOptions {
+  readonly fieldValidation?: FieldValidation;
+  readonly warn?: (text: string) => void;
+}
+
+const quote = (path: string): string => `unknown field "${path}"`;
+
+const finish = (check: FieldCheck, options: DecodeOptions, refuse: (why: string) => ApiError): void => {
+  if (check.unknown.length === 0) return;
+  const problems = check.unknown.sort().map(quote);
+  if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${problems.join(", ")}`);
+  if (options.fieldValidation !== "Ignore") for (const problem of problems) options.warn?.(problem);
+};
+
+export const readJson = (text: string, kind: string): JsonObject => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw Object.assign(
+      badRequest(
+        `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${cause instanceof Error ? cause.message : cause} (${text.slice(0, 100)})`,
+      ),
+      { cause },
+    );
+  }
+  if (!isObject(value)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind}): expected a JSON object`);
+  }
+  return value;
+};
+
+/** A whole object, as POST and PUT send it. */
+export const decodeObject = (
+  resource: Resource,
+  given: JsonObject,
+  before: JsonObject | undefined,
+  options: DecodeOptions,
+): JsonObject => {
+  const apiVersion = textAt(given, "apiVersion") || apiVersionOf(resource);
+  const kind = textAt(given, "kind") || resource.kind;
+  if (kind !== resource.kind || apiVersion !== apiVersionOf(resource)) {
+    const version = apiVersion.split("/").at(-1) ?? "";
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${resource.kind}: converting (${version}.${kind}) to (core.${resource.kind}): unknown conversion`,
+    );
+  }
+  const check = new FieldCheck();
+  const refuse = (why: string): ApiError =>
+    badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${why}`);
+  let object: JsonObject;
+  try {
+    object = check.object(given, resource.schema, before);
+  } catch (error) {
+    if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
+    throw error;
+  }
+  finish(check, options, refuse);
+  return { ...object, kind, apiVersion, metadata: objectAt(object, "metadata") };
+};
+
+/** What a patch made of an object. The server words its refusals differently here. */
+export const decodePatched = (
+  resource: Resource,
+  patched: JsonObject,
+  before: JsonObject,
+  options: DecodeOptions,
+): JsonObject => {
+  const check = new FieldCheck();
+  const refuse = (why: string): ApiError =>
+    invalid("", "", "", [invalidValue("patch", JSON.stringify(patched) as Json, why)]);
+  let object: JsonObject;
+  try {
+    object = check.object(patched, resource.schema, before);
+  } catch (error) {
+    if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
+    throw error;
+  }
+  finish(check, options, refuse);
+  return object;
+};

@@ -1,0 +1,71 @@
+// Hands out cluster addresses and node ports, each once, and takes them back when a Service is gone.
+// It decides nothing about whether a Service should have any; see service-rules.ts.
+
+import type { Random } from "../../../platform/random.ts";
+import { listAt, textAt, valueAt } from "../storage/json.ts";
+import type { KubeObject } from "../storage/kube-object.ts";
+import type { StoredChange } from "../storage/store.ts";
+
+const firstPort = 30_000;
+const portCount = 2768;
+
+const portsOf = (service: KubeObject): number[] => {
+  const ports = listAt(service, "spec", "ports").map((port) => valueAt(port, "nodePort"));
+  return [...ports, service.spec?.["healthCheckNodePort"]].filter((port) => typeof port === "number");
+};
+
+const addressesOf = (service: KubeObject): string[] =>
+  listAt(service, "spec", "clusterIPs").filter((address) => typeof address === "string");
+
+export class ServiceAllocator {
+  readonly #random: Random;
+  readonly #addresses = new Set<string>();
+  readonly #ports = new Set<number>();
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  address(family: string): string {
+    for (;;) {
+      const [a, b] = [
+        Math.floor(this.#random.fraction() * 256),
+        2 + Math.floor(this.#random.fraction() * 250),
+      ];
+      const address = family === "IPv6" ? `fd00:96::${a.toString(16)}${b.toString(16)}` : `10.96.${a}.${b}`;
+      if (this.#addresses.has(address)) continue;
+      return address;
+    }
+  }
+
+  /** A port nobody has, also none of those already chosen for the same Service. */
+  port(chosen: ReadonlySet<number>): number | undefined {
+    const start = Math.floor(this.#random.fraction() * portCount);
+    for (let step = 0; step < portCount; step++) {
+      const port = firstPort + ((start + step) % portCount);
+      if (!this.#ports.has(port) && !chosen.has(port)) return port;
+    }
+    return undefined;
+  }
+
+  isAddressTaken = (address: string): boolean => this.#addresses.has(address);
+  isPortTaken = (port: number): boolean => this.#ports.has(port);
+
+  follow(change: StoredChange): void {
+    if (change.storage !== "services") return;
+    const { before, object } = change;
+    if (before !== undefined && before.spec !== object.spec) this.#release(before);
+    if (change.type === "DELETED") this.#release(object);
+    else if (before?.spec !== object.spec) {
+      for (const address of addressesOf(object)) this.#addresses.add(address);
+      for (const port of portsOf(object)) this.#ports.add(port);
+    }
+  }
+
+  #release(service: KubeObject): void {
+    if (textAt(service, "spec", "clusterIP") !== "None") {
+      for (const address of addressesOf(service)) this.#addresses.delete(address);
+    }
+    for (const port of portsOf(service)) this.#ports.delete(port);
+  }
+}

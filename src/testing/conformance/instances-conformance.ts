@@ -1,0 +1,212 @@
+// What every provider's machines must keep to: a listing is whole or an error, an answer has three values, an id belongs
+// to one source, and reading changes nothing.
+
+import { describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { CloudError } from "../../provider/errors.ts";
+import type { Instance, InstanceSource } from "../../provider/instances.ts";
+import { readFaultHows } from "./faulty-transport.ts";
+import { collect, Lab } from "./lab.ts";
+import type { Harness } from "./simulated-cloud.ts";
+
+const names = Array.from({ length: 7 }, (_, index) => `node-${index}`);
+
+export const instancesConformance = (name: string, harness: Harness): void => {
+  const fresh = (machines: readonly string[] = names) => {
+    const lab = new Lab(harness);
+    for (const machine of machines) lab.simulated.addMachine(machine);
+    const { instances } = lab.cloud;
+    if (instances === undefined) throw new Error(`${name} has no instances.`);
+    return { lab, instances };
+  };
+  const listOf = (lab: Lab, source: InstanceSource): Promise<Instance[]> =>
+    lab.run(async (call) => (await collect(source.list(call))).flat());
+  const listAll = async (lab: Lab, sources: readonly InstanceSource[]): Promise<Instance[]> => {
+    const all: Instance[] = [];
+    for (const source of sources) all.push(...(await listOf(lab, source)));
+    return all;
+  };
+  const namesOf = (instances: readonly Instance[]) =>
+    instances.flatMap((instance) => instance.names).toSorted();
+  const nameLookups = (sources: readonly InstanceSource[]) =>
+    sources.flatMap(({ lookups }) => lookups?.name ?? []);
+  const findByName = async (lab: Lab, sources: readonly InstanceSource[], wanted: string) => {
+    const found: Instance[] = [];
+    for (const lookup of nameLookups(sources)) {
+      found.push(...((await lab.run((call) => lookup.find([wanted], call))).get(wanted) ?? []));
+    }
+    return found;
+  };
+
+  describe(`${name}: instances`, () => {
+    test("lists every machine once, at the price of its pages", async () => {
+      const { lab, instances } = fresh();
+      const listed = await listAll(lab, instances.sources);
+      expect(namesOf(listed)).toEqual(names);
+      expect(new Set(listed.map(({ id }) => id)).size).toBe(names.length);
+      expect(lab.requests.length).toBe(harness.listingRequests(names.length));
+      expect(await listAll(lab, instances.sources)).toEqual(listed);
+    });
+
+    test("lists an empty cloud as empty", async () => {
+      const { lab, instances } = fresh([]);
+      expect(await listAll(lab, instances.sources)).toEqual([]);
+      expect(lab.requests.length).toBe(harness.listingRequests(0));
+    });
+
+    test("changes nothing by reading and leaves no listeners", async () => {
+      const { lab, instances } = fresh();
+      await listAll(lab, instances.sources);
+      for (const one of names) await findByName(lab, instances.sources, one);
+      expect([lab.mutations, lab.liars, lab.leftListeners]).toEqual([0, [], 0]);
+    });
+
+    test("gives every id to exactly one source, which reads its own key in it", async () => {
+      const { lab, instances } = fresh();
+      expect(new Set(instances.sources.map((source) => source.name)).size).toBe(instances.sources.length);
+      for (const source of instances.sources) {
+        for (const { id, key } of await listOf(lab, source)) {
+          expect(source.keyOf(id)).toBe(key);
+          expect(instances.sources.filter((other) => other.keyOf(id) !== undefined)).toEqual([source]);
+          expect(harness.definition.schemes.some((scheme) => id.startsWith(scheme))).toBe(true);
+        }
+      }
+    });
+
+    test.each(["", "node-0", "other-cloud://1", ...harness.definition.schemes])(
+      "knows no machine in %p",
+      (id) => {
+        const { instances } = fresh();
+        expect(instances.sources.filter((source) => source.keyOf(id) !== undefined)).toEqual([]);
+      },
+    );
+
+    test("finds what a listing shows, and answers with an empty list for what is not there", async () => {
+      const { lab, instances } = fresh();
+      for (const source of instances.sources) {
+        const listed = await listOf(lab, source);
+        for (const [key, lookup] of Object.entries(source.lookups ?? {})) {
+          const keysOf = (instance: Instance): readonly string[] =>
+            key === "id"
+              ? [instance.key]
+              : key === "name"
+                ? instance.names
+                : key === "uuid"
+                  ? (instance.uuids ?? [])
+                  : instance.addresses.map(({ value }) => value);
+          const wanted = listed.map(keysOf).flatMap((keys) => keys.slice(0, 1));
+          for (let start = 0; start < wanted.length; start += lookup.limit) {
+            const asked = wanted.slice(start, start + lookup.limit);
+            const before = lab.requests.length;
+            const found = await lab.run((call) => lookup.find(asked, call));
+            expect(lab.requests.length - before).toBe(1);
+            for (const one of asked) {
+              const wanted = listed.filter((instance) => keysOf(instance).includes(one));
+              const answered = found.get(one) ?? [];
+              // What the listing leaves out, a lookup may tell.
+              const asListed = answered.map(({ state, ...rest }, index) =>
+                wanted[index]?.state === undefined ? rest : { ...rest, ...(state && { state }) },
+              );
+              expect(asListed as readonly Instance[]).toEqual(wanted);
+            }
+          }
+          expect((await lab.run((call) => lookup.find(["404"], call))).get("404")).toEqual([]);
+        }
+      }
+    });
+
+    test("says nothing of a machine when the cloud did not answer", async () => {
+      for (const how of readFaultHows) {
+        const { lab, instances } = fresh();
+        for (const lookup of nameLookups(instances.sources)) {
+          lab.faulty.failAt(0, how);
+          const found = await lab.run((call) => lookup.find(["node-0"], call)).catch(() => new Map());
+          expect([...found.keys()]).toEqual([]);
+        }
+      }
+    });
+
+    test("gives all candidates for an ambiguous name", async () => {
+      const { lab, instances } = fresh([...names, "node-3"]);
+      const listed = await listAll(lab, instances.sources);
+      const twins = listed.filter((instance) => instance.names.includes("node-3"));
+      expect(twins).toHaveLength(2);
+      expect(new Set(twins.map(({ id }) => id)).size).toBe(2);
+      if (nameLookups(instances.sources).length > 0) {
+        const found = await findByName(lab, instances.sources, "node-3");
+        expect(found.map(({ id }) => id).toSorted()).toEqual(twins.map(({ id }) => id).toSorted());
+      }
+    });
+
+    test("tells running, stopped and terminating machines apart, and forgets removed ones", async () => {
+      const { lab, instances } = fresh();
+      lab.simulated.stopMachine("node-1");
+      lab.simulated.terminateMachine("node-2");
+      lab.simulated.removeMachine("node-3");
+      const listed = await listAll(lab, instances.sources);
+      const states = new Map(listed.map((instance) => [instance.names[0], instance.state]));
+      for (const instance of listed.filter(({ state }) => state === undefined)) {
+        const source = instances.sources.find(({ keyOf }) => keyOf(instance.id) !== undefined);
+        // A listing may leave the state out only where a lookup by id tells it.
+        const found = await lab.run(async (call) => source?.lookups?.id?.find([instance.key], call));
+        states.set(instance.names[0], found?.get(instance.key)?.[0]?.state);
+      }
+      expect(["node-0", "node-1", "node-2", "node-3"].map((one) => states.get(one))).toEqual([
+        "running",
+        "stopped",
+        "terminating",
+        undefined,
+      ]);
+      expect(await findByName(lab, instances.sources, "node-3")).toEqual([]);
+    });
+
+    test.each(readFaultHows)("lists all or throws, with %p at any request", async (how) => {
+      const clean = fresh();
+      await listAll(clean.lab, clean.instances.sources);
+      for (let position = 0; position < clean.lab.requests.length; position++) {
+        const { lab, instances } = fresh();
+        lab.faulty.failAt(position, how);
+        let failed = 0;
+        const listed: Instance[] = [];
+        for (const source of instances.sources) {
+          try {
+            listed.push(...(await listOf(lab, source)));
+          } catch (error) {
+            failed++;
+            // A deadline comes back as the signal's own reason; everything else is a typed error.
+            if (how !== "hang") expect(CloudError.is(error)).toBe(true);
+          }
+        }
+        expect({ failed, whole: namesOf(listed).length === names.length }).toEqual({
+          failed: 1,
+          whole: false,
+        });
+        expect(lab.leftListeners).toBe(0);
+        expect(namesOf(await listAll(lab, instances.sources))).toEqual(names);
+      }
+    });
+
+    test("throws rather than list too little", async () => {
+      const { lab, instances } = fresh();
+      if (lab.simulated.shortenNextPage === undefined) return;
+      lab.simulated.shortenNextPage();
+      await expect(listAll(lab, instances.sources)).rejects.toBeInstanceOf(CloudError);
+    });
+
+    test("ends promptly with its signal, and asks nothing when that has ended", async () => {
+      const { lab, instances } = fresh();
+      for (const source of instances.sources) {
+        const controller = new AbortController();
+        const call = { signal: controller.signal, urgency: "refresh" } as const;
+        lab.faulty.failAt(0, "hang");
+        const listing = collect(source.list(call));
+        setImmediate(() => controller.abort(new Error("leadership lost")));
+        await expect(listing).rejects.toThrow("leadership lost");
+        expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+        const before = lab.faulty.requests.length;
+        await expect(collect(source.list(call))).rejects.toThrow("leadership lost");
+        expect(lab.faulty.requests.length).toBe(before);
+      }
+    });
+  });
+};

@@ -1,0 +1,109 @@
+// One experiment: a fresh simulated cloud in virtual time, a provider connected to it over a transport that can fail, and
+// a record of what was asked. A second `connect` is the same cloud after a crash of the process.
+
+import { getEventListeners } from "node:events";
+import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { readSettings } from "../../core/read-settings.ts";
+import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
+import type { Inputs } from "../../provider/inputs.ts";
+import type { Account, Context, OpenAccount } from "../../provider/provider.ts";
+import { DeadlineError } from "../../runtime/deadline.ts";
+import { VirtualClock } from "../virtual-time/virtual-clock.ts";
+import { FaultyTransport } from "./faulty-transport.ts";
+import type { AnyCloud, Harness, SimulatedCloud } from "./simulated-cloud.ts";
+
+export const noInputs: Inputs = {
+  secret: () => undefined,
+  configMap: () => undefined,
+  file: () => undefined,
+};
+
+const patience: Milliseconds = seconds(30);
+
+export class Lab {
+  readonly clock = new VirtualClock();
+  readonly simulated: SimulatedCloud;
+  readonly faulty: FaultyTransport;
+  /** Every request with the provider's word on whether it mutates. */
+  readonly requests: CloudRequest[] = [];
+  /** Requests that were said to change nothing and did. */
+  readonly liars: string[] = [];
+  /** Listeners that a call left behind on its signal. */
+  leftListeners = 0;
+  cloud: AnyCloud;
+  readonly #harness: Harness;
+
+  constructor(harness: Harness) {
+    this.#harness = harness;
+    this.simulated = harness.simulate(this.clock);
+    this.faulty = new FaultyTransport(this.simulated.transport);
+    this.cloud = this.connect();
+  }
+
+  get mutations(): number {
+    return this.requests.filter(({ mutates }) => mutates).length;
+  }
+
+  connect(): AnyCloud {
+    const { definition, config } = this.#harness;
+    const { values, problems } = readSettings(definition.config, config, { what: "setting" });
+    if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join("\n"));
+    const context: Context = {
+      account: (account) => this.#open(account),
+      inputs: noInputs,
+      mark: { cluster: "conformance", owner: "fairlead" },
+    };
+    this.cloud = definition.connect(values, context);
+    return this.cloud;
+  }
+
+  /** Runs to its end in virtual time, with a deadline as a governed call has one. */
+  async run<T>(work: (call: Call) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const cancel = this.clock.after(patience, () =>
+      controller.abort(new DeadlineError("The cloud", patience)),
+    );
+    let isDone = false;
+    const done = work({ signal, urgency: "refresh" }).finally(() => {
+      isDone = true;
+    });
+    // Looked at by `await done`; without this a rejection before that would count as unhandled.
+    done.catch(() => {});
+    await this.clock.until(() => isDone, minutes(10), "a call to end");
+    cancel();
+    this.leftListeners += getEventListeners(signal, "abort").length;
+    return done;
+  }
+
+  #open<T>(account: Account<T>): OpenAccount<T> {
+    const send = async <R>(
+      request: CloudRequest,
+      call: Call,
+      read: (response: Response) => Promise<R>,
+    ): Promise<R> => {
+      this.requests.push(request);
+      const before = request.mutates ? "" : JSON.stringify(this.simulated.state());
+      const response = await this.faulty.transport(request, call.signal);
+      if (!request.mutates && JSON.stringify(this.simulated.state()) !== before)
+        this.liars.push(request.operation);
+      return read(response);
+    };
+    let fetched: Promise<T> | undefined;
+    const credential = (call: Call): Promise<T> => {
+      fetched ??= account.fetch(send, call).then(({ value }) => value);
+      return fetched;
+    };
+    const transport: CloudTransport = async (request, call, read) => {
+      const signed = await account.sign(request, await credential(call), this.clock.now());
+      return send(signed, call, read);
+    };
+    return { transport, credential };
+  }
+}
+
+export const collect = async <T>(pages: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = [];
+  for await (const page of pages) all.push(page);
+  return all;
+};

@@ -1,0 +1,203 @@
+// What every provider's routes must keep to, in either style: the wanted ones are there, ours that are not wanted go, and
+// everybody else's stay as they are.
+
+import { describe, expect, test } from "bun:test";
+import { type NodeName, seconds } from "../../core/brand.ts";
+import { cidr, cidrContains } from "../../core/cidr.ts";
+import { diffByKey } from "../../core/diff-by-key.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { ObservedRoute, Routes, WantedRoute } from "../../provider/routes.ts";
+import { DeadlineError } from "../../runtime/deadline.ts";
+import { faultHows } from "./faulty-transport.ts";
+import { collect, Lab } from "./lab.ts";
+import type { Harness } from "./simulated-cloud.ts";
+
+const clusterRange = cidr("10.244.0.0/16");
+const mostRounds = 50;
+
+const wantedRoute = (range: string, key: string): WantedRoute => ({
+  destination: cidr(range),
+  target: { node: `node-${key}` as NodeName, uid: key, machine: { source: "machines", key }, addresses: [] },
+});
+
+const isOurs = ({ ownership, destination }: ObservedRoute): boolean =>
+  ownership === "marked" || (ownership === "unmarked" && cidrContains(clusterRange, destination));
+
+const leadsTo = ({ target }: WantedRoute, { targetKey, targetName, leadsNowhere }: ObservedRoute): boolean =>
+  leadsNowhere !== true &&
+  (targetKey === undefined ? targetName === target.node : targetKey === target.machine?.key);
+
+const planOf = (wanted: readonly WantedRoute[], observed: readonly ObservedRoute[]) => {
+  const { create, update, remove } = diffByKey(wanted, observed.filter(isOurs), {
+    keyOfDesired: ({ destination }) => destination,
+    keyOfObserved: ({ destination }) => destination,
+    isSame: leadsTo,
+  });
+  return {
+    create: [...update.map(({ desired }) => desired), ...create],
+    remove: [...update.map((change) => change.observed), ...remove],
+  };
+};
+
+interface Disturbance {
+  /** Called between reading and changing, once. */
+  beforeChange?: (() => void) | undefined;
+  /** The process dies when so many steps were done. */
+  stepsLeft?: number;
+}
+
+class Crash extends Error {}
+
+const round = async (
+  lab: Lab,
+  routes: Routes,
+  wanted: readonly WantedRoute[],
+  disturbance: Disturbance,
+): Promise<number> => {
+  const disturb = () => {
+    disturbance.beforeChange?.();
+    disturbance.beforeChange = undefined;
+  };
+  const stepDone = () => {
+    if (disturbance.stepsLeft === undefined) return;
+    disturbance.stepsLeft -= 1;
+    if (disturbance.stepsLeft <= 0) throw new Crash();
+  };
+  if (routes.style === "document") {
+    const document = await lab.run((call) => routes.read(call));
+    const changes = planOf(wanted, document.routes);
+    const count = changes.create.length + changes.remove.length;
+    disturb();
+    if (count > 0) {
+      await lab.run((call) => routes.change(changes, document, call));
+      stepDone();
+    }
+    return count;
+  }
+  const pages = await lab.run((call) => collect(routes.list(call)));
+  const { create, remove } = planOf(
+    wanted,
+    pages.flatMap((page) => page.routes),
+  );
+  disturb();
+  for (const route of remove) {
+    await lab.run((call) => routes.remove(route, call));
+    stepDone();
+  }
+  for (const route of create) {
+    await lab.run((call) => routes.create(route, call));
+    stepDone();
+  }
+  return create.length + remove.length;
+};
+
+export const routesConformance = (name: string, harness: Harness): void => {
+  const first = [wantedRoute("10.244.1.0/24", "1"), wantedRoute("10.244.2.0/24", "2")];
+  // One stays, one leads elsewhere now, one is new.
+  const second = [
+    wantedRoute("10.244.1.0/24", "1"),
+    wantedRoute("10.244.2.0/24", "3"),
+    wantedRoute("10.244.3.0/24", "2"),
+  ];
+
+  const fresh = () => new Lab(harness);
+  const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
+
+  const converge = async (
+    lab: Lab,
+    wanted: readonly WantedRoute[],
+    disturbance: Disturbance = {},
+  ): Promise<number> => {
+    const { routes } = lab.cloud;
+    if (routes === undefined) throw new Error(`${name} has no routes.`);
+    let changes = 0;
+    for (let count = 0; count < mostRounds; count++) {
+      try {
+        const made = await round(lab, routes, wanted, disturbance);
+        if (made === 0) return changes;
+        changes += made;
+      } catch (error) {
+        if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
+        await lab.clock.advance(seconds(5));
+      }
+    }
+    throw new Error(`It did not settle within ${mostRounds} rounds.`);
+  };
+
+  const live = async (lab: Lab): Promise<string[]> => {
+    const states: string[] = [];
+    for (const wanted of [first, second, []]) {
+      await converge(lab, wanted);
+      states.push(stateOf(lab));
+    }
+    return states;
+  };
+
+  describe(`${name}: routes`, () => {
+    test("makes, moves and removes ours, and leaves everybody else's", async () => {
+      const lab = fresh();
+      const before = stateOf(lab);
+      const [made, moved, removed] = await live(lab);
+      expect(new Set([before, made, moved]).size).toBe(3);
+      expect(removed).toBe(before);
+      expect([lab.liars, lab.leftListeners]).toEqual([[], 0]);
+    });
+
+    test("does nothing once settled, nor after a restart", async () => {
+      const lab = fresh();
+      await converge(lab, first);
+      const before = lab.mutations;
+      lab.connect();
+      expect(await converge(lab, first)).toBe(0);
+      expect(lab.mutations).toBe(before);
+    });
+
+    test.each(faultHows)("comes to the same end with %p at any request", async (how) => {
+      const clean = fresh();
+      const expected = await live(clean);
+      for (let position = 0; position < clean.requests.length; position++) {
+        const lab = fresh();
+        lab.faulty.failAt(position, how);
+        expect({ position, states: await live(lab) }).toEqual({ position, states: expected });
+        expect(lab.leftListeners).toBe(0);
+      }
+    });
+
+    test("comes to the same end after a crash between any two steps", async () => {
+      const expected = await live(fresh());
+      const lives = [first, second, []];
+      for (const [part, wanted] of lives.entries()) {
+        for (let steps = 1, hasCrashed = true; hasCrashed; steps++) {
+          const lab = fresh();
+          for (const earlier of lives.slice(0, part)) await converge(lab, earlier);
+          hasCrashed = await converge(lab, wanted, { stepsLeft: steps }).then(
+            () => false,
+            (error) => {
+              if (error instanceof Crash) return true;
+              throw error;
+            },
+          );
+          lab.connect();
+          const left = await converge(lab, wanted);
+          if (!hasCrashed) expect(left).toBe(0);
+          expect({ part, steps, state: stateOf(lab) }).toEqual({
+            part,
+            steps,
+            state: expected[part] as string,
+          });
+        }
+      }
+    });
+
+    test("keeps what somebody else wrote between reading and changing", async () => {
+      const lab = fresh();
+      const { disturbRoutes } = lab.simulated;
+      if (disturbRoutes === undefined) return;
+      await converge(lab, first, { beforeChange: disturbRoutes });
+      const expected = fresh();
+      expected.simulated.disturbRoutes?.();
+      await converge(expected, first);
+      expect(stateOf(lab)).toBe(stateOf(expected));
+    });
+  });
+};

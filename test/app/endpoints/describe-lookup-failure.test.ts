@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { describeLookupFailure } from "../../../src/app/endpoints/describe-lookup-failure.ts";
+
+const where = "kube-system/extension-apiserver-authentication";
+const silent = { kind: "timeout", message: "A watch of configmaps was silent for 100 s." } as const;
+const forbidden = { kind: "forbidden", message: "configmaps is forbidden." } as const;
+
+test("what was never read counts for nothing, whatever stood in the way", () => {
+  for (const problem of [silent, forbidden]) {
+    expect(describeLookupFailure(problem, { where, isKnown: false, isTolerated: false })).toBe(
+      `The ConfigMap ${where} cannot be read, so client certificates of the cluster count for nothing on the secure port; give --client-ca-file, or bind the Role extension-apiserver-authentication-reader: ${problem.message}`,
+    );
+  }
+});
+
+test("what was read before still counts: said only where somebody took the right away", () => {
+  expect(describeLookupFailure(silent, { where, isKnown: true, isTolerated: false })).toBeUndefined();
+  expect(describeLookupFailure(forbidden, { where, isKnown: true, isTolerated: false })).toContain(
+    "what it said last still counts",
+  );
+});
+
+test("a missing right is not worth a word where it is tolerated", () => {
+  expect(describeLookupFailure(forbidden, { where, isKnown: false, isTolerated: true })).toBeUndefined();
+});

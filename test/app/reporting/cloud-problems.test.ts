@@ -1,0 +1,119 @@
+import { afterEach, expect, test } from "bun:test";
+import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { createCloudTroubles } from "../../../src/app/reporting/cloud-problems.ts";
+import { minutes, seconds } from "../../../src/core/brand.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+let world: ServiceWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+});
+
+const textOf = (line: string): string => line.slice(line.indexOf("] ") + 2, -1);
+
+/** As the runtime words it. */
+const refused = () =>
+  Promise.reject(
+    Object.assign(new Error("Unable to connect. Is the computer able to access the url?"), {
+      code: "ConnectionRefused",
+    }),
+  );
+
+test("a cloud that cannot be reached is one line for all Services, with its address; each Service has its own event [F54]", async () => {
+  let isAway = true;
+  let toCloud: Transport = refused;
+  const w = new ServiceWorld({
+    cloud: () => (request, signal) => (isAway ? refused() : toCloud(request, signal)),
+  });
+  world = w;
+  toCloud = asTransport(w.cloud);
+  const names = Array.from({ length: 10 }, (_, index) => `web-${index}`);
+  for (const name of names) w.create(name);
+  await w.start("--configure-cloud-routes=false");
+  await w.pass(120);
+  const expected =
+    "failed: The cloud at 127.0.0.1:8620 cannot be reached (ConnectionRefused). Expected it to answer; check that the endpoint in the settings, DNS, the network and the proxy are right. It is asked again.";
+  const said = w.logged.map(textOf);
+  expect(said).toEqual([expect.stringContaining(`${expected} account="fake"`)]);
+  expect(said.join()).not.toContain("Unable to connect");
+  for (const name of names) {
+    expect(w.events(name).some((event) => event.includes("SyncLoadBalancerFailed"))).toBe(true);
+    expect(w.events(name).join()).toContain(expected);
+    expect(w.events(name).length).toBeLessThan(4);
+  }
+  isAway = false;
+  await w.pass(300);
+  const later = w.logged.map(textOf).slice(said.length);
+  expect(later[0]).toMatch(/^The cloud answers again account="fake" afterSeconds=\d+$/);
+  expect(later.filter((line) => line.startsWith("Ensured load balancer"))).toHaveLength(10);
+});
+
+test("an answer about one Service is told of that Service", async () => {
+  const w = new ServiceWorld({
+    cloud: () => async (request) =>
+      request.method === "POST"
+        ? new Response('{"message":"no such type"}', { status: 422 })
+        : new Response('{"balancers":[],"machines":[]}'),
+  });
+  world = w;
+  w.create("web");
+  await w.start("--configure-cloud-routes=false");
+  await w.pass(30);
+  expect(w.logged.join("")).toContain('service="default/web" reason="SyncLoadBalancerFailed"');
+});
+
+const setUp = () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(textOf(line)) });
+  const troubles = createCloudTroubles(log, clock);
+  const call = { account: "a", operation: "GET /x", mutates: false, durationMs: 1 };
+  return {
+    clock,
+    lines,
+    fails: (failure: string, account = "a") =>
+      troubles.saw({ ...call, account, failure, message: `it is ${failure}` }),
+    answers: (status = 200) =>
+      troubles.saw({ ...call, status, ...(status >= 400 && { failure: "not-found", message: "no" }) }),
+  };
+};
+
+test("what lasts is told again after five minutes, in whatever words it comes; each account has its own", async () => {
+  const { clock, lines, fails } = setUp();
+  for (const failure of ["unavailable", "deadline", "breaker"]) fails(failure);
+  fails("unavailable", "b");
+  expect(lines).toEqual(['it is unavailable account="a"', 'it is unavailable account="b"']);
+  await clock.advance(minutes(5));
+  fails("breaker");
+  expect(lines.slice(2)).toEqual(['it is breaker account="a" forSeconds=300']);
+});
+
+test("one that comes and goes is told anew at most every half minute, and its end only if it was told", async () => {
+  const { clock, lines, fails, answers } = setUp();
+  for (let round = 0; round < 6; round += 1) {
+    fails("unavailable");
+    answers(404);
+    await clock.advance(seconds(6));
+  }
+  expect(lines).toHaveLength(4);
+  expect(lines.filter((line) => line.startsWith("The cloud answers again"))).toHaveLength(2);
+});
+
+test("credentials that are not accepted are told once, and are over only when a call goes well", () => {
+  const { lines, fails, answers } = setUp();
+  fails("unauthorized");
+  answers(404);
+  fails("unauthorized");
+  expect(lines).toEqual(['it is unauthorized account="a"']);
+  answers();
+  expect(lines.at(-1)).toStartWith("The cloud accepts our credentials again");
+});
+
+test("what says nothing about the account is not told here", () => {
+  const { lines, fails } = setUp();
+  for (const failure of ["aborted", "fenced", "unexpected", "quota", "rate-limited"]) fails(failure);
+  expect(lines).toEqual([]);
+});

@@ -1,0 +1,144 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { createPlanTeller } from "../../../src/app/reporting/plan-reporter.ts";
+import { describePatch } from "../../../src/controllers/describe-patch.ts";
+import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
+import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../../src/kube/patches/node-patch.ts";
+import type { Service } from "../../../src/kube/objects.ts";
+import { jsonPatch } from "../../../src/kube/patches/patch.ts";
+import { serviceStatusPatch } from "../../../src/kube/patches/service-patch.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { machine } from "../../support/scripted-source.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+let end: () => Promise<void> = async () => undefined;
+afterEach(async () => {
+  await end();
+});
+
+const textsOf = (lines: readonly string[]) =>
+  lines.flatMap((line) => /\] (Would .*)\n$/.exec(line)?.[1] ?? []);
+
+/** Both node controllers only observe; what the log says of their plan. */
+const observing = () => {
+  const w = new NodeControllers({
+    mode: "observe",
+    machines: [machine("n0", { state: "stopped" })],
+  });
+  const lines: string[] = [];
+  const log = createLog({
+    format: "text",
+    verbosity: 0,
+    clock: w.clock,
+    write: (line) => lines.push(line),
+  });
+  w.nodes.journal.subscribe(createPlanTeller(log).tell);
+  end = () => w.stop();
+  return { w, would: () => textsOf(lines) };
+};
+const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+test("what would be written to a Node is told by value, each wish once however often others change its taints [N3 F76]", async () => {
+  const { w, would } = observing();
+  w.start("node", "lifecycle");
+  w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
+  w.nodes.setReady("n0", "False");
+  await w.pass(30);
+  for (const taints of [[uninitialized, notReady], [notReady, uninitialized], [uninitialized]]) {
+    w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, taints } }));
+    await w.pass(120);
+  }
+  expect(would()).toEqual([
+    expect.stringMatching(
+      /^Would patch status: addresses \S+=\S+.* object="node\/n0" because="a node joined"$/,
+    ),
+    'Would patch: taint node.cloudprovider.kubernetes.io/shutdown:NoSchedule added object="node/n0" because="its machine is switched off"',
+    expect.stringMatching(
+      /^Would patch: provider id fake:\/\/n0, taint node.cloudprovider.kubernetes.io\/uninitialized:NoSchedule removed, .*label node.kubernetes.io\/instance-type=t1.micro.* object="node\/n0" because="a node joined"$/,
+    ),
+  ]);
+});
+
+test("a wish that changes is told again", async () => {
+  const { w, would } = observing();
+  w.start("node");
+  w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
+  await w.pass(30);
+  w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://n0" } }));
+  await w.pass(30);
+  const told = would().filter((line) => line.startsWith("Would patch: "));
+  expect(told.map((line) => line.includes("provider id"))).toEqual([true, false]);
+});
+
+test("what would be done in the cloud is told with the Service, its ports and the number of targets [N3 F76]", async () => {
+  const w = new ServiceWorld();
+  end = () => w.stop();
+  w.create("web", {
+    spec: {
+      ports: [
+        { name: "a", port: 80, protocol: "TCP" },
+        { name: "b", port: 443, protocol: "TCP" },
+      ],
+    },
+  });
+  await w.start("--mode=observe");
+  await w.pass(7200);
+  expect(textsOf(w.logged)).toEqual([
+    expect.stringMatching(
+      /^Would create balancer: for default\/web: ports 80\/TCP 443\/TCP to 3 targets object="balancer\/a[0-9a-f]+" because="a Service wishes it"$/,
+    ),
+  ]);
+});
+
+test("nobody is asked for words about what is sent", async () => {
+  const w = new NodeControllers({ machines: [machine("n0")] });
+  end = () => w.stop();
+  w.start("node");
+  w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
+  await w.pass(30);
+  const entries = w.nodes.journal.entries();
+  expect(entries).toMatchObject([{ outcome: "done" }, { outcome: "done" }]);
+  for (const entry of entries) expect([entry.detail, "describe" in entry]).toEqual([undefined, false]);
+});
+
+describe("a patch in words", () => {
+  const node = toNode({ name: "n0" });
+  const service = {
+    metadata: { ...node.metadata, finalizers: ["theirs"] },
+    spec: {},
+    status: { loadBalancer: {}, conditions: [{ type: "A", status: "True" }] },
+  } satisfies Service;
+  const words = (patch: Parameters<typeof describePatch>[1] | undefined) =>
+    patch === undefined ? undefined : describePatch(service, patch);
+
+  test("names conditions that come and go, and leaves out their messages", () => {
+    const condition = { type: "CloudReady", status: "False", reason: "Gone", message: "a long story" };
+    expect(describePatch(node, nodeConditionsPatch(node, [condition]))).toBe(
+      "condition CloudReady=False (Gone) set",
+    );
+    expect(describePatch(node, nodeConditionsRemovalPatch(node, ["CloudReady"]))).toBe(
+      "condition CloudReady removed",
+    );
+    expect(words(serviceStatusPatch({ service, conditions: [] }))).toBe("condition A=True removed");
+  });
+
+  test("names addresses and finalizers of a Service", () => {
+    expect(words(serviceStatusPatch({ service, ingress: [{ ip: "192.0.2.1" }, { hostname: "lb" }] }))).toBe(
+      "addresses 192.0.2.1 lb",
+    );
+    expect(words(finalizerPatch(service, "ours", "present"))).toBe("finalizer ours added");
+    expect(words(finalizerPatch(service, "theirs", "absent"))).toBe("finalizer theirs removed");
+  });
+
+  test("never shows the value of an annotation, nor of a path it does not know", () => {
+    const secret = "s3cr3t";
+    const body = ["/metadata/annotations/a~1b", "/spec/other"].map(
+      (path) => ({ op: "add", path, value: secret }) as const,
+    );
+    const whole = { op: "add", path: "/metadata/annotations", value: { token: secret } } as const;
+    expect(describePatch(node, jsonPatch([...body, whole]))).toBe(
+      "annotation a/b, add /spec/other, annotation token",
+    );
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import { longestDocument, parseYaml } from "../../src/config-file/parse-yaml.ts";
+import { readConfiguration } from "../../src/config-file/read-configuration.ts";
+import { duration, flag, integer, secret, text } from "../../src/core/fields.ts";
+import { list, pairs } from "../../src/core/list-fields.ts";
+
+// One file that carries everything: what is right comes out as text by name, all that is wrong is told at once.
+
+const tables = {
+  flags: {
+    "cluster-name": text("."),
+    "leader-elect": flag("."),
+    "concurrent-node-syncs": integer("."),
+    "retry-period": duration("."),
+    controllers: list("."),
+    "node-selector": pairs("."),
+  },
+  cloud: { endpoint: text("."), token: secret(".") },
+  notHere: { help: "can only be given on the command line" },
+};
+const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\n";
+const read = (body: string) => readConfiguration(parseYaml(`${head}${body}`), tables);
+const told = (body: string) =>
+  read(body).problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`);
+
+test("flags and the cloud's settings come from one file, each value by its kind [F77]", () => {
+  const { flags, cloud, problems } = read(`
+flags:
+  cluster-name: prod        # a comment
+  leader-elect: false
+  concurrent-node-syncs: 8
+  retry-period: 2s
+  controllers: ["*", -service]
+  node-selector: { pool: web, tier: "1" }
+cloud:
+  token: abc
+`);
+  expect(problems).toEqual([]);
+  expect(flags.raw).toEqual({
+    "cluster-name": "prod",
+    "leader-elect": "false",
+    "concurrent-node-syncs": "8",
+    "retry-period": "2s",
+    controllers: "*,-service",
+    "node-selector": "pool=web,tier=1",
+  });
+  expect(cloud.raw).toEqual({ token: "abc" });
+  expect(flags.places.get("leader-elect")).toEqual({ line: 6, column: 17 });
+});
+
+test("everything wrong is told at once, each with its line and column and the nearest name [F78]", () => {
+  const body = `flags:
+  cluster-nam: prod
+  leader-elect: "yes"
+  concurrent-node-syncs: many
+  controllers: service
+  help: true
+  retry-period: [1, 2]
+  cluster-name: 0123
+cloud:
+  tokn: abc
+  endpoint: a
+  endpoint: b
+clouds: {}
+`;
+  expect(told(body)).toEqual([
+    "4:3 cluster-nam is no flag; did you mean cluster-name?",
+    "5:17 leader-elect must be true or false, got a text",
+    "6:26 concurrent-node-syncs must be a number, got a text",
+    "7:16 controllers must be a list, got a text",
+    "8:3 help can only be given on the command line",
+    "9:17 retry-period must be a duration such as 15s or 1h30m, got a list",
+    "10:17 cluster-name must be a text, got a number; put it in quotes",
+    "12:3 tokn is no setting of this cloud; did you mean token?",
+    "14:3 endpoint is given more than once; keep one",
+    "15:1 clouds is no key of this file; did you mean cloud?",
+  ]);
+});
+
+test("a wrong secret is shown nowhere [F78]", () => {
+  const all = [...told("cloud:\n  token: [hunter2]\n"), ...told("cloud:\n  token: 'hunter2\n")].join("\n");
+  expect(all).not.toBe("");
+  expect(all).not.toContain("hunter2");
+});
+
+test("a file of another kind is refused", () => {
+  const { problems } = readConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
+  expect(problems.map(({ text: says }) => says)).toEqual([
+    "kind must be FairleadConfiguration; it is missing",
+    "apiVersion must be fairlead.dev/v1alpha1; it is another one",
+  ]);
+});
+
+describe.each([
+  ["an empty file", "", "a mapping with apiversion"],
+  ["no mapping", "- a\n- b\n", "a mapping with apiversion"],
+  ["two documents", "a: 1\n---\nb: 2\n", "multiple documents"],
+  ["aliases", "a: &x [1]\nb: *x\n", "aliases"],
+  ["tags of one's own", "a: !thing 1\n", "tag"],
+  ["a key that is a list", "? [a]\n: b\n", "a key must be a text"],
+  ["a file that is too long", "a: ".padEnd(longestDocument + 1, "x"), "at most"],
+  ["a file that is nested without end", "[".repeat(100_000), "nested"],
+  ["a file that is nested too deep", `${"[".repeat(40)}${"]".repeat(40)}`, "nested"],
+])("%s", (_, document, expected) => {
+  test("is refused in words, and nothing of it is taken", () => {
+    const { flags, cloud, problems } = readConfiguration(parseYaml(document), tables);
+    expect({ ...flags.raw, ...cloud.raw }).toEqual({});
+    expect(problems.map(({ text: says }) => says.toLowerCase()).join("\n")).toContain(expected);
+  });
+});

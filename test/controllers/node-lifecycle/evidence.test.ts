@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test";
+import type { Answer } from "../../../src/cloud/inventory.ts";
+import {
+  addProof,
+  addSighting,
+  type Evidence,
+  isRecent,
+  judge,
+  noEvidence,
+  type Proof,
+} from "../../../src/controllers/node-lifecycle/evidence.ts";
+import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
+import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
+import { minutes, seconds } from "../../../src/core/brand.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { machine } from "../../support/scripted-source.ts";
+
+const proof = (kind: Proof["kind"], asked: number, answered = asked): Proof => ({
+  kind,
+  asOf: seconds(asked),
+  knownAt: seconds(answered),
+});
+const proved = (...proofs: readonly Proof[]): Evidence => ({ ...noEvidence(0), proofs });
+const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists" }> => ({
+  kind: "exists",
+  instance: machine("n0", { state }),
+  source: "cloud",
+  proof: "listing",
+  asOf: 1,
+});
+
+describe("a cloud that takes long to answer", () => {
+  test("does not shorten the time between two proofs: the first may be as new as its answer", () => {
+    const late = proved(proof("listing", 0, 20), proof("listing", 40));
+    expect(judge(late, ["listing"], lifecycleDefaults, seconds(40))).toEqual({
+      kind: "more",
+      after: seconds(10),
+    });
+  });
+
+  test("does not make every proof too old to act on", () => {
+    expect(isRecent(proved(proof("listing", 0, 60)), seconds(70))).toBe(true);
+    expect(isRecent(proved(proof("listing", 0, 60)), seconds(91))).toBe(false);
+  });
+});
+
+test("a listing and a lookup that began at one moment are two proofs, so the node goes without a third request", () => {
+  const listed = addProof(noEvidence(0), { kind: "gone", proof: "listing", asOf: 1 });
+  expect(addProof(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
+});
+
+test("a machine that the cloud was taking away stays announced, whatever state is told last", () => {
+  expect(addSighting(addSighting(noEvidence(0), seen("terminating")), seen("running")).wasTerminating).toBe(
+    true,
+  );
+});
+
+describe("what is decided about a node without provider id", () => {
+  const wall = Date.UTC(2026, 0, 2);
+  const plan = (createdAt: number, evidence: Evidence, monotonic: number, answer?: Answer) =>
+    planLifecycle({
+      node: toNode({ name: "n0", createdAt, status: { conditions: [{ type: "Ready", status: "False" }] } }),
+      answer: answer ?? { kind: "gone", proof: "listing", asOf: evidence.proofs.at(-1)?.asOf ?? 0 },
+      evidence,
+      ways: ["listing"],
+      mass: () => ({ mayDelete: true }),
+      settings: lifecycleDefaults,
+      now: { wall, monotonic },
+    });
+
+  test("it goes once it was watched for long enough, though a clock that was set back calls it unborn", () => {
+    const evidence = proved(proof("listing", 605), proof("listing", 640));
+    expect(plan(wall + minutes(60), evidence, seconds(640))).toEqual({ kind: "delete", isAnnounced: false });
+  });
+
+  test("an answer that was asked for while it was too young does not delete it, however late it came", () => {
+    const evidence = proved(proof("listing", 0), proof("listing", 31, 39));
+    // Old enough since the 35th second.
+    expect(plan(wall - minutes(10) - seconds(5), evidence, seconds(40))).toEqual({
+      kind: "ask",
+      after: seconds(0),
+    });
+  });
+
+  test("that two machines had its name before it was there is asked about anew", () => {
+    const answer = { kind: "ambiguous", candidates: [], by: "name", asOf: 5 } as const;
+    expect(plan(wall, noEvidence(6), 7, answer)).toEqual({ kind: "ask", after: seconds(0) });
+    expect(plan(wall, noEvidence(5), 7, answer)).toEqual({ kind: "watch" });
+  });
+});

@@ -1,0 +1,131 @@
+import { afterEach, expect, test } from "bun:test";
+import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { machine } from "../../support/scripted-source.ts";
+
+// What a node keeps only because of one line: small worlds in which that line alone stands between it and its deletion.
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const page = { takes: milliseconds(100), pageSize: 5 };
+const setUp = (options: SetupOptions = {}): NodeControllers => {
+  world = new NodeControllers({ script: page, ...options });
+  return world;
+};
+const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+const machines = (all: readonly string[]) => all.map((name) => machine(name));
+const settled = (w: NodeControllers, name: string, status: "True" | "False" = "False") =>
+  w.nodes.add({
+    name,
+    createdAt: w.clock.now() - 86_400_000,
+    spec: { providerID: `fake://${name}` },
+    status: { conditions: [{ type: "Ready", status }] },
+  });
+
+test("a node that was Ready for a moment between two proofs stays, though nobody had time to look at it", async () => {
+  const w = setUp().start("lifecycle");
+  settled(w, "n0");
+  await w.pass(25);
+  expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs).toHaveLength(1);
+  w.nodes.setReady("n0", "True");
+  w.nodes.setReady("n0", "False");
+  await w.pass(25);
+  expect(w.nodes.names()).toEqual(["n0"]);
+});
+
+test("a node is not deleted on what was proved in an earlier term, even if it was never Ready since", async () => {
+  const w = setUp({ machines: machines(["n0"]) });
+  const first = new AbortController();
+  const ended = w.lifecycle.run(first.signal);
+  w.cloud.hidden.set("n0", "both");
+  settled(w, "n0");
+  await w.pass(3);
+  expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs).toHaveLength(1);
+  first.abort(new Error("somebody else leads"));
+  await ended;
+  await w.pass(3600);
+  w.start("lifecycle");
+  await w.pass(3);
+  w.cloud.hidden.clear();
+  await w.pass(600);
+  expect(w.nodes.names()).toEqual(["n0"]);
+});
+
+test("a node that became Ready just before our own write to it is not deleted on the version that the write told", async () => {
+  const lifecycle = { proofs: 1, recheck: { shortest: seconds(1), longest: seconds(1) } } as const;
+  const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
+  // A real server answers such a write with metadata alone: the status is what we knew before.
+  const send = w.nodes.api.patchKnown;
+  const answered: typeof send = async (resource, known, ...rest) => {
+    const fresh = await send(resource, known, ...rest);
+    return { ...fresh, ...("status" in known && { status: known.status }) };
+  };
+  Object.assign(w.nodes.api, { patchKnown: answered });
+  settled(w, "n0");
+  await w.pass(10);
+  w.nodes.setReady("n0", "True");
+  w.start("lifecycle");
+  await w.until(() => w.nodes.node("n0").spec.taints !== undefined, "the shutdown taint");
+  w.cloud.machines.delete("n0");
+  await w.pass(60);
+  expect(w.nodes.names()).toEqual(["n0"]);
+});
+
+test("a young node without provider id gets no older by a clock that is set forward while we run", async () => {
+  const w = setUp();
+  const now = w.clock.now.bind(w.clock);
+  w.start("lifecycle");
+  w.nodes.add({ name: "n0", status: { conditions: [{ type: "Ready", status: "False" }] } });
+  w.clock.now = () => now() + minutes(60);
+  await w.pass(300);
+  expect(w.nodes.names()).toEqual(["n0"]);
+});
+
+test("a cloud that loses everything is not believed about a node that was counted a moment before", async () => {
+  const all = names(10);
+  const w = setUp({ machines: machines(all.slice(1)) }).start("lifecycle");
+  for (const name of all) settled(w, name, name === "n0" ? "False" : "True");
+  w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "never" });
+  await w.pass(600);
+  await w.until(
+    () => w.clock.monotonic() - (w.cloud.calls.at(-1)?.at ?? 0) > 31_000,
+    "a while without a look",
+    600,
+  );
+  for (const name of all) w.cloud.hidden.set(name, "both");
+  w.nodes.annotate("n0", {});
+  await w.pass(5);
+  expect(w.reasons("n0")).toEqual(["DeletionForbidden", "MassDeletionHeld"]);
+  expect(w.nodes.names()).toHaveLength(10);
+});
+
+test("a node that was held because a listing lost many goes once listings are whole again, where lookups are cheaper too", async () => {
+  const all = names(13);
+  const script = { ...page, lookups: { id: 100 } };
+  const w = setUp({ script, machines: machines(all.slice(1)) }).start("lifecycle");
+  for (const name of all) settled(w, name, name === "n0" ? "False" : "True");
+  // What is left fills more than one page, so that looking up one machine costs less than listing them.
+  for (const name of all.slice(1, 7)) w.cloud.hidden.set(name, "listing");
+  await w.pass(300);
+  expect(w.reasons("n0")).toEqual(["MassDeletionHeld"]);
+  w.cloud.hidden.clear();
+  await w.pass(600);
+  expect(w.nodes.names()).toEqual(all.slice(1).toSorted());
+});
+
+test("a node whose machine was seen while it joined goes when that machine is gone", async () => {
+  const script = { takes: milliseconds(100), pageSize: 5 };
+  const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(10);
+  w.nodes.add({
+    name: "n0",
+    spec: { providerID: "fake://n0", taints: [uninitialized] },
+    status: { conditions: [{ type: "Ready", status: "False" }] },
+  });
+  await w.pass(30);
+  w.cloud.machines.clear();
+  await w.pass(600);
+  expect(w.nodes.names()).toEqual([]);
+  await w.stop();
+});

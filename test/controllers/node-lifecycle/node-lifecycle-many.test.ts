@@ -1,0 +1,230 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { KubeError } from "../../../src/kube/client/kube-error.ts";
+import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
+import { machine } from "../../support/scripted-source.ts";
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options: SetupOptions = {}): NodeControllers => {
+  world = new NodeControllers({ script: { takes: milliseconds(100), pageSize: 5 }, ...options });
+  return world;
+};
+/** Listings of several pages and lookups by id: absence needs both proofs. */
+const both = { takes: milliseconds(100), pageSize: 5, lookups: { id: 100 } };
+const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+const settled = (at: NodeControllers, name: string, status: "True" | "False" | "Unknown" = "False") =>
+  at.nodes.add({
+    name,
+    createdAt: at.clock.now() - 86_400_000,
+    spec: { providerID: `fake://${name}` },
+    status: { conditions: [{ type: "Ready", status }] },
+  });
+const heldFor = ({ lifecycle }: NodeControllers) =>
+  [...lifecycle.suspects.values()].flatMap(({ heldFor: reason }) => reason ?? []);
+const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
+
+describe("many at once", () => {
+  const ready = (w: NodeControllers, all: readonly string[]) => {
+    for (const name of all) settled(w, name, "True");
+  };
+
+  test("ten of thirteen that an autoscaler announced all go [F22]", async () => {
+    const all = names(13);
+    const w = setUp({ machines: all.slice(10).map((name) => machine(name)) }).start("lifecycle");
+    ready(w, all);
+    for (const name of all.slice(0, 10)) {
+      w.nodes.change(name, (node) => ({
+        ...node,
+        spec: {
+          ...node.spec,
+          taints: [{ key: "ToBeDeletedByClusterAutoscaler", effect: "NoSchedule", value: "1" }],
+        },
+      }));
+      w.nodes.setReady(name, "Unknown");
+    }
+    await w.pass(60);
+    expect(w.nodes.names()).toEqual(["n10", "n11", "n12"]);
+  });
+
+  test("nodes of another account, which the selector leaves out, count neither as missing nor as ours", async () => {
+    const all = names(5);
+    const theirs = Array.from({ length: 40 }, (_, index) => `their${index}`);
+    const w = setUp({
+      machines: all.slice(1).map((name) => machine(name)),
+      isSelected: (node) => node.metadata.labels?.["account"] !== "theirs",
+    }).start("lifecycle");
+    ready(w, all);
+    for (const name of theirs) {
+      w.nodes.add({
+        name,
+        labels: { account: "theirs" },
+        spec: { providerID: `fake://${name}` },
+        status: { conditions: [{ type: "Ready", status: "True" }] },
+      });
+    }
+    for (const name of ["n0", "their0"]) w.nodes.setReady(name, "Unknown");
+    await w.pass(600);
+    expect(w.told.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletingNode"]]);
+    expect(w.nodes.names()).toHaveLength(44);
+  });
+
+  test("a deletion that our own fence held back is nobody's failure, and is made when it may be", async () => {
+    const w = setUp({
+      machines: names(5)
+        .slice(1)
+        .map((name) => machine(name)),
+    }).start("lifecycle");
+    ready(w, names(5));
+    const send = w.nodes.writes.delete;
+    let isOurs = false;
+    const gated: typeof send = async (...all) => {
+      if (!isOurs) throw new KubeError("fenced", "the lease is not ours.", { operation: "delete nodes" });
+      return send(...all);
+    };
+    Object.assign(w.nodes.writes, { delete: gated });
+    w.nodes.setReady("n0", "Unknown");
+    await w.pass(300);
+    expect(w.told).toEqual([]);
+    isOurs = true;
+    await w.until(() => w.nodes.names().length === 4, "the deletion", 600);
+    expect(w.reasons("n0")).toEqual(["DeletingNode"]);
+  });
+
+  test("ten of thirteen that nobody announced all stay, and it is said on each, once [F22 N1]", async () => {
+    const all = names(13);
+    const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
+    ready(w, all);
+    for (const name of all.slice(0, 10)) {
+      w.cloud.hidden.set(name, "both");
+      w.nodes.setReady(name, "Unknown");
+    }
+    await w.pass(1200);
+    expect(w.nodes.names()).toHaveLength(13);
+    expect(w.reasons("n3")).toEqual(["MassDeletionHeld"]);
+    expect(heldFor(w)).toEqual(Array.from({ length: 10 }, () => "MassDeletionHeld"));
+    const asked = w.cloud.listings;
+    await w.pass(600);
+    expect(w.cloud.listings - asked).toBeLessThanOrEqual(11);
+    w.cloud.hidden.clear();
+    await w.pass(120);
+    expect(heldFor(w)).toEqual([]);
+    // What is left after the cloud recovered is judged anew.
+    w.cloud.machines.delete("n0");
+    await w.pass(400);
+    expect(w.nodes.names()).toEqual(all.slice(1).sort());
+  });
+
+  test("an operator's annotation lets them go in spite of the limit [F22]", async () => {
+    const all = names(10);
+    const w = setUp({ machines: [] }).start("lifecycle");
+    ready(w, all);
+    for (const name of all) w.nodes.setReady(name, "False");
+    await w.pass(300);
+    expect(w.nodes.names()).toHaveLength(10);
+    for (const name of ["n0", "n1", "n2"])
+      w.nodes.annotate(name, { "fairlead.dev/node-deletion": "confirmed" });
+    await w.pass(70);
+    expect(w.nodes.names()).toEqual(names(10).slice(3));
+  });
+
+  test("the limit counts what was deleted within ten minutes [N1]", async () => {
+    const all = names(10);
+    const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
+    ready(w, all);
+    const lose = (name: string) => {
+      w.cloud.machines.delete(name);
+      w.nodes.setReady(name, "False");
+    };
+    for (const name of ["n0", "n1", "n2"]) {
+      lose(name);
+      await w.pass(60);
+    }
+    expect(w.nodes.names()).not.toContain("n0");
+    expect(w.nodes.names()).not.toContain("n1");
+    expect(w.nodes.names()).toContain("n2");
+    await w.pass(660);
+    expect(w.nodes.names()).not.toContain("n2");
+  });
+
+  test("machines that the cloud itself was taking away are not counted [F22]", async () => {
+    const all = names(8);
+    const w = setUp({ machines: all.map((name) => machine(name, { state: "terminating" })) });
+    w.start("lifecycle");
+    ready(w, all);
+    for (const name of all.slice(0, 6)) w.nodes.setReady(name, "Unknown");
+    await w.pass(10);
+    for (const name of all.slice(0, 6)) w.cloud.machines.delete(name);
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual(["n6", "n7"]);
+  });
+});
+
+describe("a machine that exists", () => {
+  test("marks its node while it is stopped and unmarks it when it was started [F19]", async () => {
+    const w = setUp({ machines: [machine("n0", { state: "stopped" })] }).start("lifecycle");
+    settled(w, "n0");
+    await w.pass(5);
+    expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
+    await w.pass(600);
+    expect(w.nodes.sent).toHaveLength(1);
+    w.cloud.put(machine("n0"));
+    await w.pass(130);
+    expect(w.nodes.node("n0").spec.taints).toBeUndefined();
+  });
+
+  test("unmarks a node that is Ready again without asking the cloud [F19]", async () => {
+    const w = setUp().start("lifecycle");
+    settled(w, "n0", "True");
+    const foreign = { key: "a", effect: "NoExecute" };
+    w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, taints: [foreign, shutdown] } }));
+    await w.pass(5);
+    expect(w.nodes.node("n0").spec.taints).toEqual([foreign]);
+    expect(w.cloud.calls).toEqual([]);
+  });
+
+  test("is looked up for its state where listings do not tell, and the mark does not flap [F19]", async () => {
+    const w = setUp({ script: both, machines: [machine("n0", { state: "stopped" })] });
+    const { cloud } = w;
+    const list = cloud.list.bind(cloud);
+    cloud.list = async function* (call) {
+      for await (const page of list(call)) yield page.map(({ state: _, ...rest }) => rest);
+    };
+    w.start("lifecycle");
+    settled(w, "n0");
+    await w.pass(5);
+    expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
+    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    await w.pass(900);
+    expect(w.nodes.sent).toHaveLength(1);
+  });
+
+  test("is looked at together with the others that are not Ready, whenever they became so [F24]", async () => {
+    const all = names(100);
+    const script = { takes: milliseconds(20), pageSize: 50 };
+    const w = setUp({ script, machines: all.map((name) => machine(name)) }).start("lifecycle");
+    for (const name of all) {
+      settled(w, name);
+      await w.pass(3);
+    }
+    const before = w.cloud.listings;
+    await w.pass(600);
+    // Two pages each: four requests a minute at most.
+    expect(w.cloud.listings - before).toBeLessThanOrEqual(20);
+    expect(w.cloud.listings - before).toBeGreaterThanOrEqual(4);
+  });
+});
+
+test("observe mode writes nothing and does not spin [N3]", async () => {
+  const w = setUp({ mode: "observe", machines: [machine("off", { state: "stopped" })] }).start("lifecycle");
+  settled(w, "off");
+  settled(w, "gone");
+  await w.pass(600);
+  expect(w.nodes.sent).toEqual([]);
+  expect(w.nodes.names()).toEqual(["gone", "off"]);
+  const entries = w.nodes.journal.entries();
+  expect(entries.length).toBeLessThan(30);
+  expect(new Set(entries.map(({ object, outcome }) => `${object} ${outcome}`))).toEqual(
+    new Set(["node/off observed", "node/gone observed"]),
+  );
+});

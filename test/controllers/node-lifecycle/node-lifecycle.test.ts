@@ -1,0 +1,261 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { machine, outage, ScriptedSource } from "../../support/scripted-source.ts";
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options: SetupOptions = {}): NodeControllers => {
+  world = new NodeControllers({ script: { takes: milliseconds(100), pageSize: 5 }, ...options });
+  return world;
+};
+/** Listings of several pages and lookups by id: absence needs both proofs. */
+const both = { takes: milliseconds(100), pageSize: 5, lookups: { id: 100 } };
+const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+const settled = (at: NodeControllers, name: string, status: "True" | "False" | "Unknown" = "False") =>
+  at.nodes.add({
+    name,
+    createdAt: at.clock.now() - 86_400_000,
+    spec: { providerID: `fake://${name}` },
+    status: { conditions: [{ type: "Ready", status }] },
+  });
+
+describe("a machine that is gone", () => {
+  test("takes its node along after two proofs over the confirmation time [F18 F21]", async () => {
+    const w = setUp().start("lifecycle");
+    settled(w, "n0");
+    await w.pass(29);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    await w.pass(3);
+    expect(w.nodes.names()).toEqual([]);
+    expect(w.cloud.listings).toBe(2);
+    expect(w.told.map(({ reason, message }) => [reason, message])).toEqual([
+      ["DeletingNode", "Deleting node n0 because it does not exist in the cloud provider"],
+    ]);
+  });
+
+  test("is proved by a listing and by a lookup where the cloud has both [F21]", async () => {
+    const w = setUp({ script: both }).start("lifecycle");
+    settled(w, "n0");
+    await w.pass(35);
+    expect(w.nodes.names()).toEqual([]);
+    expect(w.cloud.listings).toBe(1);
+    expect(w.cloud.lookupCalls).toEqual(["find id n0"]);
+  });
+
+  test.each(["listing", "lookup"] as const)(
+    "keeps its node while only the %s says so [F21]",
+    async (liar) => {
+      const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
+      w.cloud.hidden.set("n0", liar);
+      settled(w, "n0");
+      await w.pass(3600);
+      expect(w.nodes.names()).toEqual(["n0"]);
+      expect(w.cloud.calls.length).toBeGreaterThan(2);
+    },
+  );
+
+  test("keeps its node when the cloud lied for less than the confirmation time [F21]", async () => {
+    const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
+    w.cloud.hidden.set("n0", "both");
+    settled(w, "n0");
+    await w.pass(29);
+    w.cloud.hidden.clear();
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual(["n0"]);
+  });
+
+  test("keeps its node as long as that is Ready", async () => {
+    const w = setUp().start("lifecycle");
+    settled(w, "n0", "True");
+    await w.pass(3600);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    expect(w.cloud.calls).toEqual([]);
+  });
+
+  test("keeps its node when that became Ready between the last proof and the delete", async () => {
+    const w = setUp({ lag: 5000 }).start("lifecycle");
+    settled(w, "n0");
+    await w.until(() => w.lifecycle.suspects.get("n0")?.evidence?.proofs.length === 1, "the first proof");
+    await w.pass(27);
+    w.nodes.setReady("n0", "True");
+    const before = w.nodes.sent.length;
+    await w.pass(60);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    expect(w.nodes.sent.length).toBeGreaterThan(before);
+    expect(w.reasons("n0")).not.toContain("DeletingNodeFailed");
+  });
+
+  test("does not take along a node that was made anew under its name", async () => {
+    const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
+    w.start("lifecycle");
+    settled(w, "n0");
+    await w.pass(90);
+    expect(w.reasons("n0")).toEqual(["MassDeletionHeld"]);
+    w.cloud.put(machine("n0"));
+    w.nodes.change("n0", (node) => ({
+      ...node,
+      metadata: {
+        ...node.metadata,
+        uid: "another",
+        annotations: { "fairlead.dev/node-deletion": "confirmed" },
+      },
+    }));
+    await w.pass(300);
+    expect(w.nodes.node("n0").metadata.uid).toBe("another");
+  });
+
+  test("that was only known by name proves nothing once the node has an id", async () => {
+    const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
+    w.start("lifecycle");
+    w.nodes.add({
+      name: "n0",
+      createdAt: w.clock.now() - 86_400_000,
+      status: { conditions: [{ type: "Ready", status: "False" }] },
+    });
+    await w.pass(90);
+    expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs.length).toBeGreaterThan(1);
+    w.cloud.put(machine("7", { names: ["other"] }));
+    w.nodes.change("n0", (node) => ({ ...node, spec: { providerID: "fake://7" } }));
+    w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "confirmed" });
+    await w.pass(300);
+    expect(w.nodes.names()).toEqual(["n0"]);
+  });
+
+  test("is looked at when the controller starts after the nodes were known [F18]", async () => {
+    const w = setUp();
+    settled(w, "n0");
+    w.start("lifecycle");
+    await w.pass(40);
+    expect(w.nodes.names()).toEqual([]);
+  });
+
+  test("is no reason to delete when its node is paused, foreign, or leaving already [F12]", async () => {
+    const w = setUp().start("lifecycle");
+    settled(w, "paused");
+    w.nodes.annotate("paused", { "fairlead.dev/paused": "true" });
+    w.nodes.change("paused", (node) => node);
+    settled(w, "foreign");
+    w.nodes.change("foreign", (node) => ({ ...node, spec: { providerID: "other://1" } }));
+    settled(w, "leaving");
+    w.nodes.change("leaving", (node) => ({
+      ...node,
+      metadata: { ...node.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
+    }));
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual(["foreign", "leaving", "paused"]);
+    expect(w.nodes.sent).toEqual([]);
+    expect(w.told).toEqual([]);
+  });
+});
+
+describe("who may go", () => {
+  test("keeps a node whose cloud answered 500 [F23]", async () => {
+    const w = setUp().start("lifecycle");
+    w.cloud.failure = { error: outage() };
+    settled(w, "n0");
+    await w.pass(3600);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    expect(w.cloud.listings).toBeGreaterThan(3);
+  });
+
+  test("a cloud that fails is asked ever more rarely, however many nodes wait for it [F23 N4]", async () => {
+    const w = setUp().start("lifecycle", "node");
+    w.cloud.failure = { error: outage() };
+    for (const name of names(20)) settled(w, name);
+    w.nodes.add({ name: "new", spec: { taints: [uninitialized] } });
+    await w.pass(600);
+    const before = w.cloud.listings;
+    await w.pass(3600);
+    expect(w.cloud.listings - before).toBeLessThanOrEqual(60);
+    w.cloud.failure = undefined;
+    w.cloud.put(machine("new"));
+    await w.until(() => w.initialized.includes("new"), "the node to be initialised", 600);
+  });
+
+  test("asks again when a lookup left a machine unanswered [F23]", async () => {
+    const w = setUp({ script: both }).start("lifecycle");
+    w.cloud.unanswered.add("n0");
+    settled(w, "n0");
+    await w.pass(120);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    w.cloud.unanswered.clear();
+    await w.pass(400);
+    expect(w.nodes.names()).toEqual([]);
+  });
+
+  test("only the failing source makes its nodes unknown [F73]", async () => {
+    const sources = (clock: NodeControllers["clock"]) =>
+      [
+        new ScriptedSource({ clock, name: "a", scheme: "a://" }),
+        new ScriptedSource({ clock, name: "b", scheme: "b://" }),
+      ] as const;
+    const w = setUp({ sources });
+    const [, second] = w.inventory.sources;
+    (second?.source as ScriptedSource).failure = { error: outage() };
+    w.start("lifecycle");
+    for (const name of ["a", "b"]) {
+      settled(w, name);
+      w.nodes.change(name, (node) => ({ ...node, spec: { providerID: `${name}://1` } }));
+    }
+    await w.pass(120);
+    expect(w.nodes.names()).toEqual(["b"]);
+  });
+
+  test.each(["off", "observe"] as const)("nobody is deleted with deletion=%s [F20]", async (deletion) => {
+    const w = setUp({ lifecycle: { deletion } }).start("lifecycle");
+    settled(w, "n0");
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual(["n0"]);
+    expect(w.reasons("n0")).toEqual(deletion === "observe" ? ["DeletionObserved"] : []);
+  });
+
+  test("a node with node-deletion=never stays, and says so once its machine is proved to be gone [F20]", async () => {
+    const w = setUp({ machines: [machine("n1")] }).start("lifecycle");
+    for (const name of ["n0", "n1"]) {
+      settled(w, name);
+      w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
+    }
+    await w.pass(20);
+    expect(w.told).toEqual([]);
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual(["n0", "n1"]);
+    expect(w.told.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletionForbidden"]]);
+  });
+
+  test("nodes that are kept for ever do not hold back the others [F20 F22]", async () => {
+    const w = setUp().start("lifecycle");
+    for (const name of names(3)) {
+      settled(w, name);
+      w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
+    }
+    await w.pass(120);
+    settled(w, "gone");
+    await w.pass(60);
+    expect(w.nodes.names()).toEqual(["n0", "n1", "n2"]);
+  });
+
+  test("a node without provider id is kept for ten minutes, and one that shows up then for good [F25]", async () => {
+    const w = setUp().start("lifecycle");
+    for (const name of ["late", "lost"]) {
+      w.nodes.add({ name, status: { conditions: [{ type: "Ready", status: "False" }] } });
+    }
+    await w.pass(300);
+    w.cloud.put(machine("late"));
+    await w.pass(298);
+    expect(w.nodes.names()).toEqual(["late", "lost"]);
+    await w.pass(900);
+    expect(w.nodes.names()).toEqual(["late"]);
+  });
+
+  test("a joining node with an id is not deleted on a listing from before it came [F25]", async () => {
+    const w = setUp().start("lifecycle");
+    w.inventory.wantListing(0, "refresh");
+    await w.pass(50);
+    w.nodes.add({ name: "n0", spec: { providerID: "fake://n0", taints: [uninitialized] } });
+    await w.pass(20);
+    w.cloud.put(machine("n0"));
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual(["n0"]);
+  });
+});

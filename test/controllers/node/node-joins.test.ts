@@ -1,0 +1,267 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { machine, outage } from "../../support/scripted-source.ts";
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options?: SetupOptions): NodeControllers => {
+  world = new NodeControllers(options);
+  return world;
+};
+
+const joins = (at: NodeControllers, name: string, providerID?: string) =>
+  at.nodes.add({
+    name,
+    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
+    status: { addresses: [{ type: "Hostname", address: name }] },
+  });
+
+test("a thousand nodes that join at once cost one listing [F9 F11]", async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `n${index}`);
+  const w = setUp({ machines: names.map((name) => machine(name)) });
+  w.start("node");
+  for (const name of names) joins(w, name);
+  await w.until(() => w.initialized.length === 1000, "all nodes to be initialised");
+  await w.pass(30);
+  expect(w.cloud.listings).toBe(1);
+  expect(w.nodes.sent).toHaveLength(2000);
+  expect(w.nodes.node("n999").spec).toEqual({ providerID: "fake://n999" });
+});
+
+test("a machine that is not visible yet is looked for again after short rests [F25]", async () => {
+  const w = setUp({ script: { takes: milliseconds(100) } });
+  w.start("node");
+  joins(w, "late");
+  await w.pass(4);
+  w.cloud.put(machine("late"));
+  await w.until(() => w.initialized.includes("late"), "the node to be initialised", 8);
+  expect(w.cloud.listings).toBeLessThanOrEqual(5);
+});
+
+test("nodes whose machines never show up cost as many listings an hour as one of them would [F25 N4]", async () => {
+  const w = setUp({ script: { takes: milliseconds(100) } });
+  w.start("node");
+  for (let index = 0; index < 50; index += 1) joins(w, `lost-${index}`);
+  await w.pass(600);
+  const before = w.cloud.listings;
+  await w.pass(3600);
+  expect(w.cloud.listings - before).toBeLessThanOrEqual(40);
+});
+
+describe("a node that joins", () => {
+  test("gets its addresses before its taint goes, and id and labels in the same write as that [S4 F1 F3]", async () => {
+    const w = setUp({ machines: [machine("n0", { zone: "z", region: "r" })] }).start("node");
+    const seen: string[] = [];
+    w.nodes.server.onWrite(({ object }) => {
+      const { spec, status, labels } = { ...w.nodes.node(object.metadata.name), ...object.metadata };
+      seen.push(
+        `${spec.taints?.length ?? 0} ${spec.providerID ?? "-"} ${status.addresses?.[0]?.address} ${labels?.["topology.kubernetes.io/zone"] ?? "-"}`,
+      );
+    });
+    joins(w, "n0");
+    await w.until(() => w.initialized.length === 1, "the node to be initialised");
+    expect(seen).toEqual(["1 - n0 -", "1 - 10.0.0.1 -", "0 fake://n0 10.0.0.1 z"]);
+    expect(w.told.map(({ type, reason, message }) => [type, reason, message])).toEqual([
+      ["Normal", "Synced", "Node synced successfully"],
+    ]);
+    await w.pass(3600);
+    expect(w.nodes.sent).toHaveLength(2);
+  });
+
+  test("keeps its taint when its addresses could not be written, and gets all of it later [S4]", async () => {
+    const w = setUp({ machines: [machine("n0")] }).start("node");
+    w.nodes.server.faults.intercept = ({ url }) =>
+      url.includes("/status") ? new Response("{}", { status: 500 }) : undefined;
+    joins(w, "n0");
+    await w.pass(30);
+    expect(w.nodes.node("n0").spec).toEqual({ taints: [uninitialized] });
+    expect(w.reasons("n0")).toContain("KubernetesRefused");
+    w.nodes.server.faults.intercept = undefined;
+    await w.until(() => w.initialized.length === 1, "the node to be initialised", 600);
+    expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0" });
+  });
+
+  test("is tried again at once when somebody else changed it meanwhile, and keeps their taint", async () => {
+    const w = setUp({ machines: [machine("n0")], lag: 50 }).start("node");
+    const theirs = { key: "theirs", effect: "NoExecute" };
+    let raced = false;
+    w.nodes.server.faults.intercept = ({ method, url }) => {
+      if (raced || method !== "PATCH" || url.includes("/status")) return undefined;
+      raced = true;
+      w.nodes.change("n0", (node) => ({ ...node, spec: { taints: [uninitialized, theirs] } }));
+      return undefined;
+    };
+    joins(w, "n0");
+    await w.until(() => w.initialized.length === 1, "the node to be initialised", 0.5);
+    expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0", taints: [theirs] });
+    expect(w.reasons("n0")).toEqual(["Synced"]);
+  });
+
+  test("keeps the id that the kubelet gave it [S4]", async () => {
+    const w = setUp({ machines: [machine("7", { names: ["n0"] })] }).start("node");
+    joins(w, "n0", "fake://7");
+    await w.pass(5);
+    expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://7" });
+  });
+
+  test("says why it waits, on an event once and on a condition that goes when it is mended [F14 N8]", async () => {
+    const w = setUp().start("node");
+    joins(w, "n0");
+    await w.pass(300);
+    const conditions = () => w.nodes.node("n0").status.conditions ?? [];
+    expect(conditions()).toMatchObject([{ type: "CloudReady", status: "False", reason: "NotFoundInCloud" }]);
+    expect(w.reasons("n0")).toEqual(["NotFoundInCloud"]);
+    expect(w.nodes.sent).toHaveLength(1);
+    w.cloud.put(machine("n0"));
+    await w.until(() => w.initialized.length === 1, "the node to be initialised", 600);
+    await w.pass(1);
+    expect(conditions()).toEqual([]);
+  });
+
+  test("shows a long explanation with one write, however often it is tried [F14]", async () => {
+    const long = "x".repeat(100);
+    const addresses = Array.from({ length: 20 }, (_, index) => ({
+      kind: "InternalIP" as const,
+      value: `10.0.0.${index}`,
+    }));
+    const node = {
+      addresses: { families: ["IPv6" as const], include: [], exclude: [], networks: [], order: [] },
+    };
+    const w = setUp({ machines: [machine(long, { addresses })], node }).start("node");
+    joins(w, long);
+    await w.pass(3600);
+    expect(w.nodes.sent).toHaveLength(1);
+    expect(w.reasons(long)).toEqual(["NoAddressLeft"]);
+    expect(w.nodes.node(long).spec.taints).toEqual([uninitialized]);
+  });
+
+  test("names the candidates when several machines have its name [F13]", async () => {
+    const twins = ["1", "2"].map((key) => machine(key, { names: ["n0"] }));
+    const w = setUp({ machines: twins }).start("node");
+    joins(w, "n0");
+    await w.pass(60);
+    expect(w.nodes.node("n0").spec.taints).toEqual([uninitialized]);
+    expect(w.told[0]).toMatchObject({ type: "Warning", reason: "AmbiguousMatch" });
+    expect(w.told[0]?.message).toContain("fake://1 (n0), fake://2 (n0)");
+  });
+
+  test("tells that the cloud failed, and waits with its taint on [F14 F23]", async () => {
+    const w = setUp().start("node");
+    w.cloud.failure = { error: outage() };
+    joins(w, "n0");
+    await w.pass(60);
+    expect(w.reasons("n0")).toEqual(["CloudUnavailable"]);
+    expect(w.nodes.node("n0").spec.taints).toEqual([uninitialized]);
+  });
+
+  test("is initialised when it was there before the controller started", async () => {
+    const w = setUp({ machines: [machine("n0")] });
+    joins(w, "n0");
+    w.start("node");
+    await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+  });
+});
+
+describe("nodes that are left alone", () => {
+  test("are foreign, paused, leaving or not selected [F12]", async () => {
+    const all = ["foreign", "paused", "leaving", "unselected"];
+    const w = setUp({
+      machines: all.map((name) => machine(name)),
+      isSelected: (node) => node.metadata.name !== "unselected",
+    });
+    joins(w, "foreign", "other://1");
+    joins(w, "unselected");
+    w.nodes.add({
+      name: "paused",
+      annotations: { "fairlead.dev/paused": "true" },
+      spec: { taints: [uninitialized] },
+    });
+    w.nodes.add({
+      name: "leaving",
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      spec: { taints: [uninitialized] },
+    });
+    w.start("node");
+    await w.pass(600);
+    expect(w.nodes.sent).toEqual([]);
+    expect(w.told).toEqual([]);
+  });
+
+  test("are all of them in observe mode, and the plan is in the journal [N3 F76]", async () => {
+    const w = setUp({ mode: "observe", machines: [machine("n0")] }).start("node");
+    joins(w, "n0");
+    await w.pass(3600);
+    expect(w.nodes.sent).toEqual([]);
+    expect(w.told).toEqual([]);
+    const actions = w.nodes.journal.entries().map(({ action }) => action);
+    expect(actions.slice(0, 2)).toEqual([
+      "patch status: add /status/addresses",
+      "patch: add /spec/providerID, add /metadata/labels, remove /spec/taints",
+    ]);
+    expect(actions.length).toBeLessThan(10);
+  });
+
+  test("are settled ones: a take-over writes nothing", async () => {
+    const w = setUp({ machines: [machine("n0", { type: "" })] });
+    w.nodes.add({
+      name: "n0",
+      labels: { theirs: "x" },
+      spec: { providerID: "fake://n0", taints: [{ key: "theirs", effect: "NoExecute" }] },
+      status: {
+        addresses: [
+          { type: "Hostname", address: "n0" },
+          { type: "InternalIP", address: "10.0.0.1" },
+        ],
+      },
+    });
+    w.start("node", "lifecycle");
+    w.nodes.setReady("n0", "True");
+    w.inventory.wantListing(0, "refresh");
+    await w.pass(600);
+    expect(w.nodes.sent).toEqual([]);
+  });
+});
+
+test("addresses and labels follow the cloud after a listing [F5 F6 N20]", async () => {
+  const w = setUp({ machines: [machine("n0")] }).start("node");
+  joins(w, "n0");
+  await w.until(() => w.initialized.length === 1, "the node to be initialised");
+  await w.pass(1);
+  const addresses = [
+    { kind: "InternalIP", value: "10.0.0.2" },
+    { kind: "InternalIP", value: "fd00::2" },
+  ] as const;
+  w.cloud.put(machine("n0", { type: "t2.large", addresses }));
+  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  await w.pass(5);
+  const { metadata, status } = w.nodes.node("n0");
+  expect(metadata.labels?.["node.kubernetes.io/instance-type"]).toBe("t2.large");
+  expect(status.addresses).toEqual([
+    { type: "InternalIP", address: "10.0.0.2" },
+    { type: "InternalIP", address: "fd00::2" },
+    { type: "Hostname", address: "n0" },
+  ]);
+  const before = w.nodes.sent.length;
+  await w.pass(1);
+  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  await w.pass(5);
+  expect(w.nodes.sent.length).toBe(before);
+});
+
+test("a delete is refused when another node has taken the name", async () => {
+  const w = setUp();
+  const old = w.nodes.add({ name: "n0" });
+  w.nodes.change("n0", (node) => ({ ...node, metadata: { ...node.metadata, uid: "another" } }));
+  const disguised = {
+    ...old,
+    metadata: { ...old.metadata, resourceVersion: w.nodes.node("n0").metadata.resourceVersion },
+  };
+  const refused = await w.nodes.writes
+    .delete(disguised, "test", new AbortController().signal)
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ kind: "conflict" });
+  expect(w.nodes.journal.entries()).toMatchObject([
+    { action: "delete", object: "node/n0", outcome: "refused" },
+  ]);
+});

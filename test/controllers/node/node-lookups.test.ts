@@ -1,0 +1,161 @@
+import { afterEach, expect, test } from "bun:test";
+import { milliseconds, seconds } from "../../../src/core/brand.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import { priorities } from "../../../src/runtime/work-queue.ts";
+import { sleep } from "../../../src/platform/clock.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { machine } from "../../support/scripted-source.ts";
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options?: SetupOptions): NodeControllers => {
+  world = new NodeControllers(options);
+  return world;
+};
+
+const joins = (at: NodeControllers, name: string, providerID?: string) =>
+  at.nodes.add({
+    name,
+    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
+    status: { addresses: [{ type: "Hostname", address: name }] },
+  });
+
+test("a node that joins while a listing is under way is answered by that listing [F9]", async () => {
+  const names = ["n0", "n1", "n2"];
+  const w = setUp({ machines: names.map((name) => machine(name)), script: { takes: milliseconds(1000) } });
+  w.start("node");
+  for (const name of names) {
+    joins(w, name);
+    await w.pass(0.3);
+  }
+  await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 1);
+  expect(w.cloud.listings).toBe(1);
+});
+
+test("a node that got its id while its name was asked for is asked about by its id [F13]", async () => {
+  const script = { takes: milliseconds(500), pageSize: 1, lookups: { id: 10, name: 10 } };
+  const others = ["a", "b", "c"].map((key) => machine(key));
+  const w = setUp({ machines: others, script }).start("node");
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(10);
+  w.cloud.put(machine("7", { names: ["unknown to the kubelet"] }));
+  joins(w, "n0");
+  await w.pass(0.2);
+  w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://7" } }));
+  await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+  expect(w.cloud.lookupCalls).toEqual(["find name n0", "find id 7"]);
+});
+
+test("a controller that runs again after it was stopped goes on where things stand [N14]", async () => {
+  const w = setUp({ machines: [machine("n0"), machine("n1")], script: { takes: milliseconds(1000) } });
+  const term = new AbortController();
+  const running = w.node.run(term.signal);
+  joins(w, "n0");
+  await w.pass(0.5);
+  term.abort();
+  await running;
+  joins(w, "n1");
+  await w.pass(60);
+  expect(w.nodes.sent).toEqual([]);
+  w.start("node");
+  await w.until(() => w.initialized.length === 2, "both nodes to be initialised", 5);
+});
+
+test("a listing that shows the same machines brings no Node to anybody's attention [F10]", async () => {
+  const w = setUp({ machines: ["n0", "n1", "n2"].map((name) => machine(name)) }).start("node");
+  for (const name of ["n0", "n1", "n2"]) joins(w, name);
+  await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 5);
+  await w.pass(5);
+  const looked: string[] = [];
+  const add = w.node.queue.add.bind(w.node.queue);
+  w.node.queue.add = (key, options) => {
+    looked.push(key);
+    add(key, options);
+  };
+  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  await w.pass(5);
+  expect(looked).toEqual([]);
+  w.cloud.put(machine("n1", { type: "larger" }));
+  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  await w.pass(5);
+  expect(looked).toEqual(["n1"]);
+});
+
+test("a node that tells nothing by which its machine could be found is told so, and goes on when it does", async () => {
+  const w = setUp({ machines: [machine("7", { uuids: ["AB-CD"] })], matchBy: ["uuid"] }).start("node");
+  joins(w, "n0");
+  await w.pass(600);
+  const told = w.told.filter(({ node }) => node === "n0");
+  expect(told.map(({ reason }) => reason)).toEqual(["NothingToMatchBy"]);
+  expect(told[0]?.message).toBe(
+    'Machines of this cloud are found by a system UUID, and node "n0" tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.',
+  );
+  expect(w.nodes.node("n0").status.conditions).toMatchObject([{ type: "CloudReady", status: "False" }]);
+  expect(w.cloud.listings).toBe(0);
+  w.nodes.change("n0", (node) => ({
+    ...node,
+    status: { ...node.status, nodeInfo: { systemUUID: "ab-cd" } },
+  }));
+  await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+});
+
+test("a node whose turn comes long after its question was answered asks anew, and waits for no refresh [F9]", async () => {
+  const names = ["n0", "n1", "n2"];
+  const machines = names.map((name) => machine(name));
+  const w = setUp({ machines, script: { takes: milliseconds(1000) }, concurrency: 1 }).start("node");
+  const { writes } = w.nodes;
+  const patch = writes.patch.bind(writes);
+  writes.patch = async (...given) => {
+    await sleep(w.clock, seconds(25), given[3]);
+    return patch(...given);
+  };
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(0.5);
+  // The listing under way will do for all of them.
+  for (const name of names) joins(w, name);
+  await w.until(() => w.initialized.length === 2, "two nodes to be initialised", 120);
+  expect(w.cloud.listings).toBe(1);
+  await w.until(() => w.initialized.length === 3, "the last node to be initialised", 60);
+  expect(w.cloud.listings).toBe(2);
+});
+
+test("a name that two machines have in a young listing is told within moments [F13]", async () => {
+  const twins = [machine("7", { names: ["n0"] }), machine("8", { names: ["n0"] })];
+  const w = setUp({ machines: twins }).start("node");
+  w.inventory.wantListing(0, "refresh");
+  await w.pass(20);
+  joins(w, "n0");
+  await w.until(() => w.reasons("n0").length > 0, "the node to be told", 5);
+  expect(w.cloud.listings).toBe(2);
+});
+
+for (const [what, change] of [
+  [
+    "lost its taint by another hand",
+    (node: Node): Node => ({ ...node, spec: { taints: [], providerID: "fake://n0" } }),
+  ],
+  [
+    "was paused",
+    (node: Node): Node => ({
+      ...node,
+      metadata: { ...node.metadata, annotations: { "fairlead.dev/paused": "true" } },
+    }),
+  ],
+] as const) {
+  test(`a node that ${what} while it was asked about is no urgent matter for later listings`, async () => {
+    const w = setUp({ machines: [machine("n0")], script: { takes: milliseconds(1000) } }).start("node");
+    joins(w, "n0");
+    await w.pass(0.5);
+    w.nodes.change("n0", change);
+    await w.pass(30);
+    const woken: string[] = [];
+    const add = w.node.queue.add.bind(w.node.queue);
+    w.node.queue.add = (key, options) => {
+      if (options?.priority === priorities.urgent) woken.push(key);
+      add(key, options);
+    };
+    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    await w.pass(10);
+    expect(woken).toEqual([]);
+  });
+}

@@ -1,0 +1,171 @@
+import { expect, test } from "bun:test";
+import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
+import { Groups } from "../../../src/controllers/service/queue/groups.ts";
+import { createInTurn } from "../../../src/controllers/service/reconcile/with-owner-lock.ts";
+import { createObserve } from "../../../src/controllers/service/observed/observe.ts";
+import type { Round } from "../../../src/controllers/service/reconcile/reconcile-deps.ts";
+import { Turns } from "../../../src/controllers/service/queue/owner-lock.ts";
+import { minutes, serviceUID } from "../../../src/core/brand.ts";
+import { CloudError } from "../../../src/provider/errors.ts";
+import { settled, waiting } from "../../../src/runtime/workers.ts";
+import { refused } from "../../support/scripted-balancers.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+// What a round of the service controller lets nobody see or do: two groups at one Service, work that is begun twice, words
+// that are said too often or too soon.
+
+const owner = serviceUID("web");
+const { signal } = new AbortController();
+
+const inTurn = (round: (round: Round) => Promise<typeof settled>, turns = new Turns()) => {
+  const groups = new Groups();
+  const shown: string[] = [];
+  const reconcile = createInTurn({
+    ports: { services: { get: () => undefined } },
+    groups,
+    turns,
+    conditions: { worked: () => undefined },
+    nodeSyncLatency: { end: () => undefined },
+    failure: { show: async (group: string) => void shown.push(group) },
+    round,
+    forgetGone: () => undefined,
+    wake: () => undefined,
+  } as never);
+  return { groups, shown, reconcile };
+};
+
+test("a balancer that a Service left waits while the one it moved to is worked on, although the cloud does not show it", async () => {
+  const turns = new Turns();
+  const { groups, reconcile } = inTurn(async () => settled, turns);
+  groups.owe("old", owner);
+  turns.enter("new", [owner]);
+  expect(await reconcile("old", signal)).toBe(waiting);
+  turns.leave("new");
+  expect(await reconcile("old", signal)).toBe(settled);
+});
+
+test("a balancer that the cloud shows to serve a Service waits while another one of that Service is worked on", async () => {
+  const turns = new Turns();
+  const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
+  const observe = createObserve({
+    ports: { balancers: {} },
+    freshListing: { find: () => ({ balancer, problems: [] }) },
+    turns,
+  } as never);
+  const round = { group: "old", present: [], call: { signal, urgency: "user-change" } } as const;
+  turns.enter("new", [owner]);
+  expect(await observe(round)).toBe(waiting);
+  turns.leave("new");
+  expect(await observe(round)).toEqual({ kind: "observed", balancer } as never);
+});
+
+test("what our own fence held back is no trouble of the cloud, and stands on no Service", async () => {
+  const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
+  const { shown, reconcile } = inTurn(() => Promise.reject(error));
+  expect(await reconcile("web", signal).catch((thrown: unknown) => thrown)).toBe(error);
+  expect(shown).toEqual([]);
+});
+
+test("what failed in an earlier term is asked anew, and is no failure of this one", () => {
+  const clock = new VirtualClock();
+  const wants: number[] = [];
+  const listing = {
+    latest: undefined,
+    failure: undefined as { readonly error: unknown; readonly at: number } | undefined,
+    want: (since: number) => void wants.push(since),
+  };
+  const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
+  const fresh = createFreshListing(ports as never, {} as never);
+  fresh.ask("web");
+  listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
+  fresh.begin();
+  expect(fresh.ask("web")).toBe(waiting);
+  expect(wants).toHaveLength(2);
+});
+
+test("work that is done is planned on from a listing that began after it, so that nothing is made twice", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ticketLimit = 10;
+  });
+  await w.start();
+  for (const name of ["a", "b"]) w.create(name);
+  await w.pass(0.5);
+  // What is listed for one of them does not show yet what is being made for the other.
+  script.outcomes.set("ticket-2", "done");
+  await w.pass(1);
+  script.outcomes.set("ticket-1", "done");
+  await w.pass(30);
+  expect([script.applied.length, script.things.size]).toEqual([2, 2]);
+});
+
+test("a Service that is paused is told nothing, and not written to, while the cloud works for it and cannot be asked", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ticketLimit = 10;
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(5);
+  w.annotate("web", { "fairlead.dev/paused": "true" });
+  await w.pass(5);
+  const before = w.events("web");
+  w.forget();
+  script.checkRefusal = refused("nobody may ask");
+  await w.pass(600);
+  expect([w.events("web"), w.written]).toEqual([before, []]);
+});
+
+test("a change that takes many rounds is announced once", async () => {
+  const { w } = scriptedWorld((one) => {
+    one.neverSettles = true;
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(60);
+  const begun = w.server.store
+    .list("events", "default")
+    .filter(({ reason }) => reason === "EnsuringLoadBalancer");
+  expect(begun.map(({ count }) => count)).toEqual([1]);
+});
+
+test("a Service that waits for somebody else's finalizer loses its balancer, although ours was stripped by hand", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("web", { finalizers: ["example.com/other"] });
+  await w.pass(30);
+  expect(w.get("web").metadata.finalizers).toContain(lbFinalizer);
+  w.crash();
+  w.edit("web", ({ metadata, ...rest }) => ({
+    ...rest,
+    metadata: { ...metadata, finalizers: ["example.com/other"] },
+  }));
+  w.delete("web");
+  await w.start();
+  await w.pass(600);
+  expect([script.things.size, w.find("web")?.metadata.finalizers]).toEqual([0, ["example.com/other"]]);
+});
+
+test("a Service that is deleted says why it stays while balancers cannot be listed", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("goes");
+  w.create("stays");
+  await w.pass(30);
+  w.cloud.faults.add({ operation: "GET /balancers", kind: "status", status: 500, calls: 100_000 });
+  w.delete("goes");
+  await w.pass(600);
+  const conditionsOf = (name: string) => (w.get(name).status.conditions ?? []).map(({ type }) => type);
+  expect([conditionsOf("goes"), conditionsOf("stays")]).toEqual([["CloudReady"], []]);
+});
+
+test("a balancer that cannot be changed does not keep the node sync of the others from being measured", async () => {
+  const w = new ServiceWorld({ nodes: 2 });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503, calls: 100_000 });
+  w.addNode("late");
+  await w.pass(30);
+  expect(w.manager.metrics.text()).toMatch(/^service_controller_nodesync_latency_seconds_count 1$/m);
+});

@@ -1,0 +1,212 @@
+import { expect, test } from "bun:test";
+import type { ServiceUID } from "../../../src/core/brand.ts";
+import { refused } from "../../support/scripted-balancers.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { TrackedCollections } from "../../support/tracked-collections.ts";
+
+// How it ends: what must stay known while something is left in the cloud, what is forgotten when nothing is, and clouds that
+// end otherwise than one expects.
+
+const group = "scripted.example/group";
+const size = "scripted.example/size";
+const onDelete = "fairlead.dev/on-delete";
+
+/** A cloud where somebody protected balancers from deletion: a plan has no steps then. */
+const protectedWorld = () => {
+  const guard = { isOn: true };
+  const world = scriptedWorld(undefined, ({ plan }) => ({
+    plan: (members, observed, given) =>
+      guard.isOn && members.every(({ ending }) => ending !== undefined)
+        ? { steps: [] }
+        : plan(members, observed, given),
+  }));
+  return { ...world, guard };
+};
+
+test("a Service that is deleted stays as long as the cloud shows its balancer, whatever the plan says", async () => {
+  const { w, script, guard } = protectedWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.delete("web");
+  await w.pass(60);
+  expect([script.things.size, w.find("web") !== undefined]).toEqual([1, true]);
+  guard.isOn = false;
+  await w.pass(60);
+  expect([script.things.size, w.find("web")]).toEqual([0, undefined]);
+});
+
+test("a balancer that could not go with its Service is not forgotten: it goes when it can", async () => {
+  const { w, script, guard } = protectedWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+  w.delete("web");
+  await w.pass(3600);
+  expect([script.things.size, w.find("web")]).toEqual([1, undefined]);
+  guard.isOn = false;
+  await w.pass(3600);
+  expect(script.things.size).toBe(0);
+});
+
+test("who may not share a balancer yet is told of its own one from the beginning, after another one's went", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("a", { annotations: { [group]: "x" } });
+  await w.pass(30);
+  w.create("late", { annotations: { [group]: "x", [size]: "lagre" } });
+  w.annotate("a", { [group]: "y" });
+  await w.pass(60);
+  expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
+  w.annotate("late", { [size]: "large" });
+  await w.pass(30);
+  const said = w.events("late").join();
+  expect(said).toContain("Normal EnsuringLoadBalancer");
+  expect(said).toContain("Normal EnsuredLoadBalancer");
+});
+
+test("of two Services with one balancer the one whose targets drain for a shorter time is not kept waiting", async () => {
+  const { w, script } = scriptedWorld(undefined, () => ({ drains: true }));
+  await w.start();
+  w.create("a", { annotations: { [group]: "x", "fairlead.dev/target-drain": "1m" } });
+  w.create("b", { annotations: { [group]: "x" } });
+  await w.pass(30);
+  w.changeNode("node-1", ({ metadata, ...node }) => ({
+    ...node,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, "node.kubernetes.io/exclude-from-external-load-balancers": "true" },
+    },
+  }));
+  const targets = () => script.things.get("thing-of-group-x")?.targets;
+  await w.pass(30);
+  expect(targets()).toBe(3);
+  await w.pass(60);
+  expect(targets()).toBe(2);
+});
+
+test("a Service whose address somebody else announces is not written to", async () => {
+  const { w } = scriptedWorld(undefined, () => ({
+    plan: () => ({ steps: [] }),
+    publish: () => ({ kind: "not-ours" }),
+  }));
+  await w.start();
+  w.create("web");
+  await w.pass(60);
+  expect([w.written, w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
+});
+
+test("what is to be given back is not named among what may be taken down, nor asked for when it is gone", async () => {
+  const asked: (readonly [readonly (string | undefined)[], readonly ServiceUID[]])[] = [];
+  const { w, script } = scriptedWorld(
+    (one) => {
+      one.releases = true;
+    },
+    ({ plan }) => ({
+      plan: (members, observed, given) => {
+        asked.push([members.map(({ ending }) => ending), given.orphans]);
+        return plan(members, observed, given);
+      },
+    }),
+  );
+  await w.start();
+  const { uid } = w.create("web", { annotations: { [onDelete]: "release" } }).metadata;
+  await w.pass(30);
+  w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+  asked.length = 0;
+  w.delete("web");
+  await w.pass(60);
+  expect([...script.things.values()]).toMatchObject([{ owners: [] }]);
+  const released = asked.filter(([endings]) => endings.includes("release"));
+  expect(released).toEqual(released.map(() => [["release"], []]));
+  expect(released).not.toEqual([]);
+  expect(asked.at(-1)).toEqual([[], [uid as ServiceUID]]);
+});
+
+test("of what was given back nothing is remembered, whether its Service stays or is gone", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const { w, script } = scriptedWorld((one) => {
+      one.releases = true;
+    });
+    await w.start();
+    for (const name of ["stays", "goes"]) w.create(name, { annotations: { [onDelete]: "release" } });
+    await w.pass(30);
+    w.editSpec("stays", { type: "ClusterIP" });
+    w.edit("goes", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+    w.delete("goes");
+    await w.pass(60);
+    expect([...script.things.values()].map(({ owners }) => owners)).toEqual([[], []]);
+    const sites = Object.keys(await tracked.sizes());
+    expect(sites.filter((site) => site.includes("on-delete"))).toEqual([]);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});
+
+test("of a balancer that was left as an orphan nothing is remembered", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const { w, script } = scriptedWorld((one) => {
+      one.releases = true;
+    });
+    await w.start();
+    w.create("web", { annotations: { [onDelete]: "release" } });
+    await w.pass(30);
+    w.annotate("web", { [onDelete]: "keep" });
+    await w.pass(5);
+    w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+    w.delete("web");
+    await w.pass(60);
+    expect([script.things.size, w.find("web")]).toEqual([1, undefined]);
+    const sites = Object.keys(await tracked.sizes());
+    expect(sites.filter((site) => /service\/(progress|fresh-listing|on-delete)/.test(site))).toEqual([]);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});
+
+test("what all balancers need is not read on when there is none any more", async () => {
+  const { w } = scriptedWorld(undefined, () => ({
+    inputs: [{ kind: "Secret", namespace: "kube-system", name: "for-all" }],
+  }));
+  const reads = () => w.read.filter((path) => path.includes("/secrets/for-all")).length;
+  await w.start();
+  w.create("web");
+  await w.pass(300);
+  expect(reads()).toBeGreaterThan(1);
+  w.delete("web");
+  await w.pass(60);
+  expect(w.find("web")).toBeUndefined();
+  w.forget();
+  await w.pass(600);
+  expect(reads()).toBe(0);
+});
+
+test("that work for a balancer could not be asked about is forgotten when the balancer is gone", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const { w, script } = scriptedWorld((one) => {
+      one.ticketLimit = 10;
+    });
+    await w.start();
+    w.create("web");
+    await w.pass(5);
+    script.checkRefusal = refused("nobody may ask");
+    await w.pass(600);
+    const remembers = async () =>
+      Object.keys(await tracked.sizes()).some((site) => site.includes("ticket-trouble"));
+    expect(await remembers()).toBe(true);
+    script.checkRefusal = undefined;
+    for (let ticket = 1; ticket < 5; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "done");
+    w.delete("web");
+    await w.pass(3600);
+    expect([script.things.size, w.find("web"), await remembers()]).toEqual([0, undefined, false]);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});

@@ -1,0 +1,164 @@
+import { expect, test } from "bun:test";
+import { SharedListing } from "../../../src/cloud/shared-listing.ts";
+import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
+import { Groups } from "../../../src/controllers/service/queue/groups.ts";
+import { createCarryOut } from "../../../src/controllers/service/reconcile/apply.ts";
+import { createServiceTeller } from "../../../src/controllers/service/status/service-reporter.ts";
+import { milliseconds, minutes, seconds, serviceUID } from "../../../src/core/brand.ts";
+import type { Service } from "../../../src/kube/objects.ts";
+import { CloudError } from "../../../src/provider/errors.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+// What the service controller remembers between two rounds: debts, questions, listeners and what was said.
+
+const uid = (text: string) => serviceUID(text);
+
+test("dismissing one Service clears its own debt and nobody else's", () => {
+  const groups = new Groups();
+  for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
+  groups.remove("default/a");
+  groups.dismiss("default/b");
+  expect(groups.debtsOf("x")).toEqual([uid("a")]);
+});
+
+test("who leaves while a group settles is still owed; a debt elsewhere is known by its owner", () => {
+  const groups = new Groups();
+  for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
+  groups.remove("default/a");
+  const gone = groups.debtsOf("x");
+  groups.place("default/b", uid("b"), "y");
+  groups.settle("x", gone);
+  expect(groups.debtsOf("x")).toEqual([uid("b")]);
+  expect(groups.owesElsewhere(uid("b"), "y")).toBe(true);
+  expect(groups.owesElsewhere(uid("b"), "x")).toBe(false);
+  expect(groups.owesElsewhere(uid("a"), "y")).toBe(false);
+});
+
+const observed = async () => {
+  const clock = new VirtualClock();
+  await clock.advance(seconds(1));
+  const wants: number[] = [];
+  const listing = {
+    latest: undefined as unknown,
+    failure: undefined,
+    want: (since: number) => void wants.push(since),
+  };
+  const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
+  const observation = createFreshListing(ports as never, {} as never);
+  observation.begin();
+  const answer = (): void => {
+    const now = clock.monotonic();
+    listing.latest = { items: [], pages: 1, beganAt: now, endedAt: now, version: 1 };
+  };
+  return { clock, wants, observation, answer };
+};
+
+test("an answer that is read late is an answer", async () => {
+  const { clock, wants, observation, answer } = await observed();
+  expect(observation.find("g", [])).toBe("not yet");
+  observation.ask("g");
+  answer();
+  await clock.advance(minutes(6));
+  expect(observation.find("g", [])).toEqual({ balancer: undefined, problems: [] });
+  expect(wants).toHaveLength(1);
+  // The question is answered: the next one is about the world as it is then.
+  expect(observation.find("g", [])).toBe("not yet");
+});
+
+test("an answer that is not enough is asked for anew, and nobody asks twice meanwhile", async () => {
+  const { clock, wants, observation, answer } = await observed();
+  observation.ask("g");
+  answer();
+  await clock.advance(seconds(1));
+  observation.changed("g");
+  expect(observation.find("g", [])).toBe("not yet");
+  observation.ask("g");
+  observation.ask("g");
+  expect(wants).toHaveLength(2);
+});
+
+test("a listener that throws takes nothing from the others, nor from the listings to come", async () => {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const errors: unknown[] = [];
+  let listings = 0;
+  const listing = new SharedListing<string>({
+    list: async function* () {
+      listings += 1;
+      yield [];
+    },
+    clock,
+    random: seededRandom(1),
+    signal: new AbortController().signal,
+    onListenerError: (error) => errors.push(error),
+  });
+  listing.subscribe(() => {
+    throw new TypeError("boom");
+  });
+  listing.subscribe(() => void told.push("second"));
+  for (let round = 0; round < 2; round += 1) {
+    listing.want(clock.monotonic(), "refresh");
+    await clock.advance(milliseconds(500));
+  }
+  expect(listings).toBe(2);
+  expect(told).toEqual(["second", "second"]);
+  expect(errors).toHaveLength(2);
+});
+
+test("an event without a reason is never told", () => {
+  const told: string[] = [];
+  const teller = createServiceTeller((_, { reason }) => void told.push(reason));
+  const service = { metadata: { name: "web", namespace: "default" } } as Service;
+  teller.event(service, { type: "Normal", reason: "", message: "" });
+  teller.problems(service, [{ severity: "warning", reason: "", text: "" }], "plan");
+  teller.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }], "plan");
+  expect(told).toEqual(["Wrong"]);
+});
+
+test("a Service that cannot be understood does not keep another one from adopting", async () => {
+  const clock = new VirtualClock();
+  const [web, broken] = ["web", "broken"].map(
+    (name) => ({ metadata: { name, namespace: "a" }, spec: { type: "LoadBalancer" } }) as Service,
+  );
+  if (web === undefined || broken === undefined) throw new Error("Two were made.");
+  const found = { group: "g", ownership: "unmarked", owners: [] };
+  const listing = { latest: { items: [found], pages: 1, beganAt: 1, endedAt: 1, version: 1 } };
+  const ports = {
+    listing,
+    services: { list: () => [web, broken] },
+    balancers: { adopts: () => true },
+    clock,
+    settings: { acceptsAge: minutes(5) },
+  };
+  const wishes = {
+    of: (service: Service) => {
+      if (service === broken) throw new TypeError("no group");
+      return { wish: {} };
+    },
+  };
+  const observation = createFreshListing(ports as never, wishes as never);
+  expect(observation.find("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
+});
+
+test("a step that our own fence held back was refused, neither failed nor only looked at", async () => {
+  const written: string[] = [];
+  const apply = () => {
+    throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
+  };
+  const journal = (_: unknown, __: string, outcome: string) => written.push(outcome);
+  const carryOut = createCarryOut({ ports: { balancers: { apply }, journal } } as never);
+  const nothing = { targets: "", rest: "" };
+  const work = {
+    group: "g",
+    members: [],
+    steps: [{ do: "make" }],
+    before: undefined,
+    now: nothing,
+    isNew: true,
+  };
+  const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
+  const failure = await carryOut.run(work, call).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(CloudError);
+  expect(written).toEqual(["refused"]);
+});

@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test";
+import { awkward } from "../../support/awkward/awkward.ts";
+import { AwkwardCloud } from "../../support/awkward/awkward-cloud.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// The awkward provider in a whole manager: balancers that are found again only by the id remembered on their Services, and
+// addresses that somebody else announces.
+
+const fact = "awkward.example/balancer-id";
+
+const awkwardWorld = () => {
+  const cloud = new AwkwardCloud();
+  const w = new ServiceWorld({
+    provider: awkward,
+    cloud: () => cloud.transport,
+    providerIDOf: (node) => `awk://east/${node.replace("node-", "")}`,
+  });
+  return { w, cloud };
+};
+
+test("what a provider remembers stands on every Service that shares the balancer, and a restart finds it by that [F38 F40]", async () => {
+  const { w, cloud } = awkwardWorld();
+  await w.start();
+  for (const [name, port] of [
+    ["a", 80],
+    ["b", 81],
+  ] as const) {
+    w.create(name, {
+      annotations: { "awkward.example/pool": "web" },
+      spec: { ports: [{ port, protocol: "TCP" }] },
+    });
+  }
+  await w.pass(60);
+  const [id = ""] = cloud.balancers.keys();
+  expect(cloud.balancers.size).toBe(1);
+  expect(["a", "b"].map((name) => w.get(name).metadata.annotations?.[fact])).toEqual([id, id]);
+  w.crash();
+  w.forget();
+  await w.start();
+  await w.pass(600);
+  expect([...w.changes, ...w.written]).toEqual([]);
+  w.delete("a");
+  await w.pass(60);
+  expect([...cloud.balancers.values()][0]?.fronts.map(({ port }) => port)).toEqual([81]);
+  w.delete("b");
+  await w.pass(60);
+  expect([cloud.balancers.size, w.services().length]).toEqual([0, 0]);
+});
+
+test("an address that somebody else announces is never written by us, not even when the Service ends", async () => {
+  const { w } = awkwardWorld();
+  await w.start();
+  w.create("a", {
+    annotations: { "awkward.example/announcer": "vip-agent" },
+    finalizers: ["example.com/agent"],
+  });
+  const ingress = [{ ip: "203.0.113.7" }];
+  w.edit("a", (service) => ({ ...service, status: { loadBalancer: { ingress } } }), "status");
+  await w.pass(60);
+  expect(w.addressesOf("a")).toEqual(["203.0.113.7"]);
+  w.delete("a");
+  await w.pass(60);
+  expect(w.addressesOf("a")).toEqual(["203.0.113.7"]);
+  expect(w.get("a").metadata.finalizers).toEqual(["example.com/agent"]);
+});

@@ -1,0 +1,224 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { integer } from "../../../src/core/fields.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What once took a working balancer down, left one behind or ended the manager: a provider that recreates, groups that
+// change, and exceptions in its code.
+
+const prefix = "balancer.fake.example/";
+const lbFields = fake.annotations?.fields ?? {};
+
+// biome-ignore lint/suspicious/noExplicitAny: a test bends a provider to any shape.
+type Bent = any;
+
+const bend = (change: (balancers: Bent) => Bent, fields: Bent = lbFields): unknown => ({
+  ...fake,
+  annotations: { prefix, fields },
+  connect: (config: Bent, context: Bent) => {
+    const cloud = (fake as Bent).connect(config, context);
+    return { ...cloud, loadBalancers: change(cloud.loadBalancers) };
+  },
+});
+
+const other = "least-connections";
+const ids = (w: ServiceWorld) => w.cloud.balancers.list().map(({ id }) => id);
+
+test("a wish to make a balancer anew waits while another annotation is wrong", async () => {
+  const fields: Bent = {
+    ...lbFields,
+    algorithm: { ...(lbFields as Bent).algorithm, whenChanged: "recreate" },
+    retries: integer("How often.", {}, { fallback: 3 }),
+  };
+  const settingsOf = ({ balancer }: Bent) => ({ algorithm: balancer.algorithm, retries: 3 });
+  const w = new ServiceWorld({ provider: bend((all) => ({ ...all, settingsOf }), fields) });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  const before = ids(w);
+  w.forget();
+  w.annotate("web", { [`${prefix}algorithm`]: other, [`${prefix}retries`]: "thre" });
+  await w.pass(3600);
+  expect(ids(w)).toEqual(before);
+  expect(w.changes).toEqual([]);
+  w.annotate("web", { [`${prefix}retries`]: "4" });
+  await w.pass(60);
+  expect(w.cloud.balancers.list()).toMatchObject([{ algorithm: other }]);
+  expect(ids(w)).not.toEqual(before);
+});
+
+/** The group goes by the algorithm, and each has a balancer of its own. */
+const moving = bend((all) => ({
+  ...all,
+  groupOf: ({ settings, owner }: Bent) => (settings.algorithm === other ? `${owner.uid}-b` : owner.uid),
+  list: async function* (call: Bent) {
+    for await (const page of all.list(call)) {
+      yield page.map((one: Bent) => ({
+        ...one,
+        group: one.balancer.labels.part === "b" ? `${one.group}-b` : one.group,
+      }));
+    }
+  },
+  plan: (members: Bent, observed: Bent, given: Bent) => {
+    const plan = all.plan(members, observed, given);
+    const isB = members[0]?.settings.algorithm === other;
+    const steps = plan.steps.map((step: Bent) =>
+      step.do === "create balancer" && isB
+        ? {
+            ...step,
+            order: {
+              ...step.order,
+              name: `${step.order.name}b`,
+              labels: { ...step.order.labels, part: "b" },
+            },
+          }
+        : step,
+    );
+    return { ...plan, steps };
+  },
+}));
+
+test("the finalizer stays until the group that was left has let go, also over a crash", async () => {
+  let isBad = true;
+  const w: ServiceWorld = new ServiceWorld({
+    provider: moving,
+    cloud: () => (request, signal) =>
+      isBad && request.method === "DELETE" && request.url.endsWith("/b1")
+        ? Promise.resolve(new Response("{}", { status: 500 }))
+        : asTransport(w.cloud)(request, signal),
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  expect(ids(w)).toHaveLength(1);
+  w.annotate("web", { [`${prefix}algorithm`]: other });
+  await w.pass(30);
+  expect(ids(w)).toHaveLength(2);
+  w.delete("web");
+  await w.pass(60);
+  expect(w.find("web")).toBeDefined();
+  w.crash();
+  isBad = false;
+  await w.start();
+  await w.pass(120);
+  expect(w.find("web")).toBeUndefined();
+  expect(ids(w)).toEqual([]);
+});
+
+test("a Service that changed its group while nobody looked keeps no balancer in the old one", async () => {
+  const w = new ServiceWorld({ provider: moving });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  await w.stop();
+  w.annotate("web", { [`${prefix}algorithm`]: other });
+  await w.start();
+  await w.pass(120);
+  expect(w.cloud.balancers.list()).toMatchObject([{ labels: { part: "b" } }]);
+  expect(w.addressesOf("web")).toHaveLength(1);
+});
+
+test("a wrong annotation moves nobody to another group, also not over a restart", async () => {
+  const w = new ServiceWorld({ provider: moving });
+  await w.start();
+  w.create("web", { annotations: { [`${prefix}algorithm`]: other } });
+  await w.pass(30);
+  const before = ids(w);
+  w.annotate("web", { [`${prefix}algorithm`]: "rund" });
+  await w.pass(3600);
+  expect(ids(w)).toEqual(before);
+  w.crash();
+  await w.start();
+  await w.pass(3600);
+  expect(ids(w)).toEqual(before);
+});
+
+test("a Service that the provider fails on is told so and tried again; the manager and the others go on", async () => {
+  let isBad = true;
+  const groupOf = ({ owner }: Bent) => {
+    if (isBad && owner.name === "bad") throw new TypeError("boom");
+    return owner.uid;
+  };
+  const w = new ServiceWorld({ provider: bend((all) => ({ ...all, groupOf })) });
+  w.create("bad");
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.editSpec("bad", { ports: [{ port: 81, protocol: "TCP" }] });
+  await w.pass(5);
+  expect(w.fallen).toEqual([]);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  expect(w.events("bad").join()).toContain("boom");
+  isBad = false;
+  await w.pass(600);
+  expect(w.addressesOf("bad")).toHaveLength(1);
+});
+
+test("a leftover that the provider fails on does not stop the listings", async () => {
+  let isBad = false;
+  const groupOf = ({ owner }: Bent) => {
+    if (isBad) throw new TypeError("boom");
+    return owner.uid;
+  };
+  const w = new ServiceWorld({ provider: bend((all) => ({ ...all, groupOf })) });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  await w.stop();
+  w.edit("web", ({ metadata, spec, ...rest }) => ({
+    ...rest,
+    metadata: { ...metadata, finalizers: [] },
+    spec: { ...spec, type: "ClusterIP" },
+  }));
+  isBad = true;
+  await w.start();
+  await w.pass(60);
+  isBad = false;
+  await w.pass(7200);
+  expect(w.fallen).toEqual([]);
+  expect(w.owners()).toEqual([]);
+});
+
+test("a wrong annotation that cannot be read back leaves targets going while its last right value is known", async () => {
+  const w = new ServiceWorld({ provider: bend(({ settingsOf: _, ...all }) => all) });
+  await w.start();
+  w.create("web", { annotations: { [`${prefix}algorithm`]: other } });
+  await w.pass(30);
+  w.annotate("web", { [`${prefix}algorithm`]: "rund" });
+  await w.pass(5);
+  w.addNode("late");
+  await w.pass(30);
+  const [balancer] = w.cloud.balancers.list();
+  expect(balancer).toMatchObject({ algorithm: other });
+  expect(balancer?.targets).toHaveLength(4);
+  expect(w.server.store.list("events", "default").filter(({ reason }: Bent) => !reason)).toEqual([]);
+  // Who has never seen the right value changes nothing, but shows what is there and lets it go.
+  w.crash();
+  await w.start();
+  w.addNode("later");
+  w.edit("web", (service) => ({ ...service, status: { loadBalancer: {} } }), "status");
+  await w.pass(60);
+  expect(w.cloud.balancers.list()).toEqual(balancer === undefined ? [] : [balancer]);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  w.delete("web");
+  await w.pass(60);
+  expect(w.owners()).toEqual([]);
+  expect(w.find("web")).toBeUndefined();
+});
+
+test("a listing that takes longer than it stays fresh is an answer all the same", async () => {
+  const slow = bend((all) => ({
+    ...all,
+    list: async function* (call: Bent) {
+      await new Promise<void>((resolve) => void w.clock.after(360_000 as never, resolve));
+      yield* all.list(call);
+    },
+  }));
+  const w: ServiceWorld = new ServiceWorld({ provider: slow });
+  await w.start();
+  w.create("web");
+  await w.pass(4 * 3600);
+  expect(w.owners()).toEqual(w.wanted());
+  expect(w.addressesOf("web")).toHaveLength(1);
+});

@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// A wrong annotation in a whole manager: what it governs stays as it is in the cloud, everything else goes on, and a
+// Service that has no balancer yet gets none until it is mended.
+
+const key = "balancer.fake.example/algorithm";
+const balancer = (w: ServiceWorld) => w.cloud.balancers.list()[0];
+
+test("a creation with a wrong annotation is refused until it is mended, with the right spelling on the Service [F47 F54]", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web", { annotations: { [key]: "least-conections" } });
+  await w.pass(3600);
+  expect(w.changes).toEqual([]);
+  expect(w.events("web").join()).toContain('did you mean "least-connections"');
+  expect(w.get("web").status.conditions).toMatchObject([{ status: "False" }]);
+  w.annotate("web", { [key]: "least-connections" });
+  await w.pass(30);
+  expect(balancer(w)).toMatchObject({ algorithm: "least-connections" });
+  expect(w.get("web").status.conditions ?? []).toEqual([]);
+});
+
+test("a wrong annotation freezes its field at what the balancer has; targets, status and teardown go on [F47]", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web", { annotations: { [key]: "least-connections" } });
+  await w.pass(30);
+  w.annotate("web", { [key]: "rund-robin" });
+  await w.pass(30);
+  // Also for a process that never saw the right value.
+  w.crash();
+  await w.start();
+  w.addNode("late");
+  w.edit("web", (service) => ({ ...service, status: { loadBalancer: {} } }), "status");
+  await w.pass(30);
+  expect(balancer(w)).toMatchObject({ algorithm: "least-connections" });
+  expect(balancer(w)?.targets).toHaveLength(4);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  w.delete("web");
+  await w.pass(30);
+  expect(w.find("web")).toBeUndefined();
+  expect(w.owners()).toEqual([]);
+});
+
+test("an unknown annotation is said with the nearest name and holds nothing up [F49 N2]", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web", { annotations: { "balancer.fake.example/algorithmn": "x" } });
+  await w.pass(30);
+  const told = () => w.events("web").filter((text) => text.includes(`did you mean "${key}"`));
+  expect(told()).toHaveLength(1);
+  expect(w.owners()).toEqual(w.wanted());
+});

@@ -1,0 +1,117 @@
+import { expect, test } from "bun:test";
+import { createClaims } from "../../../src/controllers/service/observed/ownership.ts";
+import { Groups } from "../../../src/controllers/service/queue/groups.ts";
+import { createPlacement } from "../../../src/controllers/service/desired/placement.ts";
+import { serviceUID } from "../../../src/core/brand.ts";
+import type { Service } from "../../../src/kube/objects.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+// Services that move between balancers, are made again, or cannot be understood: what they have is found, and none of it is
+// lost on the way.
+
+const group = "scripted.example/group";
+const size = "scripted.example/size";
+const [first, second] = [serviceUID("first"), serviceUID("second")];
+const key = "default/web";
+const load = (uid: string): Service => ({
+  metadata: { name: "web", namespace: "default", uid, resourceVersion: "1" },
+  spec: { type: "LoadBalancer" },
+  status: {},
+});
+
+test("a Service with a typo keeps the balancer it moved to, and the one it left goes, after a crash between the two", async () => {
+  const { w, script } = scriptedWorld();
+  const { uid } = w.create("web", { annotations: { [group]: "y", [size]: "lagre" } }).metadata;
+  for (const id of ["x", "y"]) {
+    script.things.set(`thing-of-group-${id}`, {
+      id: `thing-of-group-${id}`,
+      group: `group-${id}`,
+      owners: [uid],
+      targets: 3,
+    });
+  }
+  await w.start();
+  await w.pass(60);
+  expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
+});
+
+test("a Service that moved and is deleted stays until the work that was begun in its old group is undone", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ticketLimit = 10;
+  });
+  for (let ticket = 2; ticket < 10; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "done");
+  await w.start();
+  w.create("web", { annotations: { [group]: "x" } });
+  await w.pass(5);
+  w.annotate("web", { [group]: "y" });
+  await w.pass(5);
+  w.delete("web");
+  await w.pass(120);
+  // Nothing of it is to be seen, and whoever took over after a crash would not know whose that is which comes.
+  expect([script.applied, script.things.size]).toEqual([
+    ["make group-x", "make group-y", "remove group-y"],
+    0,
+  ]);
+  expect([script.tickets, w.find("web") !== undefined]).toEqual([["ticket-1"], true]);
+  script.outcomes.set("ticket-1", "done");
+  await w.pass(120);
+  expect([script.applied.at(-1), script.things.size, w.find("web")]).toEqual([
+    "remove group-x",
+    0,
+    undefined,
+  ]);
+});
+
+test("a Service that cannot be understood keeps the balancer that it is found to have", () => {
+  const groups = new Groups();
+  groups.place(key, first, "y");
+  const ports = {
+    services: { list: () => [load(first)] },
+    listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
+  };
+  const placement = { put: () => [], tryAgain: () => undefined };
+  createClaims(ports as never, groups, { tryOf: () => undefined }, placement, () => undefined).claim();
+  expect([groups.groupOf(key, first), groups.debtsOf("x")]).toEqual(["x", []]);
+});
+
+test("one that is made again under its name and cannot be placed does not inherit the balancer of the first", () => {
+  const groups = new Groups();
+  groups.place(key, first, "x");
+  const wishes = {
+    of: () => {
+      throw new TypeError("no group");
+    },
+  };
+  const ports = { clock: new VirtualClock() };
+  const placement = createPlacement(
+    ports as never,
+    groups,
+    wishes,
+    { failure: () => undefined },
+    () => undefined,
+  );
+  expect(placement.place(key, load(second))).toEqual(["x"]);
+  expect([groups.membersOf("x"), groups.debtsOf("x")]).toEqual([[], [first]]);
+});
+
+test("a Service that comes back to a group before that let go of it is none of those that are gone", () => {
+  const groups = new Groups();
+  for (const name of ["x", "y", "x"]) groups.place(key, first, name);
+  expect([groups.debtsOf("x"), groups.debtsOf("y")]).toEqual([[], [first]]);
+});
+
+test("a Service that asks for nothing, and of which nobody can tell where its balancer is, is told so until that goes", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.unplaceable.add("web");
+  });
+  const { uid } = w.create("web", { annotations: { [group]: "x" }, spec: { type: "ClusterIP" } }).metadata;
+  script.things.set("thing", { id: "thing", group: "group-x", owners: [uid], targets: 3 });
+  await w.start();
+  await w.pass(60);
+  expect(w.events("web").join()).toContain("DeleteLoadBalancerFailed");
+  expect(script.things.size).toBe(1);
+  script.unplaceable.clear();
+  await w.pass(600);
+  expect(script.things.size).toBe(0);
+});

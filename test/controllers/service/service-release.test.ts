@@ -1,0 +1,189 @@
+import { expect, test } from "bun:test";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// A balancer that is to outlive its Service: given back instead of deleted, and held while nobody knows which is meant.
+
+const onDelete = "fairlead.dev/on-delete";
+const release = { [onDelete]: "release" };
+const adopt = "balancer.fake.example/adopt";
+
+const labelsOf = (w: ServiceWorld) => w.cloud.balancers.list().map(({ labels }) => labels);
+const idsOf = (w: ServiceWorld) => w.cloud.balancers.list().map(({ id }) => id);
+const conditionsOf = (w: ServiceWorld, name: string) =>
+  (w.get(name).status.conditions ?? []).map(({ reason }) => reason);
+
+const served = async (annotations: Readonly<Record<string, string>>): Promise<ServiceWorld> => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web", { annotations });
+  await w.pass(30);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  w.forget();
+  return w;
+};
+
+test("a balancer that is to be released stays without our mark when its Service is deleted, and its name is said [F41]", async () => {
+  const w = await served(release);
+  const [balancer] = w.cloud.balancers.list();
+  w.delete("web");
+  await w.pass(30);
+  expect(w.find("web")).toBeUndefined();
+  expect([idsOf(w), labelsOf(w)]).toEqual([[`${balancer?.id}`], [{}]]);
+  expect(w.events("web").join()).toContain(
+    `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud and is not ours any more`,
+  );
+  expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
+  // Neither ours nor an orphan: nobody looks after it any more, not even after a restart.
+  await w.pass(3600);
+  w.crash();
+  await w.start();
+  await w.pass(3600);
+  expect(w.changes).toEqual([`PATCH /balancers/${balancer?.id}`]);
+  expect(w.manager.orphans?.() ?? []).toEqual([]);
+});
+
+test("a Service that is retyped gives its balancer back, and another one adopts it: a transfer [F39 F41]", async () => {
+  const w = await served(release);
+  const ip = w.addressesOf("web");
+  const [id = ""] = idsOf(w);
+  w.editSpec("web", { type: "ClusterIP" });
+  await w.pass(30);
+  expect([labelsOf(w), w.get("web").metadata.finalizers ?? []]).toEqual([[{}], []]);
+  w.create("heir", { annotations: { [adopt]: id } });
+  await w.pass(30);
+  expect([idsOf(w), w.addressesOf("heir"), w.owners()]).toEqual([[id], ip, [w.get("heir").metadata.uid]]);
+});
+
+test.each(["delete", "Delete", " delete ", "deleted"])(
+  "a Service that says %p has its balancer deleted",
+  async (word) => {
+    const w = await served({});
+    w.annotate("web", { [onDelete]: word });
+    w.delete("web");
+    await w.pass(30);
+    expect([idsOf(w), w.find("web")]).toEqual([[], undefined]);
+  },
+);
+
+test.each(["releas", "Release", "relete", "keep", ""])(
+  "a Service that ends and says %p keeps what it has until it is mended, and says so [F41 F47]",
+  async (word) => {
+    const w = await served({});
+    w.annotate("web", { [onDelete]: word });
+    w.delete("web");
+    await w.pass(60);
+    w.forget();
+    await w.pass(3600);
+    expect([w.changes, w.owners()]).toEqual([[], [w.get("web").metadata.uid]]);
+    expect(conditionsOf(w, "web")).toEqual(["DeletionHeld"]);
+    expect(w.events("web").join()).toContain(`must be "delete" or "release", got ${JSON.stringify(word)}`);
+    // One write for the condition, whatever time passes.
+    expect(w.written).toEqual([]);
+    w.annotate("web", release);
+    await w.pass(30);
+    expect([labelsOf(w), w.find("web")]).toEqual([[{}], undefined]);
+  },
+);
+
+test("a Service that is held goes as ever when there is nothing of it in the cloud", async () => {
+  const w = await served({});
+  w.annotate("web", { [onDelete]: "keep" });
+  await w.pass(5);
+  w.cloud.balancers.clear();
+  w.delete("web");
+  await w.pass(3600);
+  expect(w.find("web")).toBeUndefined();
+});
+
+test("a balancer that is to be released is so too when the finalizer is stripped by hand [F41]", async () => {
+  const w = await served(release);
+  w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+  w.delete("web");
+  await w.pass(600);
+  expect([w.find("web"), labelsOf(w)]).toEqual([undefined, [{}]]);
+});
+
+test("what nobody can be asked about any more becomes an orphan and is not deleted", async () => {
+  const w = await served({ [onDelete]: "release" });
+  const { uid } = w.get("web").metadata;
+  w.annotate("web", { [onDelete]: "keep" });
+  await w.pass(5);
+  w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+  w.delete("web");
+  await w.pass(3600);
+  expect([w.find("web"), w.owners(), w.changes]).toEqual([undefined, [uid], []]);
+});
+
+test("it is released to the same end whatever request fails, and after a crash before any of them [F41]", async () => {
+  for (let position = 0, isReached = true; isReached; position += 1) {
+    for (const how of ["reset", "lost-answer", "crash"] as const) {
+      const w = await served(release);
+      let crossings = 0;
+      if (how === "crash") {
+        w.onCrossing = (_, when) => {
+          if (when === "after" && crossings++ === position) w.crash();
+        };
+      } else w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: how, calls: position });
+      w.delete("web");
+      await w.pass(60);
+      if (how === "crash") isReached = !w.isRunning;
+      w.onCrossing = undefined;
+      if (!w.isRunning) await w.start();
+      await w.pass(1200);
+      expect({ how, position, left: labelsOf(w), service: w.find("web") }).toEqual({
+        how,
+        position,
+        left: [{}],
+        service: undefined,
+      });
+    }
+  }
+});
+
+test("of a shared balancer only the last one gives it back; who leaves before takes only its own with it [F41]", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.releases = true;
+  });
+  await w.start();
+  const shared = { "scripted.example/group": "x", ...release };
+  w.create("web", { annotations: shared });
+  w.create("mail", { annotations: shared });
+  await w.pass(30);
+  w.delete("web");
+  await w.pass(30);
+  const { uid } = w.get("mail").metadata;
+  expect([...script.things.values()]).toMatchObject([{ group: "group-x", owners: [uid] }]);
+  w.delete("mail");
+  await w.pass(30);
+  expect(script.applied.at(-1)).toBe("release thing-of-group-x");
+  expect([...script.things.values()]).toMatchObject([{ id: "thing-of-group-x", owners: [] }]);
+  expect([...script.things.values()][0]?.group).toBeUndefined();
+});
+
+test("a Service that moves to another group leaves nothing behind, whatever is to become of it at its end", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.releases = true;
+  });
+  await w.start();
+  w.create("web", { annotations: { "scripted.example/group": "x", ...release } });
+  await w.pass(30);
+  w.annotate("web", { "scripted.example/group": "y" });
+  await w.pass(60);
+  expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
+});
+
+test("where balancers cannot be given back that is said in time, and one that ends keeps what it has", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("web", { annotations: release });
+  await w.pass(30);
+  expect(conditionsOf(w, "web")).toEqual(["ReleaseUnsupported"]);
+  expect(script.things.size).toBe(1);
+  w.delete("web");
+  await w.pass(600);
+  expect([script.things.size, conditionsOf(w, "web")[0]]).toEqual([1, "DeletionHeld"]);
+  w.annotate("web", { [onDelete]: undefined });
+  await w.pass(30);
+  expect([script.things.size, w.find("web")]).toEqual([0, undefined]);
+});

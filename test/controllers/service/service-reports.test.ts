@@ -1,0 +1,127 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/testing/apiserver/storage/json.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import { refused } from "../../support/scripted-balancers.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What goes wrong quietly, behind work that seems to go on: it is said on the Service, and nothing that is no failure is.
+
+const conditionsOf = (w: ServiceWorld, name: string) =>
+  (w.get(name).status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`);
+
+test("work that nobody can ask about is said on its Service after three attempts, and taken back when it can be asked again [F54 N8]", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ticketLimit = 10;
+  });
+  await w.start();
+  script.checkRefusal = refused("tickets may not be read");
+  w.create("web");
+  w.create("mail");
+  await w.pass(3600);
+  expect(script.checks.length).toBeGreaterThan(2);
+  for (const name of ["web", "mail"]) {
+    expect(conditionsOf(w, name)).toEqual(["CloudReady RefusedByCloud"]);
+    const said = w.events(name).filter((event) => event.includes("tickets may not be read"));
+    expect(said).toHaveLength(1);
+  }
+  const { length } = w.written;
+  await w.pass(3600);
+  expect(w.written).toHaveLength(length);
+  // Asked about again, and still at it.
+  script.checkRefusal = undefined;
+  await w.pass(3600);
+  expect([conditionsOf(w, "web"), conditionsOf(w, "mail")]).toEqual([[], []]);
+  expect(script.things.size).toBe(0);
+  for (const ticket of script.tickets) script.outcomes.set(ticket, "done");
+  await w.pass(60);
+  expect([script.things.size, w.get("web").status.loadBalancer?.ingress?.length]).toEqual([2, 1]);
+});
+
+test("one attempt that failed is nothing to be said", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ticketLimit = 10;
+  });
+  await w.start();
+  script.checkRefusal = refused("tickets may not be read");
+  w.create("web");
+  await w.until(() => script.checks.length === 1, "the first check");
+  script.checkRefusal = undefined;
+  await w.pass(600);
+  expect([conditionsOf(w, "web"), w.events("web").join().includes("may not be read")]).toEqual([[], false]);
+});
+
+test("a Secret that cannot be read any more is said, and the balancer goes on with what was read last", async () => {
+  const { w, script } = scriptedWorld();
+  const put = (text: string) => ({ "tls.crt": Buffer.from(text).toString("base64") });
+  const secrets = resourceNamed("secrets");
+  const metadata = { name: "cert", namespace: "default" };
+  w.server.objects.create(secrets, "default", {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+    data: put("first"),
+  } as JsonObject);
+  await w.start();
+  w.create("web", { annotations: { "scripted.example/certificate": "cert" } });
+  await w.pass(30);
+  const no = {
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    code: 403,
+    reason: "Forbidden",
+    message: "no",
+  };
+  w.readFault = (path) => (path.includes("/secrets/") ? Response.json(no, { status: 403 }) : undefined);
+  await w.pass(300);
+  const said = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
+  expect(said()).toHaveLength(1);
+  expect(said()[0]).toContain("Secret default/cert cannot be read any more, and what was read last is used");
+  // It goes on, and the condition rides on the next write.
+  w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
+  w.changeNode("node-0", (node) => ({
+    ...node,
+    metadata: { ...node.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
+  }));
+  await w.pass(60);
+  expect([...script.things.values()]).toMatchObject([{ targets: 2, certificate: "first" }]);
+  expect(conditionsOf(w, "web")).toEqual(["CloudWarning InputUnreadable"]);
+  w.readFault = undefined;
+  await w.pass(180);
+  expect(conditionsOf(w, "web")).toEqual([]);
+});
+
+test("Nodes of another manager are no targets, and become some when the selector takes them in [N15]", async () => {
+  const w = new ServiceWorld();
+  const label = (name: string, account: string) =>
+    w.changeNode(name, (node) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: { ...node.metadata.labels, account } },
+    }));
+  label("node-0", "east");
+  label("node-1", "west");
+  await w.start("--node-selector=account=east");
+  w.create("web");
+  await w.pass(30);
+  const targets = () => w.cloud.balancers.list().map(({ targets: ids }) => ids.length);
+  expect(targets()).toEqual([1]);
+  label("node-2", "east");
+  await w.pass(30);
+  expect(targets()).toEqual([2]);
+  label("node-0", "west");
+  await w.pass(30);
+  expect(targets()).toEqual([1]);
+});
+
+test("a time to drain that this cloud cannot keep is said once at the start, and not where it can", async () => {
+  const warnings = async (w: ServiceWorld, ...flags: readonly string[]): Promise<number> => {
+    await w.start(...flags);
+    await w.pass(60);
+    return w.logged.filter((line) => line.includes("--load-balancer-target-drain has no effect")).length;
+  };
+  const flag = "--load-balancer-target-drain=30s";
+  expect(await warnings(scriptedWorld().w, flag)).toBe(1);
+  expect(await warnings(scriptedWorld().w)).toBe(0);
+  expect(await warnings(new ServiceWorld(), flag)).toBe(0);
+});

@@ -1,0 +1,202 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { parseNodeSelector } from "../../../src/controllers/service/targets/node-selector.ts";
+import { hash, inRendezvousOrder } from "../../../src/controllers/service/targets/rendezvous.ts";
+import { chooseTargets, type TargetRules } from "../../../src/controllers/service/targets/target-policy.ts";
+import { nodeName } from "../../../src/core/brand.ts";
+import type { BalancerTarget } from "../../../src/provider/load-balancers.ts";
+import { toTarget } from "./service-draft.ts";
+
+const namesOf = (targets: readonly { readonly node: string }[]): string[] => targets.map(({ node }) => node);
+
+const selector = (text: string) => {
+  const parsed = parseNodeSelector(text);
+  if ("wrong" in parsed) throw new Error(parsed.wrong);
+  return parsed.value;
+};
+
+describe("node selectors [F42]", () => {
+  const labels = { pool: "web", tier: "gold", "example.com/rack": "r1", bare: "" };
+  test.each([
+    ["pool=web", true],
+    ["pool==web", true],
+    ["pool = web , tier = gold", true],
+    ["pool=web,tier=silver", false],
+    ["pool!=api", true],
+    ["none!=api", true],
+    ["pool in (web, api)", true],
+    ["pool in (api)", false],
+    ["pool notin (api),tier in (gold,silver)", true],
+    ["none notin (a)", true],
+    ["none in (a)", false],
+    ["example.com/rack", true],
+    ["!example.com/rack", false],
+    ["!none", true],
+    ["bare=", true],
+    ["bare in ()", true],
+  ])("%s", (text, expected) => {
+    expect(selector(text).matches(labels)).toBe(expected);
+  });
+
+  test.each([
+    "",
+    "pool=web,",
+    "pool in web",
+    "pool in (web",
+    "=web",
+    "pool=web=api",
+    "pool web",
+    "!",
+    "-a=b",
+  ])("%p cannot be read", (text) => {
+    expect("wrong" in parseNodeSelector(text)).toBe(true);
+  });
+
+  test("never throws", () => {
+    fc.assert(fc.property(fc.string(), (text) => void parseNodeSelector(text)));
+  });
+});
+
+describe("targets by policy", () => {
+  const targets = [
+    toTarget("a", { labels: { pool: "web" } }),
+    toTarget("b", { labels: { pool: "api" } }),
+    toTarget("c", { labels: { pool: "web" } }),
+  ];
+  const cases: readonly [string, TargetRules, readonly string[], readonly string[]][] = [
+    ["all", { policy: "all" }, ["a", "b", "c"], []],
+    ["by labels [F42]", { policy: "selector", selector: selector("pool=web") }, ["a", "c"], []],
+    ["by labels that none has", { policy: "selector", selector: selector("pool=x") }, [], ["NoMatchingNode"]],
+    [
+      "those with an endpoint [F43 N12]",
+      { policy: "endpoints", endpointsNodes: new Set([nodeName("b")]) },
+      ["b"],
+      [],
+    ],
+    ["by labels that are not told", { policy: "selector" }, ["a", "b", "c"], ["MissingSelector"]],
+    [
+      "all while there is no endpoint anywhere [F43]",
+      { policy: "endpoints", endpointsNodes: new Set() },
+      ["a", "b", "c"],
+      ["NoEndpoints"],
+    ],
+    ["what the cloud takes [F44 N12]", { policy: "all", cloudLimit: 0 }, [], ["TargetLimit"]],
+    ["fewer than the cloud takes", { policy: "subset", limit: 3, cloudLimit: 4 }, ["a", "b", "c"], []],
+    ["more than the cloud takes [F44]", { policy: "subset", limit: 2, cloudLimit: 0 }, [], ["TargetLimit"]],
+    ["all while endpoints are not known yet", { policy: "endpoints" }, ["a", "b", "c"], []],
+    ["a limit that is not reached [F44]", { policy: "all", limit: 3 }, ["a", "b", "c"], []],
+  ];
+  test.each(cases)("%s", (_, rules, names, reasons) => {
+    const chosen = chooseTargets(targets, rules);
+    expect(namesOf(chosen.targets)).toEqual([...names]);
+    expect(chosen.problems.map(({ reason }) => reason)).toEqual([...reasons]);
+  });
+
+  test("no node at all is said in upstream's words", () => {
+    const text = "There are no available nodes for LoadBalancer";
+    const expected = [{ severity: "warning", reason: "UnAvailableLoadBalancer", text }] as const;
+    expect(chooseTargets([], { policy: "all" })).toEqual({ targets: [], problems: expected });
+    const draining = [toTarget("a", { draining: true })];
+    expect(chooseTargets(draining, { policy: "all" })).toEqual({ targets: draining, problems: expected });
+  });
+
+  test("a limit that is reached takes a part and says how many [F44 N12]", () => {
+    const { targets: chosen, problems } = chooseTargets(targets, { policy: "all", limit: 2 });
+    expect(chosen).toHaveLength(2);
+    expect(problems).toMatchObject([{ severity: "warning", reason: "TargetLimit" }]);
+    expect(problems[0]?.text).toContain("takes 2 targets and there are 3 nodes");
+  });
+
+  test("a subset that was asked for is no problem [N12]", () => {
+    const { targets: chosen, problems } = chooseTargets(targets, { policy: "subset", limit: 2 });
+    expect([chosen.length, problems.length]).toEqual([2, 0]);
+  });
+
+  test("what drains gives way to what stays", () => {
+    const leaving = [toTarget("d", { draining: true }), toTarget("e", { draining: true })];
+    const { targets: chosen } = chooseTargets([...targets, ...leaving], { policy: "subset", limit: 4 });
+    expect(namesOf(chosen).slice(0, 3)).toEqual(["a", "b", "c"]);
+    expect(chosen).toHaveLength(4);
+  });
+});
+
+describe("a subset by rendezvous [F44 N12]", () => {
+  const name = fc.stringMatching(/^node-[a-z0-9]{1,6}$/);
+  const nodes = fc.uniqueArray(fc.record({ name, zone: fc.constantFrom("a", "b", "c", "") }), {
+    selector: (node) => node.name,
+    minLength: 1,
+    maxLength: 40,
+  });
+  const limit = fc.integer({ min: 1, max: 20 });
+  const toTargets = (some: readonly { name: string; zone: string }[]): readonly BalancerTarget[] =>
+    some.map(({ name: node, zone }) => toTarget(node, zone === "" ? {} : { zone }));
+  const subset = (some: readonly { name: string; zone: string }[], most: number, seed = "s") =>
+    chooseTargets(toTargets(some), { policy: "subset", limit: most, seed }).targets;
+
+  test("is as large as it may be, whatever the order", () => {
+    fc.assert(
+      fc.property(nodes, limit, (some, most) => {
+        const chosen = namesOf(subset(some, most));
+        expect(chosen).toHaveLength(Math.min(some.length, most));
+        expect(namesOf(subset(some.toReversed(), most)).toSorted()).toEqual(chosen.toSorted());
+      }),
+    );
+  });
+
+  test("gives every zone its part, as far as it has nodes", () => {
+    fc.assert(
+      fc.property(nodes, limit, (some, most) => {
+        const zoneOf = new Map(some.map((node) => [node.name, node.zone]));
+        const count = (names: readonly string[]) => {
+          const counts = new Map<string, number>();
+          for (const each of names) {
+            const zone = zoneOf.get(each) ?? "";
+            counts.set(zone, (counts.get(zone) ?? 0) + 1);
+          }
+          return counts;
+        };
+        const have = count(some.map((node) => node.name));
+        const got = count(namesOf(subset(some, most)));
+        const largest = Math.max(...got.values());
+        for (const [zone, all] of have) {
+          const taken = got.get(zone) ?? 0;
+          if (taken < all) expect(largest - taken).toBeLessThanOrEqual(1);
+        }
+      }),
+    );
+  });
+
+  test("one node more brings at most one in and puts at most one out", () => {
+    fc.assert(
+      fc.property(nodes, limit, (some, most) => {
+        const before = new Set(namesOf(subset(some.slice(1), most)));
+        const after = new Set(namesOf(subset(some, most)));
+        expect([...after].filter((each) => !before.has(each)).length).toBeLessThanOrEqual(1);
+        expect([...before].filter((each) => !after.has(each)).length).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("differs from Service to Service, so that all nodes carry load", () => {
+    const some = Array.from({ length: 20 }, (_, index) => ({ name: `node-${index}`, zone: "" }));
+    const used = new Set(
+      Array.from({ length: 30 }, (_, index) => `uid-${index}`).flatMap((seed) =>
+        namesOf(subset(some, 3, seed)),
+      ),
+    );
+    expect(used.size).toBeGreaterThan(15);
+  });
+
+  test("keeps to one order for one seed, and its hash spreads", () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `node-${index}`);
+    const once = inRendezvousOrder(names, (each) => each, "x");
+    expect(inRendezvousOrder(names.toReversed(), (each) => each, "x")).toEqual(once);
+    const buckets = new Array<number>(10).fill(0);
+    for (const each of names) {
+      const bucket = hash(each) % 10;
+      buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+    }
+    expect(Math.min(...buckets)).toBeGreaterThan(60);
+  });
+});

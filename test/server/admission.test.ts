@@ -1,0 +1,99 @@
+// The admission webhook as HTTP: what it takes for a review, what it answers, and that everything is counted.
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { chooseWebhooks } from "../../src/app/endpoints/choose-webhooks.ts";
+import type { ServedRequest } from "../../src/platform/listener.ts";
+import { createAdmission, type Judgement } from "../../src/server/admission.ts";
+
+let counted: [string, number, boolean][] = [];
+let judgement: () => Judgement = () => ({});
+beforeEach(() => {
+  counted = [];
+  judgement = () => ({});
+});
+const handle = createAdmission({
+  webhooks: [{ name: "hook", path: "/hook", judge: () => judgement() }],
+  monotonic: () => 0,
+  onAnswer: (name, code, _, isRefusal) => counted.push([name, code, isRefusal]),
+  onAccident: () => undefined,
+});
+const review = (changes: object = {}) => ({
+  apiVersion: "admission.k8s.io/v1",
+  kind: "AdmissionReview",
+  request: { uid: "4711", operation: "CREATE", object: {} },
+  ...changes,
+});
+const send = (body: string, changes: Partial<ServedRequest> = {}) =>
+  handle({
+    method: "POST",
+    target: "/hook?timeout=5s",
+    headers: [["content-type", "application/json"]],
+    peer: undefined,
+    body: async (limit) => (body.length > limit ? undefined : body),
+    ...changes,
+  });
+
+describe("a review", () => {
+  test("is answered with its uid and counted, when it passes too [F48]", async () => {
+    const answer = await send(JSON.stringify(review()));
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body)).toEqual({
+      apiVersion: "admission.k8s.io/v1",
+      kind: "AdmissionReview",
+      response: { uid: "4711", allowed: true },
+    });
+    expect(counted).toEqual([["hook", 200, false]]);
+  });
+
+  test("is refused with the reason, cut to what people read", async () => {
+    judgement = () => ({ refusal: "x".repeat(5000), warnings: ["w"] });
+    const { response } = JSON.parse((await send(JSON.stringify(review()))).body);
+    expect(response).toMatchObject({ uid: "4711", allowed: false, warnings: ["w"], status: { code: 422 } });
+    expect(response.status.message).toHaveLength(1000);
+    expect(counted).toEqual([["hook", 200, true]]);
+  });
+
+  test("that makes the judge stumble is an error and ends nothing", async () => {
+    judgement = () => {
+      throw new Error("a secret");
+    };
+    const answer = await send(JSON.stringify(review()));
+    expect([answer.status, answer.body.includes("a secret")]).toEqual([500, false]);
+  });
+});
+
+describe("what is no review is refused and counted", () => {
+  const cases: readonly (readonly [string, string, Partial<ServedRequest>, number])[] = [
+    ["another content type", "{}", { headers: [["content-type", "text/plain"]] }, 400],
+    ["one with a charset", "{}", { headers: [["content-type", "application/json; charset=utf-8"]] }, 400],
+    ["no content type", "{}", { headers: [] }, 400],
+    ["no body", "", {}, 400],
+    ["no JSON", "{", {}, 400],
+    ["another kind", JSON.stringify(review({ kind: "Pod" })), {}, 400],
+    ["another version", JSON.stringify(review({ apiVersion: "admission.k8s.io/v1beta1" })), {}, 400],
+    ["no request", JSON.stringify(review({ request: null })), {}, 400],
+    ["no uid", JSON.stringify(review({ request: { operation: "CREATE" } })), {}, 400],
+    ["a null", "null", {}, 400],
+    ["too much", "x".repeat(5_000_000), {}, 413],
+    ["a GET", "", { method: "GET" }, 405],
+    ["another path", "", { target: "/other" }, 404],
+  ];
+  test.each(cases)("%s", async (_, body, changes, status) => {
+    expect((await send(body, changes)).status).toBe(status);
+    expect(counted.map(([, code]) => code)).toEqual([status]);
+  });
+});
+
+describe("which webhooks are on", () => {
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ["webhook-a,webhook-b", ["webhook-a", "webhook-b"]],
+    ["webhook-a", ["webhook-a"]],
+    ["webhook-a,-webhook-b", ["webhook-a"]],
+    ["-webhook-b", []],
+    ["*", ["webhook-a", "webhook-b"]],
+  ];
+  test.each(cases)("TestWebhookEnableDisable: --webhooks=%s", (flag, enabled) => {
+    const all = ["webhook-a", "webhook-b"];
+    expect(chooseWebhooks(flag.split(","), all)).toEqual({ enabled, unknown: [] });
+  });
+});

@@ -1,0 +1,211 @@
+// The HTTPS listener over real sockets on loopback: what the chosen server of the runtime must be able to do.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { connect as connectHttp2 } from "node:http2";
+import { request } from "node:https";
+import { connect, type TLSSocket } from "node:tls";
+import { createAuthority } from "../../src/pki/authority.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Listener, ListenOptions, ServedRequest } from "../../src/platform/listener.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { systemListen } from "../../src/platform/system-listener.ts";
+
+const authority = createAuthority("test-ca", systemClock, systemRandom);
+const server = (name: string, names = ["127.0.0.1", "localhost"]) => authority.issueServer(name, names);
+const alice = authority.issueClient({ commonName: "alice", organizations: ["a", "b"] });
+
+let listener: Listener | undefined;
+afterEach(async () => {
+  await listener?.close();
+  listener = undefined;
+});
+
+const listen = async (changes: Partial<ListenOptions> = {}): Promise<Listener> => {
+  listener = await systemListen({
+    host: "127.0.0.1",
+    port: 0,
+    certificates: server("one"),
+    minVersion: "TLSv1.2",
+    http2: true,
+    sharePort: false,
+    asksForCertificate: true,
+    handle: async ({ method, target, peer, body }) => {
+      const text = await body(1000);
+      const seen = { method, target, certificates: peer?.chain.length ?? 0, body: text ?? "too long" };
+      return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(seen) };
+    },
+    ...changes,
+  });
+  return listener;
+};
+
+const open = (options: object): Promise<TLSSocket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(
+      { host: "127.0.0.1", port: listener?.port ?? 0, ca: authority.cert, ...options },
+      () => resolve(socket),
+    );
+    socket.on("error", reject);
+  });
+
+/** One request over a socket that stays open. */
+const ask = (socket: TLSSocket, text: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let got = "";
+    const onData = (part: Buffer) => {
+      got += part.toString();
+      const length = /content-length: (\d+)/i.exec(got)?.[1];
+      const body = got.split("\r\n\r\n")[1] ?? "";
+      if (length === undefined || body.length < Number(length)) return;
+      socket.off("data", onData);
+      resolve(got);
+    };
+    socket.on("data", onData);
+    socket.once("close", () => reject(new Error(`closed after ${JSON.stringify(got)}`)));
+    socket.write(text);
+  });
+const get = (path: string, headers = ""): string =>
+  `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`;
+
+const bodyOf = (reply: string): Record<string, unknown> => JSON.parse(reply.split("\r\n\r\n")[1] ?? "");
+
+describe("the HTTPS listener", () => {
+  test("answers HTTP/1.1 and HTTP/2 on one port, and HEAD without a body", async () => {
+    const { port } = await listen();
+    const first = await fetch(`https://localhost:${port}/x?y=1`, { tls: { ca: authority.cert } });
+    expect(await first.json()).toEqual({ method: "GET", target: "/x?y=1", certificates: 0, body: "" });
+    const second = await fetch(`https://localhost:${port}/h2`, {
+      method: "POST",
+      body: "hello",
+      protocol: "http2",
+      tls: { ca: authority.cert },
+    } as BunFetchRequestInit);
+    expect(await second.json()).toEqual({ method: "POST", target: "/h2", certificates: 0, body: "hello" });
+    const head = await fetch(`https://localhost:${port}/x`, { method: "HEAD", tls: { ca: authority.cert } });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  test("hands on the certificate of the client, in resumed sessions too", async () => {
+    await listen();
+    const first = await open({ cert: alice.cert, key: alice.key });
+    const session = new Promise<Buffer>((resolve) => first.once("session", resolve));
+    expect(bodyOf(await ask(first, get("/")))["certificates"]).toBeGreaterThan(0);
+    const again = await open({ cert: alice.cert, key: alice.key, session: await session });
+    expect(again.isSessionReused()).toBe(true);
+    expect(bodyOf(await ask(again, get("/")))["certificates"]).toBeGreaterThan(0);
+    first.destroy();
+    again.destroy();
+  });
+
+  test("swaps its certificate under traffic: open connections go on, new ones see the new one", async () => {
+    const { renew } = await listen();
+    const before = await open({});
+    expect(before.getPeerCertificate().subject.CN).toBe("one");
+    await ask(before, get("/1"));
+    renew(server("two"));
+    expect(bodyOf(await ask(before, get("/2")))["target"]).toBe("/2");
+    const after = await open({ cert: alice.cert, key: alice.key });
+    expect(after.getPeerCertificate().subject.CN).toBe("two");
+    expect(bodyOf(await ask(after, get("/3")))["certificates"]).toBeGreaterThan(0);
+    before.destroy();
+    after.destroy();
+  });
+
+  test("serves the certificate of the name that is asked for, a new one too", async () => {
+    const named = (name: string) => ({ ...server(name, ["foo.example"]), names: ["foo.example"] });
+    const { renew } = await listen({ certificates: { ...server("one"), byName: [named("foo")] } });
+    const first = await open({ servername: "foo.example" });
+    expect(first.getPeerCertificate().subject.CN).toBe("foo");
+    renew({ ...server("two"), byName: [named("newer")] });
+    const second = await open({ servername: "foo.example" });
+    expect(second.getPeerCertificate().subject.CN).toBe("newer");
+    const other = await open({ servername: "localhost" });
+    expect(other.getPeerCertificate().subject.CN).toBe("two");
+    for (const socket of [first, second, other]) socket.destroy();
+  });
+
+  test("keeps TLS below its lowest version out", async () => {
+    await listen({ minVersion: "TLSv1.3" });
+    const modern = await open({});
+    expect(modern.getProtocol()).toBe("TLSv1.3");
+    modern.destroy();
+    await expect(open({ maxVersion: "TLSv1.2" })).rejects.toThrow();
+  });
+
+  test("speaks HTTP/1.1 alone where HTTP/2 is switched off", async () => {
+    const { port } = await listen({ http2: false });
+    const socket = await open({ ALPNProtocols: ["h2", "http/1.1"] });
+    expect(socket.alpnProtocol).toBe("http/1.1");
+    socket.destroy();
+    const answer = await fetch(`https://localhost:${port}/`, { tls: { ca: authority.cert } });
+    expect(answer.status).toBe(200);
+  });
+
+  test("answers headers that are too long with 431 and a body that is too long as told", async () => {
+    const { port } = await listen();
+    const status = await new Promise((resolve) => {
+      const long = { "x-long": "a".repeat(40_000) };
+      request({ host: "127.0.0.1", port, ca: authority.cert, headers: long }, (reply) =>
+        resolve(reply.statusCode),
+      )
+        .on("error", (error: NodeJS.ErrnoException) => resolve(error.code))
+        .end();
+    });
+    expect(status).toBe(431);
+    const body = "b".repeat(100_000);
+    const answer = await fetch(`https://localhost:${port}/`, {
+      method: "POST",
+      body,
+      tls: { ca: authority.cert },
+    });
+    expect(((await answer.json()) as { body: string }).body).toBe("too long");
+  });
+
+  test("keeps the lines of one header apart, in HTTP/1.1 and HTTP/2", async () => {
+    let seen: ServedRequest["headers"] = [];
+    const { port } = await listen({
+      handle: async ({ headers }) => {
+        seen = headers;
+        return { status: 200, headers: {}, body: "ok" };
+      },
+    });
+    const groups = () => seen.filter(([name]) => name === "x-remote-group").map(([, value]) => value);
+    const socket = await open({});
+    await ask(socket, get("/", "X-Remote-Group: a, b\r\nX-Remote-Group: c\r\n"));
+    expect(groups()).toEqual(["a, b", "c"]);
+    socket.destroy();
+    const session = connectHttp2(`https://localhost:${port}`, { ca: authority.cert });
+    await new Promise((resolve, reject) => {
+      const stream = session.request({ ":path": "/", "x-remote-group": ["a", "b"] });
+      stream.on("response", resolve).on("error", reject).end();
+    });
+    session.destroy();
+    expect(groups()).toEqual(["a", "b"]);
+  });
+
+  test("refuses a port in use with the system's code", async () => {
+    const { port } = await listen();
+    await expect(
+      systemListen({
+        host: "127.0.0.1",
+        port,
+        certificates: server("other"),
+        minVersion: "TLSv1.2",
+        http2: true,
+        sharePort: false,
+        asksForCertificate: false,
+        handle: async () => ({ status: 200, headers: {}, body: "" }),
+      }),
+    ).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+
+  test("ends open connections when it closes", async () => {
+    const mine = await listen();
+    const socket = await open({});
+    await ask(socket, get("/"));
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    await mine.close();
+    await closed;
+    await expect(open({})).rejects.toThrow();
+  });
+});

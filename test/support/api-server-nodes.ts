@@ -1,0 +1,180 @@
+// The Nodes of a sandbox API server as controllers meet them: a store that follows every write, and guarded writes that
+// really go through the client and the server's rules. Tests change Nodes behind the controllers' backs through it.
+
+import { latestObjects } from "../../src/controllers/latest-objects.ts";
+import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
+import { createNodeWrites } from "../../src/controllers/node-writes.ts";
+import { milliseconds } from "../../src/core/brand.ts";
+import { createKubeApi, type KubeApi } from "../../src/kube/client/api.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { createRequestCeiling } from "../../src/kube/client/request-ceiling.ts";
+import { createRequests } from "../../src/kube/client/requests.ts";
+import { nodes as nodesResource } from "../../src/kube/resources.ts";
+import { createWriteWindow } from "../../src/kube/client/write-window.ts";
+import { Journal } from "../../src/runtime/journal.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { Random } from "../../src/platform/random.ts";
+
+const stored = resourceNamed("nodes");
+
+/** What a test gives; the rest is filled in. */
+export interface NodeDraft {
+  readonly name: string;
+  readonly uid?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly createdAt?: number;
+  readonly deletionTimestamp?: string;
+  readonly spec?: Node["spec"];
+  readonly status?: Node["status"];
+}
+
+export const toNode = (draft: NodeDraft, now = 0): Node => ({
+  metadata: {
+    name: draft.name,
+    uid: draft.uid ?? `uid-${draft.name}`,
+    resourceVersion: "1",
+    creationTimestamp: `${new Date(draft.createdAt ?? now).toISOString().slice(0, 19)}Z`,
+    ...(draft.deletionTimestamp !== undefined && { deletionTimestamp: draft.deletionTimestamp }),
+    ...(draft.labels !== undefined && { labels: draft.labels }),
+    ...(draft.annotations !== undefined && { annotations: draft.annotations }),
+  },
+  spec: draft.spec ?? {},
+  status: draft.status ?? {},
+});
+
+export interface SandboxNodesOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly mode?: "enforce" | "observe";
+  /** How far the store is behind the server; none when left out. */
+  readonly lag?: number;
+}
+
+type Listener = Parameters<NodeStore["subscribe"]>[0];
+
+export class SandboxNodes {
+  readonly server: ApiServer;
+  readonly api: KubeApi;
+  readonly journal = new Journal();
+  readonly store: NodeStore;
+  readonly writes: NodeWrites;
+  /** "patch nodes/status", "delete nodes": every write that reached the server, in order, with the Node's name. */
+  readonly sent: string[] = [];
+  readonly #clock: Clock;
+
+  constructor({ clock, random, mode = "enforce", lag = 0 }: SandboxNodesOptions) {
+    this.#clock = clock;
+    this.server = new ApiServer({ clock, random });
+    const connection = {
+      server: "https://sandbox",
+      origin: "https://sandbox",
+      proxy: undefined,
+      namespace: undefined,
+      access: async () => ({ headers: {}, tls: undefined }),
+      refresh: () => undefined,
+      suspicion: () => undefined,
+    };
+    const transport = asTransport(this.server);
+    const requests = createRequests({
+      connection,
+      transport: (request, signal) => {
+        if (request.method !== "GET") this.sent.push(`${request.method} ${new URL(request.url).pathname}`);
+        return transport(request, signal);
+      },
+      clock,
+      ceiling: createRequestCeiling(),
+      writes: createWriteWindow(clock),
+    });
+    this.api = createKubeApi(requests, { userAgent: "test" });
+    const latest = latestObjects(this.#follow(lag));
+    this.store = latest;
+    this.writes = createNodeWrites({
+      api: this.api,
+      journal: this.journal,
+      clock,
+      mode,
+      remember: (node) => latest.remember(node),
+    });
+  }
+
+  get(name: string): Node | undefined {
+    const object = this.server.store.get("nodes", undefined, name);
+    return object === undefined ? undefined : nodesResource.slim(object as unknown as Node);
+  }
+
+  /** Throws when it is not there: for Nodes that must be. */
+  node(name: string): Node {
+    const node = this.get(name);
+    if (node === undefined) throw new Error(`There is no node ${name}.`);
+    return node;
+  }
+
+  names(): readonly string[] {
+    return this.server.store.list("nodes").map(({ metadata }) => metadata.name);
+  }
+
+  add(draft: NodeDraft): Node {
+    this.server.store.put(stored, toNode(draft, this.#clock.now()) as unknown as KubeObject);
+    return this.node(draft.name);
+  }
+
+  /** Changes a Node as a kubelet or an operator would, under a new resource version. */
+  change(name: string, change: (node: Node) => Node): void {
+    this.server.store.put(stored, change(this.node(name)) as unknown as KubeObject);
+  }
+
+  setReady(name: string, status: "True" | "False" | "Unknown"): void {
+    this.change(name, (node) => ({
+      ...node,
+      status: { ...node.status, conditions: [{ type: "Ready", status }] },
+    }));
+  }
+
+  annotate(name: string, annotations: Readonly<Record<string, string>>): void {
+    this.change(name, ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, annotations } }));
+  }
+
+  remove(name: string): void {
+    this.server.store.remove(stored, this.node(name) as unknown as KubeObject);
+  }
+
+  /** Writes of one verb about one Node that reached the server. */
+  sentTo(name: string): readonly string[] {
+    return this.sent.filter((line) => line.endsWith(`/nodes/${name}`) || line.includes(`/nodes/${name}/`));
+  }
+
+  #follow(lag: number): NodeStore {
+    const known = new Map<string, Node>();
+    const listeners = new Set<Listener>();
+    const apply = (key: string, after: Node | undefined): void => {
+      const before = known.get(key);
+      if (after === undefined) known.delete(key);
+      else known.set(key, after);
+      const change = { key, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+      for (const listener of listeners) listener(change);
+    };
+    this.server.onWrite(({ storage, type, object }) => {
+      if (storage !== "nodes") return;
+      const key = object.metadata.name;
+      const after = type === "DELETED" ? undefined : nodesResource.slim(object as unknown as Node);
+      if (lag === 0) apply(key, after);
+      else this.#clock.after(milliseconds(lag), () => apply(key, after));
+    });
+    return {
+      get: (name) => known.get(name),
+      list: () => [...known.values()],
+      get size() {
+        return known.size;
+      },
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+  }
+}

@@ -1,0 +1,256 @@
+// What only the sandbox can show: old histories, slow readers, faults, servers of other ages; all in virtual time.
+// What holds for real servers too is in cases/.
+
+import { describe, expect, test } from "bun:test";
+import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { ApiServer, type ApiServerOptions } from "../../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
+import { listAt, textAt, valueAt } from "../../../src/testing/apiserver/storage/json.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import type { StoredChange } from "../../../src/testing/apiserver/storage/store.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { call, type Target, watchLines } from "./cases/target.ts";
+
+const nodes = resourceNamed("nodes");
+
+const start = (options: ApiServerOptions = {}) => {
+  const clock = new VirtualClock();
+  const server = new ApiServer({ clock, random: seededRandom(1), options });
+  const target: Target = {
+    baseURL: "http://sandbox",
+    transport: asTransport(server),
+    headers: {},
+    unique: (name) => name,
+  };
+  const addNode = (name: string) => server.objects.create(nodes, "", { metadata: { name } });
+  const label = (name: string, value: string) =>
+    server.objects.patch(nodes, "", name, "", (node) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: { value } },
+    }));
+  return { clock, server, target, addNode, label };
+};
+
+const never = () => new AbortController().signal;
+const watchURL = "http://sandbox/api/v1/nodes?watch=1";
+
+describe("history", () => {
+  test("answers a watch from a forgotten version with an ERROR event and an end", async () => {
+    const { server, target, addNode } = start();
+    addNode("a");
+    server.compact();
+    const lines = await watchLines(target, "/api/v1/nodes?watch=1&resourceVersion=1", 2);
+    expect(lines).toMatchObject([
+      { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } },
+    ]);
+  });
+
+  test("answers it with 410 in the status line when told to", async () => {
+    const { server, target, addNode } = start({ goneAs: "status" });
+    addNode("a");
+    server.compact();
+    const { code } = await call(target, "GET", "/api/v1/nodes?watch=1&resourceVersion=1");
+    expect(code).toBe(410);
+  });
+
+  test("forgets the oldest changes beyond its limit, and only those", async () => {
+    const { server, target, addNode, label } = start({ historyLimit: 10 });
+    const first = addNode("a").metadata.resourceVersion;
+    for (let count = 0; count < 30; count++) label("a", `v${count}`);
+    const recent = server.store.revision - 5;
+    expect(await watchLines(target, `/api/v1/nodes?watch=1&resourceVersion=${recent}`, 5)).toHaveLength(5);
+    const [line] = await watchLines(target, `/api/v1/nodes?watch=1&resourceVersion=${first}`, 1);
+    expect(line?.type).toBe("ERROR");
+  });
+
+  test("expires the rest of a listing after five minutes, and offers an inconsistent way on", async () => {
+    const { clock, target, addNode } = start();
+    for (const name of ["a", "b", "c"]) addNode(name);
+    const first = await call(target, "GET", "/api/v1/nodes?limit=1");
+    const token = textAt(first.body, "metadata", "continue");
+    await clock.advance(minutes(6));
+    const late = await call(target, "GET", `/api/v1/nodes?limit=1&continue=${token}`);
+    expect(late.code).toBe(410);
+    const onward = textAt(late.body, "metadata", "continue");
+    const rest = await call(target, "GET", `/api/v1/nodes?continue=${onward}`);
+    expect(listAt(rest.body, "items").map((each) => textAt(each, "metadata", "name"))).toEqual(["b", "c"]);
+  });
+
+  test("answers a version that is still to come after three seconds with a timeout", async () => {
+    const { clock, target } = start();
+    let code = 0;
+    const waiting = call(target, "GET", "/api/v1/nodes?resourceVersion=99999").then((answer) => {
+      code = answer.code;
+    });
+    await clock.advance(seconds(2));
+    expect(code).toBe(0);
+    await clock.advance(seconds(2));
+    await waiting;
+    expect(code).toBe(504);
+  });
+});
+
+describe("a watch", () => {
+  test("sends a bookmark every half to whole minute", async () => {
+    const { clock, server } = start();
+    const response = await asTransport(server)(
+      { method: "GET", url: `${watchURL}&allowWatchBookmarks=true` },
+      never(),
+    );
+    const reader = response.body?.getReader();
+    const reading = reader?.read();
+    await clock.advance(seconds(61));
+    const text = new TextDecoder().decode((await reading)?.value);
+    expect(JSON.parse(text)).toMatchObject({
+      type: "BOOKMARK",
+      object: { metadata: { resourceVersion: String(server.store.revision) } },
+    });
+    await reader?.cancel();
+    expect(clock.pending).toBe(0);
+  });
+
+  test("ends after the seconds it asked for", async () => {
+    const { clock, server } = start();
+    const response = await asTransport(server)(
+      { method: "GET", url: `${watchURL}&timeoutSeconds=5` },
+      never(),
+    );
+    const text = response.text();
+    await clock.advance(seconds(5));
+    expect(await text).toBe("");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("is cut off when it does not read, and loses nothing that it was sent before", async () => {
+    const { server, addNode, label } = start({ waitingLimit: 50 });
+    addNode("a");
+    const response = await asTransport(server)({ method: "GET", url: watchURL }, never());
+    for (let count = 0; count < 2000; count++) label("a", `v${count}`);
+    const lines = (await response.text()).trim().split("\n");
+    expect(lines.length).toBeLessThan(1000);
+    for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
+  });
+
+  test("rejects its reader with the reason when its signal is aborted, and leaves no timer", async () => {
+    const { clock, server } = start();
+    const stop = new AbortController();
+    const response = await asTransport(server)({ method: "GET", url: watchURL }, stop.signal);
+    const reading = response.text();
+    stop.abort(new Error("enough"));
+    expect(reading).rejects.toThrow("enough");
+    await reading.catch(() => {});
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("servers of other ages", () => {
+  const streaming =
+    "/api/v1/nodes?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+
+  test("refuse a streaming list as 1.33 does", async () => {
+    const { target } = start({ streamingLists: "off" });
+    expect(await call(target, "GET", streaming)).toMatchObject({ code: 422, body: { reason: "Invalid" } });
+  });
+
+  test("ignore the parameter and never send the closing bookmark", async () => {
+    const { clock, server, addNode } = start({ streamingLists: "ignored" });
+    addNode("a");
+    const response = await asTransport(server)(
+      { method: "GET", url: `http://sandbox${streaming}&timeoutSeconds=20` },
+      never(),
+    );
+    const text = response.text();
+    await clock.advance(seconds(21));
+    const lines = (await text)
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ type }) => type)).toEqual(["ADDED"]);
+  });
+});
+
+describe("faults", () => {
+  test("break, hang and replace requests, and count them all", async () => {
+    const { server, target } = start();
+    server.faults.intercept = ({ method }) => (method === "GET" ? "drop" : "lose-answer");
+    expect(call(target, "GET", "/api/v1/nodes")).rejects.toThrow("closed unexpectedly");
+    expect(call(target, "POST", "/api/v1/nodes", { metadata: { name: "a" } })).rejects.toThrow(
+      "closed unexpectedly",
+    );
+    await Promise.resolve();
+    expect(server.store.get("nodes", "", "a")).toBeDefined();
+    server.faults.intercept = () => new Response("{}", { status: 429 });
+    expect((await call(target, "GET", "/api/v1/nodes")).code).toBe(429);
+    server.faults.intercept = () => "hang";
+    const stop = new AbortController();
+    const hanging = target.transport({ method: "GET", url: "http://sandbox/api/v1/nodes" }, stop.signal);
+    stop.abort(new Error("waited long enough"));
+    expect(hanging).rejects.toThrow("waited long enough");
+    expect(Object.fromEntries(server.requests)).toEqual({ "list nodes": 3, "create nodes": 1 });
+    await hanging.catch(() => {});
+  });
+
+  test("tells listeners of each write with what was before, before the write returns", () => {
+    const { server, addNode, label } = start();
+    const seen: StoredChange[] = [];
+    const stop = server.onWrite((change) => seen.push(change));
+    addNode("a");
+    label("a", "b");
+    label("a", "b");
+    server.objects.delete(nodes, "", "a");
+    stop();
+    addNode("c");
+    expect(seen.map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "DELETED"]);
+    expect(seen[1]?.before).toBe(seen[0]?.object);
+    expect(Object.isFrozen(seen[1]?.object.metadata.labels)).toBe(true);
+  });
+
+  test("shares between versions what did not change", () => {
+    const { server, addNode, label } = start();
+    const before = addNode("a");
+    label("a", "b");
+    const after = server.store.get("nodes", "", "a");
+    expect(after?.status).toBe(before.status);
+    expect(after?.spec).toBe(before.spec);
+  });
+});
+
+describe("events", () => {
+  test("are forgotten an hour after they were last seen", async () => {
+    const { clock, server, target } = start();
+    const create = (name: string) =>
+      call(target, "POST", "/api/v1/namespaces/default/events", {
+        metadata: { name },
+        involvedObject: { kind: "Node", name: "a" },
+      });
+    for (let count = 0; count < 200; count++) await create(`old-${count}`);
+    await clock.advance(minutes(61));
+    for (let count = 0; count < 100; count++) await create(`new-${count}`);
+    expect(server.store.count("events")).toBe(100);
+  });
+});
+
+describe("identities", () => {
+  test("authorizes by the function given and words the refusal as a server does", async () => {
+    const { target } = start({ authorize: (_, { verb }) => verb === "get" });
+    const { code, body } = await call(target, "GET", "/api/v1/nodes");
+    expect(code).toBe(403);
+    expect(body["message"]).toBe(
+      'nodes is forbidden: User "admin" cannot list resource "nodes" in API group "" at the cluster scope',
+    );
+  });
+
+  test("issues tokens for service accounts that end", async () => {
+    const { clock, target } = start();
+    const path = "/api/v1/namespaces/kube-system/serviceaccounts/default/token";
+    const { body } = await call(target, "POST", path, { spec: { expirationSeconds: 600 } });
+    const bearer = { ...target, headers: { authorization: `Bearer ${textAt(body, "status", "token")}` } };
+    const review = () => call(bearer, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {});
+    expect(valueAt((await review()).body, "status", "userInfo", "username")).toBe(
+      "system:serviceaccount:kube-system:default",
+    );
+    await clock.advance(milliseconds(600_001));
+    expect((await review()).code).toBe(401);
+  });
+});

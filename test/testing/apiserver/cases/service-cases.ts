@@ -1,0 +1,241 @@
+// How an API server treats Services, Leases and Events. Each case holds for the sandbox and for a real server.
+
+import { expect } from "bun:test";
+import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/storage/json.ts";
+import { applyPatch, call, makeService, mergePatch, strategicPatch, type TwinCase } from "./target.ts";
+
+const balanced = { type: "LoadBalancer", ports: [{ port: 80 }] };
+
+export const serviceCases: readonly TwinCase[] = [
+  {
+    name: "fills in addresses, node ports and policies of a LoadBalancer Service",
+    run: async (target) => {
+      const service = await makeService(target, balanced);
+      const spec = objectAt(service, "spec");
+      expect(spec).toMatchObject({
+        sessionAffinity: "None",
+        externalTrafficPolicy: "Cluster",
+        internalTrafficPolicy: "Cluster",
+        allocateLoadBalancerNodePorts: true,
+        ipFamilies: ["IPv4"],
+        ipFamilyPolicy: "SingleStack",
+        ports: [{ protocol: "TCP", port: 80, targetPort: 80 }],
+      });
+      expect(listAt(spec, "clusterIPs")).toEqual([textAt(spec, "clusterIP")]);
+      expect(valueAt(listAt(spec, "ports")[0], "nodePort")).toBeGreaterThanOrEqual(30_000);
+      expect(service["status"]).toEqual({ loadBalancer: {} });
+    },
+  },
+  {
+    name: "gives no node ports when told not to",
+    run: async (target) => {
+      const service = await makeService(target, { ...balanced, allocateLoadBalancerNodePorts: false });
+      expect(valueAt(listAt(service, "spec", "ports")[0], "nodePort")).toBeUndefined();
+      expect(valueAt(service, "spec", "allocateLoadBalancerNodePorts")).toBe(false);
+    },
+  },
+  {
+    name: "prints the ip mode of an ingress that came without one",
+    run: async (target) => {
+      const { path } = await makeService(target, balanced);
+      const status = { loadBalancer: { ingress: [{ ip: "1.2.3.4" }, { hostname: "a.example" }] } };
+      const { body } = await call(target, "PATCH", `${path}/status`, { status }, mergePatch);
+      expect(listAt(body, "status", "loadBalancer", "ingress")).toEqual([
+        { ip: "1.2.3.4", ipMode: "VIP" },
+        { hostname: "a.example" },
+      ]);
+    },
+  },
+  {
+    name: "refuses an ingress that is wrong, or on a Service of another type",
+    run: async (target) => {
+      const { path } = await makeService(target, balanced);
+      const write = (ingress: unknown) =>
+        call(target, "PATCH", `${path}/status`, { status: { loadBalancer: { ingress } } }, mergePatch);
+      expect((await write([{ ip: "1.2.3.400", ipMode: "Foo" }])).code).toBe(422);
+      await write([{ ip: "1.2.3.4" }]);
+      const plain = await call(target, "PATCH", path, { spec: { type: "ClusterIP" } }, mergePatch);
+      expect(plain.body["status"]).toEqual({ loadBalancer: {} });
+      expect(valueAt(plain.body, "spec", "externalTrafficPolicy")).toBeUndefined();
+      expect(valueAt(listAt(plain.body, "spec", "ports")[0], "nodePort")).toBeUndefined();
+      const refused = await write([{ ip: "1.2.3.4" }]);
+      expect(refused.code).toBe(422);
+      expect(textAt(refused.body, "message")).toContain(
+        "may only be used when `spec.type` is 'LoadBalancer'",
+      );
+    },
+  },
+  {
+    name: "keeps what it allocated when an update comes without it",
+    run: async (target) => {
+      const { path, name, ...service } = await makeService(target, balanced);
+      const { resourceVersion } = objectAt(service, "metadata");
+      const { code, body } = await call(target, "PUT", path, {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, resourceVersion, labels: { a: "b" } },
+        spec: balanced,
+      });
+      expect(code).toBe(200);
+      expect(body["spec"]).toEqual(service["spec"]);
+    },
+  },
+  {
+    name: "refuses a changed cluster address, missing ports and unnamed ports",
+    run: async (target) => {
+      const { path } = await makeService(target, balanced);
+      expect((await call(target, "PATCH", path, { spec: { clusterIP: "10.9.9.9" } }, mergePatch)).code).toBe(
+        422,
+      );
+      const root = "/api/v1/namespaces/default/services";
+      const create = (spec: unknown) =>
+        call(target, "POST", root, { metadata: { name: target.unique("bad") }, spec });
+      expect(textAt((await create({})).body, "message")).toContain("spec.ports: Required value");
+      const unnamed = await create({ ports: [{ port: 80 }, { port: 81 }] });
+      expect(textAt(unnamed.body, "message")).toContain("spec.ports[0].name: Required value");
+      expect((await create({ type: "Foo", ports: [{ port: 80 }] })).code).toBe(422);
+    },
+  },
+  {
+    name: "merges ports by number",
+    run: async (target) => {
+      const { path } = await makeService(target, { type: "ClusterIP", ports: [{ name: "a", port: 80 }] });
+      const ports = [{ name: "b", port: 81 }];
+      const { body } = await call(target, "PATCH", path, { spec: { ports } }, strategicPatch);
+      expect(
+        listAt(body, "spec", "ports")
+          .map((port) => valueAt(port, "port"))
+          .sort(),
+      ).toEqual([80, 81]);
+    },
+  },
+  {
+    name: "keeps a Service until its finalizers are gone, and lets none be added meanwhile",
+    run: async (target) => {
+      const { path } = await makeService(target, balanced);
+      const finalizer = "service.kubernetes.io/load-balancer-cleanup";
+      await call(target, "PATCH", path, { metadata: { finalizers: [finalizer] } }, strategicPatch);
+      const leaving = await call(target, "DELETE", path);
+      expect(leaving.body).toMatchObject({ kind: "Service", metadata: { deletionGracePeriodSeconds: 0 } });
+      const more = await call(
+        target,
+        "PATCH",
+        path,
+        { metadata: { finalizers: [finalizer, "a/b"] } },
+        mergePatch,
+      );
+      expect(more.code).toBe(422);
+      const metadata = { "$deleteFromPrimitiveList/finalizers": [finalizer] };
+      const last = await call(target, "PATCH", path, { metadata }, strategicPatch);
+      expect(last.code).toBe(200);
+      expect((await call(target, "GET", path)).code).toBe(404);
+    },
+  },
+  {
+    name: "applies a configuration, takes back what it no longer names, and reports conflicts between appliers",
+    run: async (target) => {
+      const name = target.unique("applied");
+      const path = `/api/v1/namespaces/default/services/${name}`;
+      const config = (labels: object) => ({
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, labels },
+        spec: { ports: [{ port: 80, protocol: "TCP" }] },
+      });
+      const apply = (manager: string, labels: object, more = "") =>
+        call(target, "PATCH", `${path}?fieldManager=${manager}${more}`, config(labels), applyPatch);
+      expect((await apply("one", { a: "1", b: "1" })).code).toBe(201);
+      const second = await apply("one", { a: "1" });
+      expect(second.code).toBe(200);
+      expect(valueAt(second.body, "metadata", "labels")).toEqual({ a: "1" });
+      const refused = await apply("two", { a: "2" });
+      expect(refused.code).toBe(409);
+      expect(textAt(refused.body, "message")).toContain('conflict with "one"');
+      expect((await apply("two", { a: "2" }, "&force=true")).code).toBe(200);
+    },
+  },
+  {
+    name: "creates a Lease by PUT, wants its version after that, and keeps an empty holder",
+    run: async (target) => {
+      const name = target.unique("lease");
+      const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${name}`;
+      const lease = { metadata: { name }, spec: { holderIdentity: "a", leaseDurationSeconds: 15 } };
+      const first = await call(target, "PUT", path, lease);
+      expect(first.code).toBe(201);
+      expect((await call(target, "PUT", path, lease)).code).toBe(422);
+      const { resourceVersion } = objectAt(first.body, "metadata");
+      const spec = {
+        holderIdentity: "",
+        leaseDurationSeconds: 1,
+        leaseTransitions: 0,
+        renewTime: "2026-01-01T00:00:00.123456Z",
+      };
+      const released = await call(target, "PUT", path, { metadata: { name, resourceVersion }, spec });
+      expect(released.body["spec"]).toEqual(spec);
+      expect((await call(target, "PUT", path, { metadata: { name, resourceVersion }, spec })).code).toBe(409);
+      const zero = { metadata: { name: target.unique("lease") }, spec: { leaseDurationSeconds: 0 } };
+      expect((await call(target, "POST", path.slice(0, path.lastIndexOf("/")), zero)).code).toBe(422);
+    },
+  },
+  {
+    name: "names Events, keeps both their versions in one place, and refuses a foreign namespace",
+    run: async (target) => {
+      const root = "/api/v1/namespaces/default/events";
+      const name = target.unique("about");
+      const event = { metadata: { generateName: "event-" }, reason: "R", message: "m", type: "Normal" };
+      const made = await call(target, "POST", root, { ...event, involvedObject: { kind: "Node", name } });
+      expect(made.code).toBe(201);
+      expect(textAt(made.body, "metadata", "name")).toMatch(/^event-[a-z0-9]{5}$/);
+      expect(valueAt(made.body, "eventTime")).toBeNull();
+      const found = await call(target, "GET", `${root}?fieldSelector=involvedObject.name%3D${name}`);
+      expect(listAt(found.body, "items")).toHaveLength(1);
+      const other = await call(
+        target,
+        "GET",
+        `/apis/events.k8s.io/v1/namespaces/default/events/${textAt(made.body, "metadata", "name")}`,
+      );
+      expect(other.body).toMatchObject({ note: "m", regarding: { name } });
+      expect(valueAt(other.body, "reportingController")).toBeUndefined();
+      const foreign = { ...event, involvedObject: { kind: "Pod", name, namespace: "kube-system" } };
+      expect((await call(target, "POST", root, foreign)).code).toBe(422);
+    },
+  },
+  {
+    name: "fills in the protocol and the conditions of an EndpointSlice, and counts its generation, also for labels",
+    run: async (target) => {
+      const root = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+      const name = target.unique("slice");
+      const endpoints = [{ addresses: ["10.1.2.3"] }];
+      const slice = { metadata: { name }, addressType: "IPv4", ports: [{ name: "a", port: 80 }], endpoints };
+      const { body } = await call(target, "POST", root, slice);
+      expect(body).toMatchObject({
+        metadata: { generation: 1 },
+        ports: [{ name: "a", port: 80, protocol: "TCP" }],
+        endpoints: [{ addresses: ["10.1.2.3"], conditions: {} }],
+      });
+      const labelled = await call(
+        target,
+        "PATCH",
+        `${root}/${name}`,
+        { metadata: { labels: { a: "b" } } },
+        mergePatch,
+      );
+      const emptied = await call(target, "PATCH", `${root}/${name}`, { endpoints: [] }, mergePatch);
+      expect([labelled, emptied].map((answer) => valueAt(answer.body, "metadata", "generation"))).toEqual([
+        2, 3,
+      ]);
+    },
+  },
+  {
+    name: "refuses objects in a namespace that does not exist",
+    run: async (target) => {
+      const spec = { ports: [{ port: 80 }] };
+      const { code, body } = await call(target, "POST", "/api/v1/namespaces/none/services", {
+        metadata: { name: "s" },
+        spec,
+      });
+      expect(code).toBe(404);
+      expect(body["message"]).toBe('namespaces "none" not found');
+    },
+  },
+];

@@ -1,0 +1,171 @@
+// The sandbox over real sockets: both kinds of credential, watches, an abrupt stop, and a foreign client.
+// Rules about objects are tested without sockets.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  CoreV1Api,
+  createConfiguration,
+  type HttpLibrary,
+  KubeConfig,
+  type RequestContext,
+  ResponseContext,
+  ServerConfiguration,
+  wrapHttpLibrary,
+} from "@kubernetes/client-node";
+import { createAuthority } from "../../../src/pki/authority.ts";
+import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
+import { type HttpsFace, saveKubeconfig, startHttpsFace } from "../../../src/testing/apiserver/http/https.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { Files } from "../../../src/platform/files.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { systemTransport } from "../../../src/platform/transport.ts";
+
+const server = new ApiServer({ clock: systemClock, random: systemRandom });
+const authority = createAuthority("sandbox", systemClock, systemRandom);
+const nodes = resourceNamed("nodes");
+let face: HttpsFace;
+
+beforeAll(async () => {
+  face = await startHttpsFace({ server, authority, token: "a-token" });
+});
+afterAll(() => face.stop());
+
+const never = () => new AbortController().signal;
+const withToken = (path: string, token = "a-token", method = "GET", body?: string) =>
+  systemTransport(
+    {
+      method,
+      url: `${face.url}${path}`,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      tls: { ca: face.ca },
+      ...(body !== undefined && { body }),
+    },
+    never(),
+  );
+
+describe("the HTTPS face", () => {
+  test("shares its port with nobody", () => {
+    const port = Number(new URL(face.url).port);
+    expect(startHttpsFace({ server, authority, token: "b-token", port })).rejects.toThrow("in use");
+  });
+
+  test("serves a bearer token and refuses a wrong one", async () => {
+    expect((await withToken("/version")).status).toBe(200);
+    expect((await withToken("/version", "wrong")).status).toBe(401);
+  });
+
+  test("serves a client certificate of its authority and refuses one of another", async () => {
+    const ask = (client: { key: string; cert: string }) =>
+      systemTransport(
+        {
+          method: "POST",
+          url: `${face.certificateURL}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+          headers: { "content-type": "application/json" },
+          body: "{}",
+          tls: { ca: face.ca, ...client },
+        },
+        never(),
+      );
+    const subject = { commonName: "jane", organizations: ["a", "b"] };
+    const known = await ask(authority.issueClient(subject));
+    expect(await known.json()).toMatchObject({
+      status: { userInfo: { username: "jane", groups: ["a", "b", "system:authenticated"] } },
+    });
+    const foreign = createAuthority("sandbox", systemClock, systemRandom).issueClient(subject);
+    expect((await ask(foreign)).status).toBe(401);
+  });
+
+  test("streams a watch on both listeners and ends it with the server, which keeps its store", async () => {
+    const client = authority.issueClient({ commonName: "jane" });
+    const byCertificate = await systemTransport(
+      { method: "GET", url: `${face.certificateURL}/api/v1/nodes?watch=1`, tls: { ca: face.ca, ...client } },
+      never(),
+    );
+    const byToken = await withToken("/api/v1/nodes?watch=1");
+    const readers = [byCertificate, byToken].map((response) => response.body?.getReader());
+    server.objects.create(nodes, "", { metadata: { name: "watched" } });
+    for (const reader of readers) {
+      let text = "";
+      while (text.trim() === "") text += new TextDecoder().decode((await reader?.read())?.value);
+      expect(JSON.parse(text)).toMatchObject({ type: "ADDED", object: { metadata: { name: "watched" } } });
+    }
+    await face.stop();
+    for (const reader of readers) await reader?.read().catch(() => {});
+    expect(withToken("/version")).rejects.toThrow();
+    await face.start();
+    expect((await withToken("/api/v1/nodes/watched")).status).toBe(200);
+  });
+
+  test("stops a watch on the server when its client goes away", async () => {
+    const stop = new AbortController();
+    const url = `${face.url}/api/v1/namespaces?watch=1&resourceVersion=1`;
+    const headers = { authorization: "Bearer a-token" };
+    const response = await systemTransport(
+      { method: "GET", url, headers, tls: { ca: face.ca } },
+      stop.signal,
+    );
+    const reading = response.text().catch((error: unknown) => error);
+    stop.abort(new Error("gone"));
+    expect(await reading).toBeInstanceOf(Error);
+  });
+
+  test("breaks the connection for a request that a fault drops", async () => {
+    server.faults.intercept = () => "drop";
+    const asking = withToken("/version");
+    await asking.catch(() => {});
+    server.faults.intercept = undefined;
+    expect(asking).rejects.toThrow();
+  });
+
+  test("writes a kubeconfig that only its owner may read", async () => {
+    const written: [string, number][] = [];
+    const files = { write: async (path: string, _: string, mode: number) => void written.push([path, mode]) };
+    await saveKubeconfig(face, files as unknown as Files, "kubeconfig");
+    expect(written).toEqual([["kubeconfig", 0o600]]);
+  });
+});
+
+/** What the client asks for, through Bun's own fetch with the TLS material that its dispatcher would lose. */
+const bunLibrary = (config: KubeConfig): HttpLibrary =>
+  wrapHttpLibrary({
+    send: async (request: RequestContext) => {
+      const tls: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
+      await config.applyToHTTPSOptions(tls as never);
+      const body = request.getBody();
+      const response = await fetch(request.getUrl(), {
+        method: request.getHttpMethod(),
+        headers: request.getHeaders(),
+        ...(body !== undefined && { body: String(body) }),
+        tls: { ca: tls.ca, cert: tls.cert, key: tls.key },
+      } as BunFetchRequestInit);
+      const headers = Object.fromEntries(response.headers);
+      return new ResponseContext(response.status, headers, {
+        text: () => response.text(),
+        binary: async () => Buffer.from(await response.arrayBuffer()),
+        stream: () => response.body,
+      });
+    },
+  });
+
+describe("the official JavaScript client", () => {
+  test.each(["token", "certificate"])("creates, lists and deletes with a %s", async (context) => {
+    const config = new KubeConfig();
+    config.loadFromString(face.kubeconfig);
+    config.setCurrentContext(context);
+    const core = new CoreV1Api(
+      createConfiguration({
+        baseServer: new ServerConfiguration(config.getCurrentCluster()?.server ?? "", {}),
+        authMethods: { default: config },
+        httpApi: bunLibrary(config),
+      }),
+    );
+    const name = `foreign-${context}`;
+    const created = await core.createNode({ body: { metadata: { name }, spec: { providerID: "x://1" } } });
+    expect(created.spec?.providerID).toBe("x://1");
+    const { items } = await core.listNode({ fieldSelector: `metadata.name=${name}` });
+    expect(items.map(({ metadata }) => metadata?.creationTimestamp)).toEqual([expect.any(Date)]);
+    await core.deleteNode({ name });
+    expect(core.readNode({ name })).rejects.toThrow("not found");
+  });
+});

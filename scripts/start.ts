@@ -7,7 +7,7 @@ import { didYouMean } from "../src/core/did-you-mean.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
-import { openPlayground } from "./start/sandbox.ts";
+import { openSandbox } from "./start/sandbox.ts";
 import { type Chapter, storyOf } from "./start/story.ts";
 import { linesOf } from "./start/view.ts";
 
@@ -78,7 +78,7 @@ const main = defineCommand({
     });
 
     const stop = new AbortController();
-    const world = await openPlayground({
+    const world = await openSandbox({
       nodes,
       cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0)),
       faults: given.faults,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Exemptions, floors, importsOf, type SourceFile, violationsOf } from "./support/architecture.ts";
+import { type Exemptions, importsOf, layers, type SourceFile, violationsOf } from "./support/architecture.ts";
 
 const root = join(import.meta.dir, "..");
 
@@ -34,9 +34,9 @@ describe("the architecture", () => {
     }
   });
 
-  test("has no two floors that import each other", () => {
-    for (const [floor, below] of Object.entries(floors)) {
-      for (const each of below) expect(floors[each] ?? []).not.toContain(floor);
+  test("has no two layers that import each other", () => {
+    for (const [layer, below] of Object.entries(layers)) {
+      for (const each of below) expect(layers[each] ?? []).not.toContain(layer);
     }
   });
 });
@@ -50,25 +50,30 @@ describe("a planted violation is found", () => {
       "core may import nothing",
     ],
     [
-      "a type from a higher floor",
+      "a type from a higher layer",
       "src/runtime/x.ts",
       '// x\nimport type { A } from "../provider/call.ts";',
-      "runtime may import core, seams",
+      "runtime may import core, platform",
     ],
     [
       "an import over several lines",
       "src/kube/x.ts",
       '// x\nimport {\n  a,\n  type B,\n} from "../cloud/inventory.ts";',
-      "kube may import core, seams",
+      "kube may import core, platform",
     ],
-    ["a re-export", "src/core/x.ts", '// x\nexport * from "../seams/clock.ts";', "core may import nothing"],
+    [
+      "a re-export",
+      "src/core/x.ts",
+      '// x\nexport * from "../platform/clock.ts";',
+      "core may import nothing",
+    ],
     [
       "a dynamic import",
       "src/app/x.ts",
-      '// x\nconst a = await import("../sandbox/store.ts");',
-      "sandbox is in no",
+      '// x\nconst a = await import("../testing/index.ts");',
+      "testing is in no",
     ],
-    ["a folder without a floor", "src/magic/x.ts", '// x\nimport "../core/brand.ts";', "has no floor yet"],
+    ["a folder without a layer", "src/magic/x.ts", '// x\nimport "../core/brand.ts";', "has no layer yet"],
     ["a way out of src", "src/app/x.ts", '// x\nimport { a } from "../../test/support/a.ts";', "outside src"],
     ["another provider", "providers/a/x.ts", 'import { b } from "../b/b.ts";', "only its own folder"],
     [
@@ -80,9 +85,10 @@ describe("a planted violation is found", () => {
     [
       "more of src than a simulator needs",
       "providers/a/simulator/x.ts",
-      'import { b } from "../../../src/kube/b.ts";\nimport { c } from "../../../src/platform/clock.ts";',
+      'import { b } from "../../../src/kube/b.ts";\nimport { c } from "#ccm/testing";',
       '"#ccm" and nothing',
     ],
+    ["a test tool in use", "providers/a/x.ts", 'import { b } from "#ccm/testing";', '"#ccm" and nothing'],
     ["a simulator in use", "providers/a/x.ts", 'import { b } from "./simulator/b.ts";', "in no executable"],
     ["the clock", "src/cloud/x.ts", "// x\nconst a = Date.now();", "Date.now"],
     ["today", "src/cloud/x.ts", "// x\nconst a = new Date();", "new Date()"],

@@ -29,14 +29,14 @@ const toInstance = (name: string): Instance => {
 
 export const anyNodeSource = (limit: number): InstanceSource => {
   /** A listing may not leave out a machine that was ever told of: it would be taken for gone. */
-  const told = new Map<string, Instance>();
+  const reported = new Map<string, Instance>();
   const lookup = (nameOf: (key: string) => string): InstanceLookup => ({
     limit,
     find: async (keys) =>
       new Map(
         keys.map((key) => {
-          const instance = told.get(nameOf(key)) ?? toInstance(nameOf(key));
-          told.set(instance.title, instance);
+          const instance = reported.get(nameOf(key)) ?? toInstance(nameOf(key));
+          reported.set(instance.title, instance);
           return [key, [instance]];
         }),
       ),
@@ -45,7 +45,7 @@ export const anyNodeSource = (limit: number): InstanceSource => {
     name: "any-node",
     keyOf: (id) => /^fake:\/\/(any-.+)$/.exec(id)?.[1],
     list: async function* () {
-      if (told.size > 0) yield [...told.values()];
+      if (reported.size > 0) yield [...reported.values()];
     },
     lookups: { id: lookup((key) => key.slice("any-".length)), name: lookup((name) => name) },
   };

@@ -142,8 +142,8 @@ export const fakeLoadBalancers = (
     }
     if (status === "failed") {
       // Made again with the address that people know.
-      const again = create(desired, { ip: observed.balancer.ip });
-      return { steps: [{ do: "delete balancer", on: name, id }, again] };
+      const requeue = create(desired, { ip: observed.balancer.ip });
+      return { steps: [{ do: "delete balancer", on: name, id }, requeue] };
     }
     const order = changesOf(desired, observed.balancer);
     return { steps: Object.keys(order).length === 0 ? [] : [{ do: "change balancer", on: name, id, order }] };

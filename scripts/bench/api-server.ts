@@ -3,8 +3,8 @@
 
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
 import type { BenchServer } from "./bench-server.ts";
-import { startSandbox } from "./test-api-server.ts";
 import { readServerWrites } from "./server-writes.ts";
+import { startTestApiServer } from "./test-api-server.ts";
 
 const startRealServer = async (): Promise<BenchServer> => {
   const plane = await startControlPlane();
@@ -18,4 +18,4 @@ const startRealServer = async (): Promise<BenchServer> => {
 };
 
 export const startBenchServer = (): Promise<BenchServer> =>
-  (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startSandbox() : startRealServer();
+  (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startTestApiServer() : startRealServer();

@@ -55,25 +55,25 @@ export const measureNodes = async (options: BenchOptions, count: number): Promis
   // The label comes in the same write that takes the taint away.
   const labelled = { labelSelector: "node.kubernetes.io/instance-type" };
   const initialized = followNames(api, nodes, labelled, bench.signal);
-  const told = followNames(api, events, { fieldSelector: "reason=Synced" }, bench.signal);
-  await Promise.all([initialized.opened, told.opened]);
+  const reported = followNames(api, events, { fieldSelector: "reason=Synced" }, bench.signal);
+  await Promise.all([initialized.opened, reported.opened]);
   const started = performance.now();
   const manager = bench.start();
   using _ = showProgress(async () =>
     [
-      `${initialized.at.size} of ${count} Nodes initialised, ${told.at.size} events`,
+      `${initialized.at.size} of ${count} Nodes initialised, ${reported.at.size} events`,
       await sayWrites(bench),
       `${cloud.seen.length} cloud calls`,
       describeCost(processCost(manager.pid)),
-      `watches opened ${initialized.openings()} + ${told.openings()} times`,
+      `watches opened ${initialized.openings()} + ${reported.openings()} times`,
     ].join("; "),
   );
   const explain = () =>
-    `${initialized.at.size} initialised, ${told.at.size} told\n${manager.output().slice(-3000)}`;
+    `${initialized.at.size} initialised, ${reported.at.size} told\n${manager.output().slice(-3000)}`;
   await untilDone(
     manager,
     `${count} nodes and their events`,
-    () => initialized.at.size >= count && told.at.size >= count,
+    () => initialized.at.size >= count && reported.at.size >= count,
     { seconds: 600, everyMs: 20, explain },
   );
   const cost = processCost(manager.pid);
@@ -85,8 +85,8 @@ export const measureNodes = async (options: BenchOptions, count: number): Promis
     nodeBytes: JSON.stringify(raw).length,
     middle: since(times[Math.floor(times.length / 2)]),
     last: since(times.at(-1)),
-    lastEvent: since([...told.at.values()].reduce((latest, at) => Math.max(latest, at), 0)),
-    events: told.at.size,
+    lastEvent: since([...reported.at.values()].reduce((latest, at) => Math.max(latest, at), 0)),
+    events: reported.at.size,
     cloudCalls: cloud.seen.length,
     cost,
   };

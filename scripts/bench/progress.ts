@@ -15,7 +15,7 @@ export const showProgress = (
 ): Disposable => {
   const began = performance.now();
   let isAsked = false;
-  const tell = async (): Promise<void> => {
+  const report = async (): Promise<void> => {
     // A server that is slow to answer is not asked twice at once.
     if (isAsked) return;
     isAsked = true;
@@ -28,7 +28,7 @@ export const showProgress = (
       isAsked = false;
     }
   };
-  const timer = setInterval(() => void tell(), everyMs);
+  const timer = setInterval(() => void report(), everyMs);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 };
 

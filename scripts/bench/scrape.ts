@@ -65,13 +65,13 @@ export const measureScrape = async (options: BenchOptions, { seconds, rate }: Lo
   const renewals = new Set<string>();
   const began = performance.now();
   const pending: Promise<void>[] = [];
-  let looked = 0;
+  let checked = 0;
   for (let sent = 0; performance.now() - began < seconds * 1000; ) {
     if (manager.exitCode() !== null) throw new Error(`The manager ended.\n${manager.output().slice(-3000)}`);
     const due = ((performance.now() - began) / 1000) * rate;
     for (; sent < due; sent += 1) pending.push(ask());
-    if (performance.now() - looked > 200) {
-      looked = performance.now();
+    if (performance.now() - checked > 200) {
+      checked = performance.now();
       renewals.add(await renewedAt());
     }
     await Bun.sleep(2);

@@ -1,11 +1,11 @@
 // A program: the sandbox over HTTPS on loopback, its kubeconfig in the file that is named, until it is told to stop.
 
 import { createAuthority } from "../../src/pki/authority.ts";
-import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { systemFiles } from "../../src/platform/system-files.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 
 const [path] = process.argv.slice(2);
 if (path === undefined) throw new Error("Expected the path of the kubeconfig to write.");

@@ -8,7 +8,7 @@ import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts
 import { until } from "../../test/cluster/rig/until.ts";
 import type { BenchServer } from "./bench-server.ts";
 
-export const startSandbox = async (): Promise<BenchServer> => {
+export const startTestApiServer = async (): Promise<BenchServer> => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
   keepFolder(folder);
   const kubeconfigPath = join(folder, "kubeconfig");

@@ -28,9 +28,9 @@ export const findModule = (wanted: string, from: string): string => {
   const ours = readdirSync(join(root, "providers")).toSorted();
   const meant = didYouMean(wanted, ours);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-  const looked = candidates.map((path) => `  ${path}\n`).join("");
+  const checked = candidates.map((path) => `  ${path}\n`).join("");
   throw new BuildError(
-    `There is no provider ${wanted}.${hint} Looked for\n${looked}and found none; "npm run new-provider -- <name>" makes one.`,
+    `There is no provider ${wanted}.${hint} Looked for\n${checked}and found none; "npm run new-provider -- <name>" makes one.`,
   );
 };
 

@@ -4,7 +4,7 @@
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";
 
-export interface SbomQuestion {
+export interface SbomInput {
   readonly executable: string;
   readonly version: string;
   readonly sha256: string;
@@ -22,7 +22,7 @@ const licenses = (expression: string) =>
 const serialOf = (sha256: string): string =>
   `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
 
-export const sbom = ({ executable, version, sha256, bunVersion, materials }: SbomQuestion) => {
+export const sbom = ({ executable, version, sha256, bunVersion, materials }: SbomInput) => {
   const root = { type: "application", "bom-ref": executable, name: executable, version };
   const bun = {
     type: "platform",

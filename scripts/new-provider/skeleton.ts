@@ -33,7 +33,7 @@ const tsconfig = (folder: string): string => {
   const settings = {
     extends: `${way}/tsconfig.json`,
     compilerOptions: {
-      paths: { "#ccm": [`${way}/src/index.ts`], "#ccm/conformance/*": [`${way}/test/conformance/*`] },
+      paths: { "#ccm": [`${way}/src/index.ts`], "#ccm/testing": [`${way}/src/testing/index.ts`] },
       typeRoots: [`${way}/node_modules/@types`],
     },
     include: ["**/*.ts"],
@@ -51,9 +51,10 @@ export const skeletonOf = (name: ProviderName, place: Place): Skeleton => {
     if (path.endsWith(".ts"))
       files.set(join(folder, path), named(readFileSync(join(provider, path), "utf8"), name));
   }
-  const testText = readFileSync(join(template, "acme.test.ts"), "utf8")
-    .replaceAll('"../../../test/conformance/', isInside ? '"../conformance/' : '"#ccm/conformance/')
-    .replaceAll('"./provider/', isInside ? '"../../providers/acme/' : '"./');
+  const testText = readFileSync(join(template, "acme.test.ts"), "utf8").replaceAll(
+    '"./provider/',
+    isInside ? '"../../providers/acme/' : '"./',
+  );
   files.set(test, named(testText, name));
   if (!isInside) files.set(join(folder, "tsconfig.json"), tsconfig(folder));
   return { files, folder, test };

@@ -7,16 +7,16 @@ import { join } from "node:path";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
-import { systemSeams } from "../../src/app/system-platform.ts";
+import { systemPlatform } from "../../src/app/system-platform.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
+import { type Clock, sleep } from "../../src/platform/clock.ts";
+import { keepLoopbackDirect } from "../../src/platform/environment.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import { type Clock, sleep } from "../../src/platform/clock.ts";
-import { keepLoopbackDirect } from "../../src/platform/environment.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 
 /** What the skeleton's simulator has; a rewritten one keeps it. */
 interface Simulator {
@@ -68,8 +68,8 @@ const addressOf = ({ services }: Manager): string | undefined => {
 /** True when all of it worked. */
 export const tryProvider = async (folder: string, write: (text: string) => void): Promise<boolean> => {
   keepLoopbackDirect();
-  const seams = systemSeams({});
-  const { clock, random, files } = seams;
+  const platform = systemPlatform({});
+  const { clock, random, files } = platform;
   const { provider, simulator } = await load(folder, clock);
   for (const name of nodeNames) simulator.addServer(name);
   const served = Bun.serve({
@@ -127,7 +127,7 @@ export const tryProvider = async (folder: string, write: (text: string) => void)
       return connected;
     };
     const observed = { ...provider, connect };
-    const manager = await createManager({ provider: observed, settings, seams, log }, stop.signal);
+    const manager = await createManager({ provider: observed, settings, platform, log }, stop.signal);
     ended = manager.run();
     ended.catch((error) => write(`The manager ended: ${error}\n`));
     if (!(await until(() => waitingNodes(manager)))) return false;

@@ -10,15 +10,15 @@ import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
-import { systemSeams } from "../../src/app/system-platform.ts";
+import { systemPlatform } from "../../src/app/system-platform.ts";
 import { type Milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
+import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
-import type { Log } from "../../src/telemetry/log.ts";
 
-export interface PlaygroundOptions {
+export interface SandboxOptions {
   readonly nodes: number;
   readonly cloudLatency: Milliseconds;
   readonly faults: boolean;
@@ -27,7 +27,7 @@ export interface PlaygroundOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Playground {
+export interface Sandbox {
   readonly server: ApiServer;
   readonly cloud: FakeCloud;
   readonly kubelets: Kubelets;
@@ -37,10 +37,10 @@ export interface Playground {
   readonly ended: Promise<void>;
 }
 
-export const openPlayground = async (options: PlaygroundOptions): Promise<Playground> => {
+export const openSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
   const { nodes, cloudLatency, faults, port, log, signal } = options;
-  const seams = systemSeams();
-  const { clock, random, files } = seams;
+  const platform = systemPlatform();
+  const { clock, random, files } = platform;
 
   const cloud = new FakeCloud({ clock, latency: cloudLatency, token: "fake" });
   for (let index = 1; index <= nodes; index += 1) cloud.machines.add(`node-${index}`);
@@ -86,7 +86,7 @@ export const openPlayground = async (options: PlaygroundOptions): Promise<Playgr
   ]);
   // The contract keeps each provider's own types; the framework only hands its values back to it.
   const provider = fake as unknown as AnyProvider;
-  const manager = await createManager({ provider, settings, seams, log }, signal);
+  const manager = await createManager({ provider, settings, platform, log }, signal);
   const ended = manager.run().finally(async () => {
     kubelets.stop();
     await Promise.all([face.stop(), served[Symbol.asyncDispose]()]);

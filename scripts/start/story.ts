@@ -2,14 +2,14 @@
 // when it is over; the story is settled when all are.
 
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import type { Playground } from "./sandbox.ts";
+import type { Sandbox } from "./sandbox.ts";
 
 const shutdown = "node.cloudprovider.kubernetes.io/shutdown";
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
 const services = resourceNamed("services");
 
-const serviceNamed = (name: string): Parameters<Playground["server"]["objects"]["create"]>[2] => ({
+const serviceNamed = (name: string): Parameters<Sandbox["server"]["objects"]["create"]>[2] => ({
   apiVersion: "v1",
   kind: "Service",
   metadata: { name, namespace: "default" },
@@ -27,7 +27,7 @@ export interface Chapter {
   waitsFor(): string | undefined;
 }
 
-export const storyOf = ({ server, cloud, manager }: Playground, count: number): readonly Chapter[] => {
+export const storyOf = ({ server, cloud, manager }: Sandbox, count: number): readonly Chapter[] => {
   const node = (name: string) => manager.nodes.get(name);
   const taints = (name: string) => node(name)?.spec.taints?.map(({ key }) => key) ?? [];
   const isReady = (name: string) =>

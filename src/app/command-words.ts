@@ -4,8 +4,8 @@
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Problem } from "../core/problem.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
-import type { ReadFlags } from "./flags/read-flags.ts";
 import { webhookProblems } from "./endpoints/choose-webhooks.ts";
+import type { ReadFlags } from "./flags/read-flags.ts";
 
 /** In the order of the help. */
 export const commands = {

@@ -5,12 +5,12 @@ import type { Problem } from "../core/problem.ts";
 import { commands } from "./command-words.ts";
 import type { Configuration } from "./configuration/configuration.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
+import { chooseWebhooks } from "./endpoints/choose-webhooks.ts";
+import { webhookManifest } from "./endpoints/webhook-manifest.ts";
 import { helpText } from "./flags/help.ts";
 import { invalidFlag } from "./flags/invalid-flag.ts";
 import type { Flags } from "./flags/table.ts";
-import type { ManagerSeams } from "./manager-platform.ts";
-import { chooseWebhooks } from "./endpoints/choose-webhooks.ts";
-import { webhookManifest } from "./endpoints/webhook-manifest.ts";
+import type { ManagerPlatform } from "./manager-platform.ts";
 import { rawVersion } from "./raw-version.ts";
 import { notices, version } from "./version.ts";
 
@@ -24,7 +24,7 @@ export interface Answer {
 export interface CommandOptions {
   readonly provider: AnyProvider;
   readonly program: string;
-  readonly seams: Pick<ManagerSeams, "files" | "clock" | "random">;
+  readonly platform: Pick<ManagerPlatform, "files" | "clock" | "random">;
 }
 
 const done = (out: string, ...notes: readonly string[]): Answer => ({ out, errors: notes, code: 0 });
@@ -49,13 +49,13 @@ const manifestProblems = (flags: Flags): readonly Problem[] => {
   return found;
 };
 
-const manifest = async (flags: Flags, { program, seams }: CommandOptions): Promise<Answer> => {
+const manifest = async (flags: Flags, { program, platform }: CommandOptions): Promise<Answer> => {
   const problems = manifestProblems(flags);
   if (problems.length > 0) return refused(problems);
   // What makes certificates is loaded only for this.
   const { authorityError, findAuthority } = await import("./endpoints/webhook-authority.ts");
   try {
-    const { ca, note } = await findAuthority(flags, program, seams);
+    const { ca, note } = await findAuthority(flags, program, platform);
     const text = webhookManifest(program, flags["webhook-secure-port"], ca);
     return done(text, ...(note === undefined ? [] : [note]));
   } catch (error) {

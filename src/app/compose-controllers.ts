@@ -2,21 +2,21 @@
 // decided by flags and by the Leases.
 
 import type { Node, Service } from "../kube/objects.ts";
+import type { Files } from "../platform/files.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { Task } from "../runtime/scope.ts";
-import type { Files } from "../platform/files.ts";
 import { composeNodes } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { composeServices } from "./compose-services.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
+import type { ControllerContext } from "./controller-context.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
-import type { Surroundings } from "./controller-context.ts";
 import type { Watched } from "./watched.ts";
 
 export interface ControllerParts {
   readonly provider: AnyProvider;
   readonly instances: Instances;
-  readonly aroundOf: (name: ControllerName) => Surroundings;
+  readonly contextOf: (name: ControllerName) => ControllerContext;
   readonly nodes: Watched<Node>;
   readonly services: Watched<Service>;
   readonly files: Files;
@@ -29,10 +29,10 @@ export interface ControllerTask extends Task {
 }
 
 export const composeControllers = (parts: ControllerParts) => {
-  const { provider, instances, aroundOf, nodes, services, files, signal } = parts;
-  const { node, lifecycle } = composeNodes(aroundOf, instances);
-  const service = composeServices({ ...aroundOf("service"), files }, provider, services.objects, signal);
-  const route = composeRoutes(aroundOf("node-route"), nodes.isSynced);
+  const { provider, instances, contextOf, nodes, services, files, signal } = parts;
+  const { node, lifecycle } = composeNodes(contextOf, instances);
+  const service = composeServices({ ...contextOf("service"), files }, provider, services.objects, signal);
+  const route = composeRoutes(contextOf("node-route"), nodes.isSynced);
   const task = (name: ControllerName, from: Pick<Task, "run"> | undefined): readonly ControllerTask[] =>
     from === undefined ? [] : [{ name, run: (stop) => from.run(stop) }];
   return {

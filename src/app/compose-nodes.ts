@@ -1,14 +1,14 @@
 // The node and node-lifecycle controllers, put together.
 
 import { createNodeController } from "../controllers/node/controller.ts";
+import type { NodeDeps } from "../controllers/node-deps.ts";
 import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
-import type { NodePorts } from "../controllers/node-deps.ts";
 import { createNodeWrites } from "../controllers/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
+import type { ControllerContext } from "./controller-context.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
-import type { Surroundings } from "./controller-context.ts";
-import { objectTeller } from "./reporting/object-reporter.ts";
+import { objectReporter } from "./reporting/object-reporter.ts";
 
 const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
   apiVersion: "v1",
@@ -19,13 +19,13 @@ const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference
 
 /** Whether a Node is this manager's: without a selector every one is. */
 export const isSelectedBy =
-  (flags: Surroundings["settings"]["flags"]) =>
+  (flags: ControllerContext["settings"]["flags"]) =>
   ({ metadata }: Node): boolean =>
     [...(flags["node-selector"] ?? [])].every(([key, value]) => metadata.labels?.[key] === value);
 
 /** What every controller of Nodes is given; `component` names it on events. */
-export const nodePorts = (around: Surroundings, component: string): NodePorts => {
-  const { api, journal, clock, random, inventory, nodes, settings, log } = around;
+export const nodePorts = (context: ControllerContext, component: string): NodeDeps => {
+  const { api, journal, clock, random, inventory, nodes, settings, log } = context;
   const { flags } = settings;
   return {
     nodes,
@@ -41,20 +41,23 @@ export const nodePorts = (around: Surroundings, component: string): NodePorts =>
       remember: (node) => nodes.remember(node),
     }),
     isSelected: isSelectedBy(flags),
-    tell: objectTeller(around, component, nodeReference),
+    report: objectReporter(context, component, nodeReference),
     note: (message, fields) => log.info(message, fields),
   };
 };
 
-export const composeNodes = (aroundOf: (task: ControllerName) => Surroundings, instances: Instances) => {
-  const around = aroundOf("cloud-node");
-  const lifecycle = aroundOf("cloud-node-lifecycle");
+export const composeNodes = (
+  contextOf: (task: ControllerName) => ControllerContext,
+  instances: Instances,
+) => {
+  const context = contextOf("cloud-node");
+  const lifecycle = contextOf("cloud-node-lifecycle");
   return {
     node: createNodeController({
-      ...nodePorts(around, "cloud-node-controller"),
-      settings: around.settings.nodes,
+      ...nodePorts(context, "cloud-node-controller"),
+      settings: context.settings.nodes,
       ownPrefixes: instances.labelPrefixes ?? [],
-      onInitialized: (_, ageMs) => around.metrics.initialized(ageMs),
+      onInitialized: (_, ageMs) => context.metrics.initialized(ageMs),
     }),
     lifecycle: createLifecycleController({
       ...nodePorts(lifecycle, "cloud-node-lifecycle-controller"),

@@ -1,14 +1,14 @@
 // The route controller, put together, or the reason why there is none: routes are skipped with a word, never the process.
 
-import { createCloudWrites } from "../controllers/route/reconcile/cloud-writes.ts";
-import { readClusterCIDRs } from "../controllers/route/desired/cluster-cidrs.ts";
 import { createRouteController } from "../controllers/route/controller.ts";
 import type { RouteSync } from "../controllers/route/deps.ts";
+import { readClusterCIDRs } from "../controllers/route/desired/cluster-cidrs.ts";
+import { createCloudWrites } from "../controllers/route/reconcile/cloud-writes.ts";
 import { nodePorts } from "./compose-nodes.ts";
-import type { Surroundings } from "./controller-context.ts";
+import type { ControllerContext } from "./controller-context.ts";
 
-export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => {
-  const { clock, journal, log, connected, settings, metrics } = around;
+export const composeRoutes = (context: ControllerContext, isSynced: () => boolean) => {
+  const { clock, journal, log, connected, settings, metrics } = context;
   const { flags } = settings;
   const { routes } = connected.cloud;
   if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
@@ -20,12 +20,12 @@ export const composeRoutes = (around: Surroundings, isSynced: () => boolean) => 
   let last: RouteSync | undefined;
   const controller = createRouteController({
     // Upstream's name on events, underscore and all.
-    ...nodePorts(around, "route_controller"),
+    ...nodePorts(context, "route_controller"),
     isSynced,
     cloudWrites: createCloudWrites({ journal, clock, mode: flags.mode }),
     routes,
     pending: connected.cloud.pending,
-    report: ({ reason, text }) => log.warn(text, { reason }),
+    reportProblem: ({ reason, text }) => log.warn(text, { reason }),
     settings: settings.routes,
     clusterCIDRs: ranges.cidrs,
     onSync: (sync) => {

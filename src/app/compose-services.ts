@@ -8,16 +8,16 @@ import { createServiceController } from "../controllers/service/controller.ts";
 import { createServiceWrites } from "../controllers/service/status/service-writes.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { KubeObject, ObjectReference, Service } from "../kube/objects.ts";
-import { createReflector } from "../kube/watch/reflector.ts";
 import { endpointSlices } from "../kube/resources.ts";
+import { createReflector } from "../kube/watch/reflector.ts";
+import type { Files } from "../platform/files.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import { runTogether } from "../runtime/scope.ts";
-import type { Files } from "../platform/files.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import { type AnyProvider, annotationsOf } from "./connect-cloud.ts";
-import type { Surroundings } from "./controller-context.ts";
-import { objectTeller } from "./reporting/object-reporter.ts";
-import { lookForDrift, tellOrphans } from "./watch-balancers.ts";
+import type { ControllerContext } from "./controller-context.ts";
+import { objectReporter } from "./reporting/object-reporter.ts";
+import { checkForDrift, reportOrphans } from "./watch-balancers.ts";
 
 const serviceReference = ({
   metadata: { name, namespace = "default", uid },
@@ -31,7 +31,7 @@ const serviceReference = ({
 
 /** Undefined where the cloud has no load balancers. */
 export const composeServices = (
-  around: Surroundings & { readonly files: Files },
+  context: ControllerContext & { readonly files: Files },
   provider: AnyProvider,
   services: LatestObjects<Service>,
   signal: AbortSignal,
@@ -49,7 +49,7 @@ export const composeServices = (
     settings,
     connected,
     isObserving,
-  } = around;
+  } = context;
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
   const { flags } = settings;
@@ -68,7 +68,7 @@ export const composeServices = (
         `What follows a listing of balancers went wrong and is left out this time: ${messageOf(error)}`,
       ),
   });
-  const tell = objectTeller(around, "service-controller", serviceReference);
+  const report = objectReporter(context, "service-controller", serviceReference);
   const controller = createServiceController({
     services,
     nodes,
@@ -92,7 +92,7 @@ export const composeServices = (
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,
     readInput: createInputReader({ api, files }),
-    tell,
+    report,
     note: (message, fields) => log.info(message, fields),
     journal: (step, group, outcome, detail) =>
       journal.record({
@@ -119,19 +119,26 @@ export const composeServices = (
     }),
   });
   const run = async (stop: AbortSignal): Promise<void> => {
-    const stopTelling = tellOrphans(listing, controller.orphans, log);
+    const stopReporting = reportOrphans(listing, controller.orphans, log);
     try {
       await runTogether(
         [
           { name: "service", run: (signalOfTask) => controller.run(signalOfTask) },
-          { name: "balancer drift", run: (signalOfTask) => lookForDrift(listing, around, signalOfTask) },
+          { name: "balancer drift", run: (signalOfTask) => checkForDrift(listing, context, signalOfTask) },
         ],
         stop,
       );
     } finally {
-      stopTelling();
+      stopReporting();
     }
   };
-  const { queue, orphans, troubles, groups } = controller;
-  return { queue, orphans, troubles, membersOf: (group: string) => groups.membersOf(group), listing, run };
+  const { queue, orphans, activeProblems, groups } = controller;
+  return {
+    queue,
+    orphans,
+    activeProblems,
+    membersOf: (group: string) => groups.membersOf(group),
+    listing,
+    run,
+  };
 };

@@ -1,15 +1,15 @@
 // From a provider's definition and what the operator wrote to a connected cloud: settings read strictly, and a context
 // whose accounts are governed. It asks the cloud nothing.
 
-import { type AccountSurroundings, type GovernedAccount, openAccount } from "../cloud/account.ts";
+import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Fields } from "../core/settings.ts";
+import type { Environment } from "../platform/environment.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud, Context, ProviderDefinition } from "../provider/provider.ts";
-import type { Environment } from "../platform/environment.ts";
 
 export type AnyProvider = ProviderDefinition<Fields, Fields, ObservedLoadBalancer, Step, unknown>;
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -101,7 +101,7 @@ export const configProblems = (provider: AnyProvider, settings: SettingSources):
 export const connectCloud = (
   provider: AnyProvider,
   settings: CloudSettings,
-  around: AccountSurroundings,
+  accountContext: AccountContext,
 ): { readonly connected?: ConnectedCloud; readonly problems: readonly Problem[] } => {
   const read = readConfig(provider, settings);
   const problems = configProblems(provider, settings);
@@ -109,7 +109,7 @@ export const connectCloud = (
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {
     account: (account) => {
-      const opened = openAccount(account, around);
+      const opened = openAccount(account, accountContext);
       accounts.push(opened);
       return opened;
     },

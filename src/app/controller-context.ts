@@ -5,15 +5,15 @@ import type { LatestObjects } from "../controllers/latest-objects.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { Node } from "../kube/objects.ts";
-import type { Journal } from "../runtime/journal.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import type { Journal } from "../runtime/journal.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { ConnectedCloud } from "./connect-cloud.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import type { ManagerMetrics } from "./metric-families/manager-metrics.ts";
 
-export interface Surroundings {
+export interface ControllerContext {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,19 +1,19 @@
 // The Kubernetes client, put together: one connection, one ceiling, one window of writes for the whole process.
 
 import { createKubeApi, type KubeApi } from "../kube/client/api.ts";
-import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
 import type { RequestObservation, WriteGate } from "../kube/client/request.ts";
 import { createRequestCeiling } from "../kube/client/request-ceiling.ts";
 import { createRequests } from "../kube/client/requests.ts";
 import { createTokenBucket } from "../kube/client/token-bucket.ts";
 import { createWriteWindow } from "../kube/client/write-window.ts";
+import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { Flags } from "./flags/table.ts";
 
-export interface KubeSeams {
+export interface KubePlatform {
   readonly clock: Clock;
   readonly files: Files;
   readonly transport: Transport;
@@ -46,7 +46,7 @@ const sourceOf = (flags: Flags, environment: Environment): ConnectionSource => (
 
 export const connectKube = async (
   flags: Flags,
-  seams: KubeSeams,
+  platform: KubePlatform,
   hooks: {
     readonly userAgent: string;
     readonly mayWrite: WriteGate;
@@ -55,8 +55,8 @@ export const connectKube = async (
   },
   signal: AbortSignal,
 ): Promise<KubeClient> => {
-  const { clock } = seams;
-  const connection = await openConnection(sourceOf(flags, seams.environment), seams, signal);
+  const { clock } = platform;
+  const connection = await openConnection(sourceOf(flags, platform.environment), platform, signal);
   const qps = flags["kube-api-qps"];
   const rate =
     qps === undefined || qps <= 0
@@ -64,7 +64,7 @@ export const connectKube = async (
       : createTokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
   const requests = createRequests({
     connection,
-    transport: seams.transport,
+    transport: platform.transport,
     clock,
     ceiling: createRequestCeiling(),
     writes: createWriteWindow(clock),

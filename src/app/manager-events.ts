@@ -4,12 +4,12 @@
 import { seconds } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import { EventRecorder, type EventRecorderOptions } from "../kube/events/events.ts";
 import type { WriteGate } from "../kube/client/request.ts";
-import { withDeadline } from "../runtime/deadline.ts";
-import type { Task } from "../runtime/scope.ts";
+import { EventRecorder, type EventRecorderOptions } from "../kube/events/events.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import { withDeadline } from "../runtime/deadline.ts";
+import type { Task } from "../runtime/scope.ts";
 import type { Log } from "../telemetry/log.ts";
 
 export interface ManagerEventsOptions {

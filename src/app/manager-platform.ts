@@ -2,9 +2,9 @@
 
 import type { Random } from "../platform/random.ts";
 import type { Transport } from "../platform/transport.ts";
-import type { KubeSeams } from "./kube-client.ts";
+import type { KubePlatform } from "./kube-client.ts";
 
-export interface ManagerSeams extends KubeSeams {
+export interface ManagerPlatform extends KubePlatform {
   readonly random: Random;
   readonly cloudTransport: Transport;
 }

@@ -47,10 +47,10 @@ export const viewOf = (parts: ViewParts) => {
     balancers: service?.listing,
     membersOf: (group: string) => service?.membersOf(group) ?? [],
     orphans: () => service?.orphans() ?? [],
-    serviceTroubles: () => service?.troubles() ?? new Map<string, readonly string[]>(),
+    serviceProblems: () => service?.activeProblems() ?? new Map<string, readonly string[]>(),
     routes: () => route?.last(),
-    troubles: node.troubles.all,
-    suspects: lifecycle.suspects,
+    problems: node.problems.all,
+    candidates: lifecycle.candidates,
     controllers: running,
     caches: () => Object.fromEntries(Object.entries(watches).map(([name, { cache }]) => [name, cache()])),
     /** A replica that waits asks the cloud nothing, so it knows nothing against it. */

@@ -4,40 +4,40 @@
 import { Inventory } from "../cloud/inventory.ts";
 import { runRefreshLoop } from "../cloud/refresh-loop.ts";
 import { nodes as nodeResource, services as serviceResource } from "../kube/resources.ts";
+import { createGarbageMeter, reconcileGarbage } from "../platform/memory.ts";
 import { endOf } from "../runtime/draining.ts";
 import { Journal } from "../runtime/journal.ts";
 import { runTogether, type Task } from "../runtime/scope.ts";
-import { createGarbageMeter, reconcileGarbage } from "../platform/memory.ts";
 import type { Log } from "../telemetry/log.ts";
 import { CloudContact } from "./cloud-contact.ts";
 import { composeControllers } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
+import type { ControllerContext } from "./controller-context.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { connectKube } from "./kube-client.ts";
 import { readMigrationOf } from "./leadership/leader-migration-file.ts";
 import { createLeadership } from "./leadership/leadership.ts";
 import { createManagerEvents } from "./manager-events.ts";
-import type { ManagerSeams } from "./manager-platform.ts";
+import type { ManagerPlatform } from "./manager-platform.ts";
 import { viewOf } from "./manager-view.ts";
 import { createManagerMetrics } from "./metric-families/manager-metrics.ts";
 import { openClouds } from "./open-clouds.ts";
-import type { Surroundings } from "./controller-context.ts";
-import { createCloudTroubles } from "./reporting/cloud-problems.ts";
+import { reported } from "./reported-task.ts";
+import { createApiServerProblems } from "./reporting/api-server-problems.ts";
+import { createCloudProblems } from "./reporting/cloud-problems.ts";
 import { observationOf, observationTask } from "./reporting/observe-summary.ts";
-import { createPlanTeller } from "./reporting/plan-reporter.ts";
-import { requestTeller } from "./reporting/request-reporter.ts";
-import { createServerTroubles } from "./reporting/api-server-problems.ts";
-import { told } from "./reported-task.ts";
+import { createPlanReporter } from "./reporting/plan-reporter.ts";
+import { requestReporter } from "./reporting/request-reporter.ts";
 import { version } from "./version.ts";
 import { watched } from "./watched.ts";
 
 export interface ManagerOptions {
   readonly provider: AnyProvider;
   readonly settings: ReadFlags;
-  readonly seams: ManagerSeams;
+  readonly platform: ManagerPlatform;
   readonly log: Log;
   /** By which the Lease knows this process; without it, a new one. */
   readonly identity?: string;
@@ -47,18 +47,18 @@ export interface ManagerOptions {
 
 /** One for each process, however many managers it makes. */
 export const replicaIdentity = (
-  { environment, random }: Pick<ManagerSeams, "environment" | "random">,
+  { environment, random }: Pick<ManagerPlatform, "environment" | "random">,
   name: string,
 ) => `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
 
 export const createManager = async (
-  { provider, settings, seams, log, identity: given, onStatus }: ManagerOptions,
+  { provider, settings, platform, log, identity: given, onStatus }: ManagerOptions,
   signal: AbortSignal,
 ) => {
   const { flags } = settings;
-  const { clock, random } = seams;
+  const { clock, random } = platform;
   const name = `${provider.name}-cloud-controller-manager`;
-  const identity = given ?? replicaIdentity(seams, name);
+  const identity = given ?? replicaIdentity(platform, name);
   const isObserving = flags.mode === "observe";
   /** Until everything has ended, which after a drain is later than the wish to stop. */
   const life = endOf(signal);
@@ -66,22 +66,22 @@ export const createManager = async (
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
   journal.subscribe(metrics.mutation);
-  const plans = createPlanTeller(log);
-  journal.subscribe(plans.tell);
+  const plans = createPlanReporter(log);
+  journal.subscribe(plans.report);
   const garbage = createGarbageMeter();
-  const teller = requestTeller(log, metrics, createCloudTroubles(log, clock));
-  const serverTroubles = createServerTroubles(log, clock);
+  const reporter = requestReporter(log, metrics, createCloudProblems(log, clock));
+  const apiServerProblems = createApiServerProblems(log, clock);
 
-  const { migration, problems } = await readMigrationOf(flags, seams.files);
+  const { migration, problems } = await readMigrationOf(flags, platform.files);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const leadership = createLeadership({
     ...{ flags, identity, clock, random, log },
     ...(migration !== undefined && { migration }),
-    onTerm: (lease, isOurs) => {
+    onSession: (lease, isOurs) => {
       metrics.leads(lease, isOurs);
       onStatus?.(`${isOurs ? "leads" : "waits for the Lease"} ${lease}`);
     },
-    onProblem: (error) => serverTroubles.failed(error),
+    onProblem: (error) => apiServerProblems.failed(error),
     onSlowPath: metrics.slowElection,
   });
   const leads = (): boolean => leadership.anyGate() === true;
@@ -91,22 +91,22 @@ export const createManager = async (
   };
 
   const userAgent = `${name}/${version}`;
-  const hooks = { userAgent, mayWrite: gates.main, onRequest: teller.kube, onDecoded: garbage };
-  const { api, reserved } = await connectKube(flags, seams, hooks, signal);
+  const hooks = { userAgent, mayWrite: gates.main, onRequest: reporter.kube, onDecoded: garbage };
+  const { api, reserved } = await connectKube(flags, platform, hooks, signal);
   metrics.serverIs(api.origin);
   const contact = new CloudContact();
   const clouds = openClouds({
-    ...{ provider, settings, seams, log, gates, signal: life.signal },
+    ...{ provider, settings, platform, log, gates, signal: life.signal },
     report: (call) => {
-      teller.cloud(call);
+      reporter.cloud(call);
       contact.saw(call);
     },
   });
 
   const { instances, main: connected } = clouds;
   const inventory = new Inventory({ instances, clock, signal: life.signal });
-  const nodes = watched(nodeResource, { api, clock, random }, serverTroubles);
-  const services = watched(serviceResource, { api, clock, random }, serverTroubles);
+  const nodes = watched(nodeResource, { api, clock, random }, apiServerProblems);
+  const services = watched(serviceResource, { api, clock, random }, apiServerProblems);
   const managerEvents = createManagerEvents({
     ...{ api, clock, random, log, mayWrite: leadership.anyGate },
     onLost: (why, { reason, object }) => {
@@ -115,25 +115,25 @@ export const createManager = async (
     },
   });
   const { events } = managerEvents;
-  const around: Surroundings = {
+  const context: ControllerContext = {
     ...{ api, clock, random, log, journal, metrics, events, settings, isObserving, connected, inventory },
     nodes: nodes.objects,
   };
   /** A controller under another Lease has gates of its own. */
-  const aroundOf = (task: ControllerName): Surroundings =>
+  const contextOf = (task: ControllerName): ControllerContext =>
     gates.migrated !== undefined && leadership.isMigrated(task)
-      ? { ...around, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
-      : around;
+      ? { ...context, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
+      : context;
   const composed = composeControllers({
-    ...{ provider, instances, aroundOf, nodes, services },
-    files: seams.files,
+    ...{ provider, instances, contextOf, nodes, services },
+    files: platform.files,
     signal: life.signal,
   });
   const { queues, lifecycle, service } = composed;
   metrics.watch(connected.accounts, inventory, queues);
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage(reconcileGarbage) });
-  const { suspects } = lifecycle;
-  metrics.alerts({ leads, isSelected: isSelectedBy(flags), nodes: nodes.objects, suspects, service });
+  const { candidates } = lifecycle;
+  metrics.alerts({ leads, isSelected: isSelectedBy(flags), nodes: nodes.objects, candidates, service });
 
   const refresh: Task = {
     name: "inventory",
@@ -155,7 +155,7 @@ export const createManager = async (
       await leadership.run(
         {
           reserved,
-          tasks: [...controllers.map((task) => told(task, metrics.runs)), refresh],
+          tasks: [...controllers.map((task) => reported(task, metrics.runs)), refresh],
           beforeRelease: managerEvents.flush,
           ...(!isObserving && { announcements: managerEvents.announcements }),
         },
@@ -168,11 +168,11 @@ export const createManager = async (
   };
   const view = viewOf({
     ...{ flags, identity, journal, metrics, inventory, connected, contact, leadership, leads, composed },
-    ...{ watches, events, reserved, onKubeRequest: teller.kube, startedAt: clock.monotonic() },
+    ...{ watches, events, reserved, onKubeRequest: reporter.kube, startedAt: clock.monotonic() },
     running: [...controllers, refresh].map((task) => task.name),
   });
   const observe = observationTask(
-    () => observationOf(view, { nodes: nodes.objects, services: services.objects, wishes: plans.wishes() }),
+    () => observationOf(view, { nodes: nodes.objects, services: services.objects, desired: plans.desired() }),
     { log, clock },
   );
   return {

@@ -1,21 +1,21 @@
 // The way to the cloud, opened: once, and once more for the controllers under another Lease, whose writes have a gate of
 // their own. Asks the cloud nothing yet.
 
-import type { AccountSurroundings } from "../cloud/account.ts";
+import type { AccountContext } from "../cloud/account.ts";
 import type { WriteGate } from "../kube/client/request.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { Log } from "../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "./configuration/configuration-error.ts";
 import { type AnyProvider, type ConnectedCloud, connectCloud } from "./connect-cloud.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
-import type { ManagerSeams } from "./manager-platform.ts";
+import type { ManagerPlatform } from "./manager-platform.ts";
 
 export interface OpenCloudsOptions {
   readonly provider: AnyProvider;
   readonly settings: ReadFlags;
-  readonly seams: ManagerSeams;
+  readonly platform: ManagerPlatform;
   readonly log: Log;
-  readonly report: AccountSurroundings["report"];
+  readonly report: AccountContext["report"];
   /** `migrated` only where controllers move to another Lease. */
   readonly gates: { readonly main: WriteGate; readonly migrated?: WriteGate };
   /** Until everything has ended. */
@@ -33,7 +33,7 @@ export interface OpenClouds {
 export const openClouds = ({
   provider,
   settings,
-  seams: { cloudTransport: transport, clock, random, environment },
+  platform: { cloudTransport: transport, clock, random, environment },
   log,
   report,
   gates,
@@ -41,7 +41,7 @@ export const openClouds = ({
 }: OpenCloudsOptions): OpenClouds => {
   const { flags } = settings;
   const mayMutate =
-    (mayWrite: WriteGate): AccountSurroundings["mayMutate"] =>
+    (mayWrite: WriteGate): AccountContext["mayMutate"] =>
     () => {
       if (flags.mode === "observe") return { may: false, why: "--mode=observe changes nothing" };
       const leads = mayWrite();

@@ -11,16 +11,16 @@ import { ConfigurationError } from "./configuration/configuration-error.ts";
 import { runConfigured } from "./configuration/run-configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
-import { createManager, type Manager, replicaIdentity } from "./manager.ts";
-import type { ManagerSeams } from "./manager-platform.ts";
 import { openServing, type Serving } from "./endpoints/open-serving.ts";
+import { createManager, type Manager, replicaIdentity } from "./manager.ts";
+import type { ManagerPlatform } from "./manager-platform.ts";
 import { version } from "./version.ts";
 
 export interface ProcessOptions {
   readonly provider: AnyProvider;
   readonly program: string;
   readonly console: Console;
-  readonly seams: ManagerSeams;
+  readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly setVerbosity: (level: number) => void;
   /** Read and found usable. */
@@ -31,9 +31,9 @@ export interface ProcessOptions {
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 export const runProcess = async (options: ProcessOptions, signal: AbortSignal): Promise<ExitCode> => {
-  const { provider, program, seams, log, setVerbosity, first, readConfiguration } = options;
+  const { provider, program, platform, log, setVerbosity, first, readConfiguration } = options;
   const { err, service, reloads, inward } = options.console;
-  const { environment, files, clock } = seams;
+  const { environment, files, clock } = platform;
   /** Whose settings count for the whole process: those of the manager that was made last. */
   let inForce = first;
   const grace = (): Milliseconds => inForce.settings.flags["drain-timeout"];
@@ -47,17 +47,17 @@ export const runProcess = async (options: ProcessOptions, signal: AbortSignal): 
   if (signal.aborted) sayStop();
   else signal.addEventListener("abort", sayStop, { once: true });
   const onStatus = service?.status;
-  const identity = replicaIdentity(seams, program);
+  const identity = replicaIdentity(platform, program);
   let serving: Serving | undefined;
   let manager: Manager | undefined;
   const createNext = async (configuration: Configuration, until: AbortSignal): Promise<Manager> => {
     const { settings } = configuration;
     manager = await createManager(
-      { provider, settings, seams, log, identity, ...(onStatus !== undefined && { onStatus }) },
+      { provider, settings, platform, log, identity, ...(onStatus !== undefined && { onStatus }) },
       until,
     );
     if (serving === undefined && inward !== undefined) {
-      const known = { flags: settings.flags, seams, log, program, provider, setVerbosity };
+      const known = { flags: settings.flags, platform, log, program, provider, setVerbosity };
       serving = await openServing({ ...known, ...inward }, manager);
     }
     serving?.show(manager);

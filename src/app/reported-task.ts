@@ -2,7 +2,7 @@
 
 import type { Task } from "../runtime/scope.ts";
 
-export const told = (task: Task, runs: (name: string, isRunning: boolean) => void): Task => ({
+export const reported = (task: Task, runs: (name: string, isRunning: boolean) => void): Task => ({
   name: task.name,
   run: async (stop) => {
     runs(task.name, true);

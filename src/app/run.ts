@@ -14,9 +14,9 @@ import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
-import type { ManagerSeams } from "./manager-platform.ts";
+import type { ManagerPlatform } from "./manager-platform.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
-import { systemSeams } from "./system-platform.ts";
+import { systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
@@ -25,15 +25,15 @@ export const runManager = async (
   provider: AnyProvider,
   args: readonly string[],
   console: Console,
-  seams: ManagerSeams,
+  platform: ManagerPlatform,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const { out, err, pid } = console;
-  const { environment, files, clock } = seams;
+  const { environment, files, clock } = platform;
   const program = `${provider.name}-cloud-controller-manager`;
   const readConfiguration = () => readAll({ provider, args, environment, files });
   const first = await readConfiguration();
-  const answer = await answerCommand(first, { provider, program, seams });
+  const answer = await answerCommand(first, { provider, program, platform });
   if (answer !== undefined) {
     await out(answer.out);
     for (const text of answer.errors) err(`${program}: ${text}\n`);
@@ -58,7 +58,7 @@ export const runManager = async (
   };
   const { runProcess } = await import("./process-life.ts");
   return runProcess(
-    { provider, program, console, seams, log, setVerbosity, first, readConfiguration },
+    { provider, program, console, platform, log, setVerbosity, first, readConfiguration },
     signal,
   );
 };
@@ -81,15 +81,15 @@ export const runExecutable = async (provider: AnyProvider): Promise<void> => {
     accident: (error) =>
       stderr(`${provider.name}-cloud-controller-manager: unexpected: ${firstLine(messageOf(error))}\n`),
   });
-  const seams = systemSeams();
-  const { NOTIFY_SOCKET: socket } = seams.environment;
+  const platform = systemPlatform();
+  const { NOTIFY_SOCKET: socket } = platform.environment;
   service = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
-    clock: seams.clock,
-    watchdog: watchdogPeriod(seams.environment, pid),
+    clock: platform.clock,
+    watchdog: watchdogPeriod(platform.environment, pid),
   });
   const inward = { listen: systemListen, figures: systemFigures };
   const streams = { out: stdout, err: stderr, pid, service, reloads, inward };
-  forgetVariables(runtimeVariables(seams.environment).forget);
-  const { environment, args } = await withServiceCredentials(provider.config, seams, systemArguments());
-  exit(await runManager(provider, args, streams, { ...seams, environment }, controller.signal));
+  forgetVariables(runtimeVariables(platform.environment).forget);
+  const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
+  exit(await runManager(provider, args, streams, { ...platform, environment }, controller.signal));
 };

@@ -5,9 +5,9 @@ import { type Environment, systemEnvironment, systemHostname } from "../platform
 import { systemRandom } from "../platform/random.ts";
 import { systemFiles } from "../platform/system-files.ts";
 import { systemTransport } from "../platform/transport.ts";
-import type { ManagerSeams } from "./manager-platform.ts";
+import type { ManagerPlatform } from "./manager-platform.ts";
 
-export const systemSeams = (environment: Environment = systemEnvironment()): ManagerSeams => ({
+export const systemPlatform = (environment: Environment = systemEnvironment()): ManagerPlatform => ({
   clock: systemClock,
   random: systemRandom,
   files: systemFiles,

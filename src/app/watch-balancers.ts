@@ -7,10 +7,10 @@ import { type Clock, sleep } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Log } from "../telemetry/log.ts";
 
-const lookEvery = minutes(20);
+const checkEvery = minutes(20);
 
 /** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */
-export const lookForDrift = async (
+export const checkForDrift = async (
   listing: Pick<SharedListing<unknown>, "want">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
@@ -18,27 +18,27 @@ export const lookForDrift = async (
   while (!signal.aborted) {
     listing.want(clock.monotonic(), "refresh");
     // Replicas that began together need not ask together.
-    const pause = milliseconds(lookEvery * (1 + random.fraction() / 2));
+    const pause = milliseconds(checkEvery * (1 + random.fraction() / 2));
     await sleep(clock, pause, signal).catch(() => undefined);
   }
 };
 
 /** Each set of orphans once, after the listing that shows it. Gives back what ends it. */
-export const tellOrphans = (
+export const reportOrphans = (
   listing: Pick<SharedListing<unknown>, "subscribe">,
   orphans: () => readonly { readonly group: string }[],
   log: Log,
 ): (() => void) => {
-  let told = "";
+  let reported = "";
   return listing.subscribe(() => {
     const groups = orphans().map(({ group }) => group);
     const text = groups.toSorted().join(", ");
-    if (text !== told && text !== "") {
+    if (text !== reported && text !== "") {
       log.warn("Load balancers with our mark that no Service asks for", {
         count: groups.length,
         groups: text,
       });
     }
-    told = text;
+    reported = text;
   });
 };

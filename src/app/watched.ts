@@ -4,13 +4,13 @@
 import { type LatestObjects, latestObjects } from "../controllers/latest-objects.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import type { KubeObject } from "../kube/objects.ts";
-import { createReflector, type Reflector } from "../kube/watch/reflector.ts";
 import type { Resource } from "../kube/resources.ts";
-import type { Task } from "../runtime/scope.ts";
+import { createReflector, type Reflector } from "../kube/watch/reflector.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import type { Task } from "../runtime/scope.ts";
 import { isStill } from "./leadership/lease-watch.ts";
-import type { ServerTroubles } from "./reporting/api-server-problems.ts";
+import type { ApiServerProblems } from "./reporting/api-server-problems.ts";
 
 export interface Watched<T = unknown> extends Task {
   readonly objects: LatestObjects<T>;
@@ -32,7 +32,7 @@ const cacheOf = <T>({ store, age, problem }: Reflector<T>) => ({
 export const watched = <T extends KubeObject>(
   resource: Resource<T>,
   { api, clock, random }: { readonly api: KubeApi; readonly clock: Clock; readonly random: Random },
-  troubles: ServerTroubles,
+  problems: ApiServerProblems,
 ): Watched<T> => {
   const { plural } = resource;
   const reflector = createReflector<T>({
@@ -40,8 +40,8 @@ export const watched = <T extends KubeObject>(
     resource,
     clock,
     random,
-    onProblem: (problem) => troubles.failed(problem, plural),
-    onRecovered: () => troubles.recovered(plural),
+    onProblem: (problem) => problems.failed(problem, plural),
+    onRecovered: () => problems.recovered(plural),
   });
   const { store } = reflector;
   return {

@@ -2,19 +2,19 @@
 // refused for its credential is made once more with a new one.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Account, OpenAccount } from "../provider/provider.ts";
 import type { Breaker, BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import type { Transport } from "../platform/transport.ts";
 import { type CloudCallReport, governedTransport, type MutationGate } from "./governed-transport.ts";
 import { renewingCredential } from "./renewing-credential.ts";
 import { reserveByRank } from "./urgency.ts";
 
-export interface AccountSurroundings {
+export interface AccountContext {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,16 +33,16 @@ export interface GovernedAccount<T> extends OpenAccount<T> {
   readonly breakers: () => readonly { readonly endpoint: string; readonly state: BreakerState }[];
 }
 
-export const openAccount = <T>(account: Account<T>, around: AccountSurroundings): GovernedAccount<T> => {
-  const { transport, clock, random, mayMutate, report, signal } = around;
-  const budget = new Budget({ clock, maxInFlight: around.maxInFlight ?? 16, reserve: reserveByRank });
+export const openAccount = <T>(account: Account<T>, context: AccountContext): GovernedAccount<T> => {
+  const { transport, clock, random, mayMutate, report, signal } = context;
+  const budget = new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
   const common = {
     account: account.name,
     transport,
     clock,
     random,
     report,
-    deadline: around.deadline ?? seconds(30),
+    deadline: context.deadline ?? seconds(30),
   };
   // Fetching a credential has places of its own: it must not wait behind the calls that wait for it.
   const plain = governedTransport({

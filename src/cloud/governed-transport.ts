@@ -3,16 +3,16 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { Breaker } from "../runtime/breaker.ts";
 import type { Budget } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import type { Transport } from "../platform/transport.ts";
-import { budgetNewsOf, defaultRest } from "./rate-headers.ts";
-import { restFor } from "./rest-for.ts";
+import { budgetNewsOf, defaultBackoff } from "./rate-headers.ts";
+import { backoffFor } from "./rest-for.ts";
 import { addressOf, brokenOff, unreachable } from "./unanswered.ts";
 import { ranks } from "./urgency.ts";
 
@@ -49,14 +49,14 @@ export interface Governance {
 
 /** Limits are often counted by the minute; beyond that it is kinder to say so than to be silent. */
 const longestWait = minutes(2);
-const restLimits = { first: seconds(2), cap: seconds(60) };
+const backoffLimits = { first: seconds(2), cap: seconds(60) };
 
 export const governedTransport = (governance: Governance): CloudTransport => {
   const { clock, random, budget, transport, deadline } = governance;
   const { breakers = new Map<string, Breaker>() } = governance;
   const breakerOf = (url: string): Breaker => {
     const { origin } = new URL(url);
-    const known = breakers.get(origin) ?? new Breaker({ clock, random, failures: 5, rest: restLimits });
+    const known = breakers.get(origin) ?? new Breaker({ clock, random, failures: 5, rest: backoffLimits });
     breakers.set(origin, known);
     return known;
   };
@@ -82,7 +82,9 @@ export const governedTransport = (governance: Governance): CloudTransport => {
   const learnFrom = (error: CloudError, status: number | undefined): void => {
     const { retryAfter } = error.detail;
     if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
-    budget.learn({ closedFor: retryAfter === undefined ? defaultRest : restFor(retryAfter, clock.now()) });
+    budget.learn({
+      closedFor: retryAfter === undefined ? defaultBackoff : backoffFor(retryAfter, clock.now()),
+    });
   };
 
   const guarded = async <T>(
@@ -116,15 +118,15 @@ export const governedTransport = (governance: Governance): CloudTransport => {
         attempt.abandoned();
         throw error;
       }
-      const told = CloudError.is(error)
+      const reported = CloudError.is(error)
         ? error
         : refusal(request, `failed: ${messageOf(error)}`, { cause: error });
-      learnFrom(told, status);
+      learnFrom(reported, status);
       // Any answer that could be understood shows that the endpoint lives.
-      if (told.detail.cause === "fenced") attempt.abandoned();
-      else if (told.kind === "unavailable") attempt.failed();
+      if (reported.detail.cause === "fenced") attempt.abandoned();
+      else if (reported.kind === "unavailable") attempt.failed();
       else attempt.succeeded();
-      throw told;
+      throw reported;
     }
   };
 

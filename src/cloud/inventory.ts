@@ -1,9 +1,9 @@
 // Which machine a Node is, across all sources of a cloud: exists, gone or unknown, never a guess. It answers from what
 // is known and never waits; who needs something newer says so and is told when it has come.
 
+import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
-import type { Clock } from "../platform/clock.ts";
 import { type NodeIdentity, valuesOf } from "./identity.ts";
 import type { KeyAnswer } from "./key-answer.ts";
 import type { Want } from "./plan-questions.ts";
@@ -75,7 +75,7 @@ export class Inventory {
     return { source: claimant.source.name, key, ...(handles !== undefined && { handles }) };
   }
 
-  look(identity: NodeIdentity): Answer {
+  check(identity: NodeIdentity): Answer {
     const { providerID } = identity;
     const sources = this.#relevant(identity);
     if (sources.length === 0) return { kind: "foreign" };

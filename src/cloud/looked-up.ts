@@ -1,10 +1,10 @@
 // Lookups in one source, batch by batch, and what they answered since the last listing. No answer is an error; an empty
 // answer is one.
 
+import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
-import type { Clock } from "../platform/clock.ts";
 import { keysOf } from "./instance-index.ts";
 import type { KeyAnswer } from "./key-answer.ts";
 import type { Batch } from "./lookup-or-list.ts";

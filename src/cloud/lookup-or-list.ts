@@ -49,14 +49,14 @@ export const batchesFor = (
   );
 };
 
-export const chooseWay = (question: {
+export const chooseWay = (query: {
   readonly waiting: readonly NodeIdentity[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
   /** Requests that the last listing took; undefined before the first one, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
 }): Way => {
-  const { waiting, lookups, source, pagesOfListing } = question;
+  const { waiting, lookups, source, pagesOfListing } = query;
   const batches = batchesFor(waiting, lookups, source);
   const isCheaper = batches !== undefined && pagesOfListing !== undefined && batches.length < pagesOfListing;
   return isCheaper ? { kind: "lookup", batches } : { kind: "listing" };

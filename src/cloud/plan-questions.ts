@@ -19,7 +19,7 @@ export interface Want {
   readonly way?: Way["kind"];
 }
 
-export interface Question extends Want {
+export interface Query extends Want {
   /** Absent: everything. */
   readonly identity: NodeIdentity | undefined;
 }
@@ -33,7 +33,7 @@ export interface KnownOfSource {
   readonly latest: { readonly beganAt: number; readonly pages: number } | undefined;
 }
 
-export interface QuestionPlan {
+export interface QueryPlan {
   readonly urgency: Urgency;
   /** A listing is made that begins at or after this. */
   readonly listsSince: number | undefined;
@@ -41,10 +41,10 @@ export interface QuestionPlan {
   readonly batches: readonly Batch[];
 }
 
-export const planQuestions = (asked: readonly Question[], known: KnownOfSource): QuestionPlan => {
+export const planQueries = (asked: readonly Query[], known: KnownOfSource): QueryPlan => {
   const { keys, lookups, latest } = known;
   // Much of what was asked while a listing was under way has been answered by it.
-  const open = asked.filter((question) => !isFound(question, known));
+  const open = asked.filter((query) => !isFound(query, known));
   const urgency = mostUrgent(open);
   if (open.length === 0) return { urgency, listsSince: undefined, batches: [] };
   const free = open.filter(({ way }) => way === undefined);
@@ -53,7 +53,7 @@ export const planQuestions = (asked: readonly Question[], known: KnownOfSource):
   const mustList = open.some(({ way, identity }) => way === "listing" || identity === undefined);
   const chosen = chooseWay({ waiting, lookups, source: keys, pagesOfListing: latest?.pages });
   const lists = mustList || (free.length > 0 && chosen.kind === "listing");
-  const since = Math.max(...open.map((question) => question.since));
+  const since = Math.max(...open.map((query) => query.since));
   const isListed = latest !== undefined && latest.beganAt >= since;
   return {
     urgency,
@@ -62,11 +62,11 @@ export const planQuestions = (asked: readonly Question[], known: KnownOfSource):
   };
 };
 
-const identitiesOf = (questions: readonly Question[]): readonly NodeIdentity[] =>
-  questions.flatMap(({ identity }) => identity ?? []);
+const identitiesOf = (queries: readonly Query[]): readonly NodeIdentity[] =>
+  queries.flatMap(({ identity }) => identity ?? []);
 
 const isFound = (
-  { identity, foundSince, way }: Question,
+  { identity, foundSince, way }: Query,
   { keys: { keyOf, matchBy }, answer }: KnownOfSource,
 ): boolean => {
   if (identity === undefined || foundSince === undefined || way !== undefined) return false;

@@ -3,7 +3,7 @@
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { momentOfSeconds, retryAfterIn } from "../core/moment.ts";
 import type { BudgetNews } from "../runtime/budget.ts";
-import { restFor } from "./rest-for.ts";
+import { backoffFor } from "./rest-for.ts";
 
 const firstNumber = (headers: Headers, names: readonly string[]): number | undefined => {
   for (const name of names) {
@@ -16,21 +16,21 @@ const firstNumber = (headers: Headers, names: readonly string[]): number | undef
 };
 
 /** A mistake of the cloud, or of a proxy before it, must not close an account for a day. */
-const longestRest = minutes(15);
-const capped = (rest: Milliseconds): Milliseconds => milliseconds(Math.min(rest, longestRest));
+const maxBackoff = minutes(15);
+const capped = (rest: Milliseconds): Milliseconds => milliseconds(Math.min(rest, maxBackoff));
 
 /** After a refusal that names no time. */
-export const defaultRest = milliseconds(5000);
+export const defaultBackoff = milliseconds(5000);
 
 export const budgetNewsOf = (response: Response, now: number): BudgetNews => {
   const { headers, status } = response;
   const limit = firstNumber(headers, ["ratelimit-limit", "x-ratelimit-limit"]);
   const remaining = firstNumber(headers, ["ratelimit-remaining", "x-ratelimit-remaining"]);
   const reset = firstNumber(headers, ["ratelimit-reset", "x-ratelimit-reset"]);
-  const resetIn = reset === undefined ? undefined : restFor(momentOfSeconds(reset), now);
+  const resetIn = reset === undefined ? undefined : backoffFor(momentOfSeconds(reset), now);
   const after = retryAfterIn(headers);
-  const asked = after === undefined ? undefined : restFor(after, now);
-  const refused = status === 429 ? (asked ?? resetIn ?? defaultRest) : undefined;
+  const asked = after === undefined ? undefined : backoffFor(after, now);
+  const refused = status === 429 ? (asked ?? resetIn ?? defaultBackoff) : undefined;
   return {
     ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining }),

@@ -3,9 +3,9 @@
 
 import { seconds } from "../core/brand.ts";
 import { untilMoment } from "../core/moment.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Fetched } from "../provider/provider.ts";
 import { fullBackoff } from "../runtime/backoff.ts";
-import type { Clock } from "../platform/clock.ts";
 
 export interface RenewingCredential<T> {
   current(): Promise<T>;

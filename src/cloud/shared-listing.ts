@@ -2,11 +2,11 @@
 // last of them. What comes of it is told to those who subscribed; nobody waits inside a worker.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import type { Call, Urgency } from "../provider/call.ts";
 import { backoff } from "../runtime/backoff.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
 import { mostUrgent } from "./urgency.ts";
 
 export interface SharedListingOptions<T> {
@@ -31,7 +31,7 @@ export class SharedListing<T> {
   readonly #options: SharedListingOptions<T>;
   readonly #snapshot: Snapshot<T>;
   readonly #listeners = new Set<() => void>();
-  #questions: { readonly since: number; readonly urgency: Urgency }[] = [];
+  #queries: { readonly since: number; readonly urgency: Urgency }[] = [];
   #isAsking = false;
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
@@ -63,12 +63,12 @@ export class SharedListing<T> {
 
   /** Asks for a listing that began after this moment. */
   want(since: number, urgency: Urgency): void {
-    this.#questions.push({ since, urgency });
+    this.#queries.push({ since, urgency });
     this.#askSoon();
   }
 
   #askSoon(): void {
-    if (this.#isAsking || this.#questions.length === 0 || this.#options.signal.aborted) return;
+    if (this.#isAsking || this.#queries.length === 0 || this.#options.signal.aborted) return;
     this.#isAsking = true;
     this.#options.clock.after(this.#pause(), () => void this.#ask());
   }
@@ -82,10 +82,10 @@ export class SharedListing<T> {
 
   async #ask(): Promise<void> {
     const { clock, signal } = this.#options;
-    const questions = this.#questions;
-    this.#questions = [];
-    this.#urgency = mostUrgent(questions);
-    const since = Math.max(...questions.map((one) => one.since));
+    const queries = this.#queries;
+    this.#queries = [];
+    this.#urgency = mostUrgent(queries);
+    const since = Math.max(...queries.map((one) => one.since));
     try {
       // At the same moment is not after it: what was changed then may not be in it.
       const isAnswered = this.latest !== undefined && this.latest.beganAt > since;
@@ -99,14 +99,14 @@ export class SharedListing<T> {
     this.#isAsking = false;
     if (signal.aborted) return;
     try {
-      this.#tell();
+      this.#report();
     } finally {
       this.#askSoon();
     }
   }
 
   /** One listener that throws takes nothing from the others, nor from the listings to come. */
-  #tell(): void {
+  #report(): void {
     for (const listener of this.#listeners) {
       try {
         listener();

@@ -2,16 +2,16 @@
 // wrong last. Questions are gathered for a moment and answered together, as `plan-questions.ts` says.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { type InstanceIndex, indexInstances } from "./instance-index.ts";
 import type { KeyAnswer } from "./key-answer.ts";
 import { LookedUp } from "./looked-up.ts";
 import type { SourceKeys } from "./lookup-or-list.ts";
-import { planQuestions, type Question, type Want } from "./plan-questions.ts";
+import { planQueries, type Query, type Want } from "./plan-questions.ts";
 import { reuseInstances } from "./reuse-instances.ts";
 
 export interface SourceFailure {
@@ -36,7 +36,7 @@ export class SourceInventory {
   readonly #keys: SourceKeys;
   readonly #lookedUp: LookedUp;
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
-  #questions: Question[] = [];
+  #queries: Query[] = [];
   #isAsking = false;
   /** Of those who are being answered. */
   #urgency: Urgency = "refresh";
@@ -87,18 +87,18 @@ export class SourceInventory {
 
   /** Asks about one Node, or for a listing of everything. News comes by `onNews`. */
   want(identity: NodeIdentity | undefined, want: Want): void {
-    this.#questions.push({ ...want, identity });
+    this.#queries.push({ ...want, identity });
     if (this.#isAsking) return;
     this.#isAsking = true;
     this.#options.clock.after(gathering, () => void this.#ask());
   }
 
   async #ask(): Promise<void> {
-    while (this.#questions.length > 0 && !this.#options.signal.aborted) {
-      const questions = this.#questions;
-      this.#questions = [];
+    while (this.#queries.length > 0 && !this.#options.signal.aborted) {
+      const queries = this.#queries;
+      this.#queries = [];
       try {
-        await this.#answerAll(questions);
+        await this.#answerAll(queries);
         this.#failure = undefined;
       } catch (error) {
         if (this.#options.signal.aborted) break;
@@ -109,9 +109,9 @@ export class SourceInventory {
     this.#isAsking = false;
   }
 
-  async #answerAll(questions: readonly Question[]): Promise<void> {
+  async #answerAll(queries: readonly Query[]): Promise<void> {
     const { source, onNews, signal } = this.#options;
-    const { urgency, listsSince, batches } = planQuestions(questions, {
+    const { urgency, listsSince, batches } = planQueries(queries, {
       keys: this.#keys,
       lookups: source.lookups,
       latest: this.#snapshot.latest,

@@ -14,8 +14,8 @@ export const ranks = {
 export const reserveByRank = [0, 0.05, 0.1, 0.25] as const;
 
 /** Of questions that are answered together; without any, that of a refresh. */
-export const mostUrgent = (questions: readonly { readonly urgency: Urgency }[]): Urgency =>
-  questions.reduce<Urgency>(
+export const mostUrgent = (queries: readonly { readonly urgency: Urgency }[]): Urgency =>
+  queries.reduce<Urgency>(
     (first, { urgency }) => (ranks[urgency] < ranks[first] ? urgency : first),
     "refresh",
   );

@@ -6,8 +6,8 @@ import type { KubeApi } from "../kube/client/api.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { KubeObject } from "../kube/objects.ts";
 import { configMaps, type Resource, secrets } from "../kube/resources.ts";
-import type { InputDeclaration } from "../provider/inputs.ts";
 import type { Files } from "../platform/files.ts";
+import type { InputDeclaration } from "../provider/inputs.ts";
 
 export type InputValue =
   | { readonly kind: "Secret"; readonly data: Readonly<Record<string, Secret>> }

@@ -2,9 +2,9 @@
 // mode, only written down in observe mode. What is sent is for the caller.
 
 import { messageOf } from "../core/message-of.ts";
+import type { Clock } from "../platform/clock.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Journal, JournalEntry } from "../runtime/journal.ts";
-import type { Clock } from "../platform/clock.ts";
 
 export interface JournalledOptions {
   readonly journal: Journal;

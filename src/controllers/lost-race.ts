@@ -1,12 +1,12 @@
 // A write that was refused because somebody was faster: the object is no longer what we knew, or gone. That is nobody's
 // failure; the key is looked at again in a moment, and after anything else it rests as the error asks for.
 
-import { restAfter } from "../cloud/disposition.ts";
+import { backoffAfter } from "../cloud/disposition.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import { backoff, together } from "../runtime/backoff.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import { backoff, together } from "../runtime/backoff.ts";
 
 const limits = { first: seconds(0.1), cap: minutes(1) };
 
@@ -22,4 +22,4 @@ export const restAfterError = (
 ): Milliseconds =>
   isLostRace(error)
     ? backoff(failures, limits, random)
-    : together(clock.monotonic(), restAfter(error, failures, clock, random));
+    : together(clock.monotonic(), backoffAfter(error, failures, clock, random));

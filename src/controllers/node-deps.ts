@@ -27,11 +27,11 @@ export interface NodeEvent {
 /** A line in the log about a change that is no event. */
 export type Note = (message: string, fields: Readonly<Record<string, string | number>>) => void;
 
-export interface NodePorts {
+export interface NodeDeps {
   readonly nodes: NodeStore;
   readonly writes: NodeWrites;
   readonly inventory: Inventory;
-  readonly tell: (node: Node, event: NodeEvent) => void;
+  readonly report: (node: Node, event: NodeEvent) => void;
   readonly note: Note;
   readonly clock: Clock;
   readonly random: Random;

@@ -15,8 +15,8 @@ export interface NodeWritesOptions extends JournalledOptions {
   readonly remember: (node: Node) => void;
 }
 
-export const createNodeWrites = ({ api, remember, ...around }: NodeWritesOptions): NodeWrites => {
-  const send = journalledSend(around, "cluster", isLostRace);
+export const createNodeWrites = ({ api, remember, ...context }: NodeWritesOptions): NodeWrites => {
+  const send = journalledSend(context, "cluster", isLostRace);
   return {
     patch: async (node, patch, why, signal) => {
       const entry = {

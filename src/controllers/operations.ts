@@ -1,14 +1,14 @@
 // Work of the cloud that is asked about by the id it was given: all tickets are gathered and checked
 // together, and nobody waits in a worker. Tickets live in memory only; one that is lost is made up for by observing.
 
-import { isFenced, restAfter } from "../cloud/disposition.ts";
+import { backoffAfter, isFenced } from "../cloud/disposition.ts";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
-import { CloudError } from "../provider/errors.ts";
-import type { Pending, StepOutcome } from "../provider/plan.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import { CloudError } from "../provider/errors.ts";
+import type { Pending, StepOutcome } from "../provider/plan.ts";
 
-export interface TicketPorts {
+export interface OperationDeps {
   /** Absent where this cloud gives no tickets. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
@@ -16,31 +16,31 @@ export interface TicketPorts {
 }
 
 /** What has become of it: nothing to say yet, lost, done, or the error it failed with. */
-export type TicketNews = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
+export type OperationUpdate = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
 
 interface Held {
-  readonly ticket: string;
+  readonly operation: string;
   due: number;
-  news: TicketNews;
+  news: OperationUpdate;
 }
 
 /** Most errors of a cloud are over at the next attempt. */
-const failuresBeforeTrouble = 3;
+const failuresBeforeReport = 3;
 
 /** Tickets that fall due this shortly after another are checked with it. */
 const gathering: Milliseconds = milliseconds(100);
 
-export const createTickets = (
-  { pending, clock, random }: TicketPorts,
+export const createOperations = (
+  { pending, clock, random }: OperationDeps,
   /** There is news of the ticket under this key. */
-  wake: (key: string) => void,
+  enqueue: (key: string) => void,
 ) => {
   const held = new Map<string, Held>();
   let signal: AbortSignal | undefined;
   let cancel: (() => void) | undefined;
   let isChecking = false;
   let failures = 0;
-  let trouble: unknown;
+  let problem: unknown;
 
   const waiting = () => [...held].filter(([, { news }]) => news === "pending");
 
@@ -53,20 +53,20 @@ export const createTickets = (
     cancel = clock.after(milliseconds(rest + gathering), () => void check());
   };
 
-  const tell = (key: string, one: Held, outcome: StepOutcome | CloudError | undefined): void => {
+  const report = (key: string, one: Held, outcome: StepOutcome | CloudError | undefined): void => {
     if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
       one.due = clock.monotonic() + outcome.checkAfter;
       return;
     }
     one.news = outcome ?? "lost";
-    wake(key);
+    enqueue(key);
   };
 
   /** Whoever waits must be able to say why nothing comes, and to take it back. */
   const becomes = (next: unknown): void => {
-    if (next === trouble) return;
-    trouble = next;
-    for (const [key] of waiting()) wake(key);
+    if (next === problem) return;
+    problem = next;
+    for (const [key] of waiting()) enqueue(key);
   };
 
   const check = async (): Promise<void> => {
@@ -78,17 +78,17 @@ export const createTickets = (
       for (let at = 0; at < due.length; at += pending.limit) {
         const some = due.slice(at, at + pending.limit);
         // One piece of work may be what several wait for.
-        const tickets = [...new Set(some.map(([, { ticket }]) => ticket))];
-        const outcomes = await pending.check(tickets, { signal: stop, urgency: "user-change" });
-        for (const [key, one] of some) tell(key, one, outcomes.get(one.ticket));
+        const operations = [...new Set(some.map(([, { operation }]) => operation))];
+        const outcomes = await pending.check(operations, { signal: stop, urgency: "user-change" });
+        for (const [key, one] of some) report(key, one, outcomes.get(one.operation));
       }
       failures = 0;
       becomes(undefined);
     } catch (error) {
       // Nothing was learnt of them; they are asked about again, later each time.
       failures += 1;
-      if (failures >= failuresBeforeTrouble && !stop.aborted && !isFenced(error)) becomes(error);
-      const rest = restAfter(error, failures, clock, random);
+      if (failures >= failuresBeforeReport && !stop.aborted && !isFenced(error)) becomes(error);
+      const rest = backoffAfter(error, failures, clock, random);
       for (const [, one] of due) if (one.news === "pending") one.due = clock.monotonic() + rest;
     } finally {
       isChecking = false;
@@ -98,21 +98,21 @@ export const createTickets = (
 
   return {
     /** False where this cloud has no such thing: then only observing tells. */
-    hold: (key: string, ticket: string, checkAfter: Milliseconds): boolean => {
+    hold: (key: string, operation: string, checkAfter: Milliseconds): boolean => {
       if (pending === undefined) return false;
-      held.set(key, { ticket, due: clock.monotonic() + checkAfter, news: "pending" });
+      held.set(key, { operation, due: clock.monotonic() + checkAfter, news: "pending" });
       plan();
       return true;
     },
     /** News is taken away with it. */
-    take: (key: string): TicketNews | undefined => {
+    take: (key: string): OperationUpdate | undefined => {
       const news = held.get(key)?.news;
       if (news !== undefined && news !== "pending") held.delete(key);
       return news;
     },
     /** Why nothing has been learnt of any of them for some attempts; undefined while they can be asked about. */
-    get trouble(): unknown {
-      return trouble;
+    get problem(): unknown {
+      return problem;
     },
     /** Those that are waited for or have news. */
     get keys(): Iterable<string> {
@@ -121,7 +121,7 @@ export const createTickets = (
     begin: (until: AbortSignal): void => {
       signal = until;
       failures = 0;
-      trouble = undefined;
+      problem = undefined;
       plan();
     },
     end: (): void => {
@@ -132,4 +132,4 @@ export const createTickets = (
   };
 };
 
-export type Tickets = ReturnType<typeof createTickets>;
+export type Operations = ReturnType<typeof createOperations>;

@@ -14,12 +14,12 @@ export interface OwnWrite<T> {
   readonly written: T | undefined;
 }
 
-export class Echoes<T extends KubeObject> {
+export class OwnWrites<T extends KubeObject> {
   readonly #isRelevantChange: (before: T, after: T) => boolean;
   /** Written, and not yet seen coming back. */
   readonly #written = new Map<string, T>();
   /** A write is under way; what the watch told meanwhile, which may be its echo: it is often there before the answer. */
-  readonly #underWay = new Map<string, { told?: { readonly after: T | undefined } }>();
+  readonly #underWay = new Map<string, { reported?: { readonly after: T | undefined } }>();
 
   constructor(isRelevantChange: (before: T, after: T) => boolean) {
     this.#isRelevantChange = isRelevantChange;
@@ -33,10 +33,10 @@ export class Echoes<T extends KubeObject> {
   end(key: string, { base, patch, written }: OwnWrite<T>): boolean {
     const write = this.#underWay.get(key);
     if (write === undefined) return false;
-    const { told } = write;
+    const { reported } = write;
     this.#underWay.delete(key);
     if (written !== undefined) this.#written.set(key, written);
-    const isToldMore = told !== undefined && !this.isEcho(key, told.after);
+    const isToldMore = reported !== undefined && !this.isOwnWrite(key, reported.after);
     return isToldMore || (written !== undefined && this.#bringsMore(base, patch, written));
   }
 
@@ -58,17 +58,17 @@ export class Echoes<T extends KubeObject> {
    */
   isNews(key: string, before: T | undefined, after: T | undefined): boolean {
     const ours = this.#written.get(key);
-    if (this.isEcho(key, after)) return false;
+    if (this.isOwnWrite(key, after)) return false;
     if (before === undefined || after === undefined) return true;
     const isOfOurs = ours !== undefined && ours.metadata.uid === after.metadata.uid;
     return this.#isRelevantChange(before, after) || (isOfOurs && this.#isRelevantChange(ours, after));
   }
 
   /** Also takes what was remembered off the list once the watch has caught up. */
-  isEcho(key: string, after: T | undefined): boolean {
+  isOwnWrite(key: string, after: T | undefined): boolean {
     const write = this.#underWay.get(key);
     if (write !== undefined) {
-      write.told = { after };
+      write.reported = { after };
       return true;
     }
     const ours = this.#written.get(key);

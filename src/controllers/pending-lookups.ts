@@ -6,17 +6,17 @@ import type { Want } from "../cloud/plan-questions.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-interface Question {
+interface PlanInput {
   readonly since: number;
   /** A machine that was seen then was answer enough. */
   readonly foundSince: number;
   readonly about: string;
 }
 
-export class Questions {
+export class PendingLookups {
   readonly #inventory: Inventory;
   readonly #clock: Clock;
-  readonly #questions = new Map<string, Question>();
+  readonly #pending = new Map<string, PlanInput>();
 
   constructor(inventory: Inventory, clock: Clock) {
     this.#inventory = inventory;
@@ -24,17 +24,17 @@ export class Questions {
   }
 
   get keys(): Iterable<string> {
-    return this.#questions.keys();
+    return this.#pending.keys();
   }
 
   has(key: string): boolean {
-    return this.#questions.has(key);
+    return this.#pending.has(key);
   }
 
   /** Whether an answer as old as this one answers what the key asked. */
   isAnsweredBy(key: string, asOf: number): boolean {
-    const question = this.#questions.get(key);
-    return question !== undefined && asOf >= question.since;
+    const input = this.#pending.get(key);
+    return input !== undefined && asOf >= input.since;
   }
 
   /**
@@ -42,8 +42,8 @@ export class Questions {
    * the answer so late that it no longer is enough must ask anew.
    */
   isUsedUpBy(key: string, asOf: number): boolean {
-    const question = this.#questions.get(key);
-    return question !== undefined && asOf >= question.foundSince;
+    const input = this.#pending.get(key);
+    return input !== undefined && asOf >= input.foundSince;
   }
 
   /** Asks, unless the question is under way; a machine seen this short a time ago will do. Throws what went wrong with it; then it counts as not asked. */
@@ -53,13 +53,13 @@ export class Questions {
     want: Omit<Want, "since" | "foundSince">,
     acceptsAge?: Milliseconds,
   ): void {
-    const question = this.#questions.get(key);
+    const input = this.#pending.get(key);
     const about = JSON.stringify(identity);
     // A Node that got its id or its UUID meanwhile is another question: the answer to the first one may not hold it.
-    if (question === undefined || question.about !== about) {
+    if (input === undefined || input.about !== about) {
       const now = this.#clock.monotonic();
       const foundSince = acceptsAge === undefined ? undefined : now - acceptsAge;
-      this.#questions.set(key, { since: now, foundSince: foundSince ?? now, about });
+      this.#pending.set(key, { since: now, foundSince: foundSince ?? now, about });
       this.#inventory.want(identity, {
         ...want,
         ...(foundSince !== undefined && { foundSince }),
@@ -68,12 +68,12 @@ export class Questions {
       return;
     }
     const failure = this.#inventory.failureFor(identity);
-    if (failure === undefined || failure.at < question.since) return;
-    this.#questions.delete(key);
+    if (failure === undefined || failure.at < input.since) return;
+    this.#pending.delete(key);
     throw failure.error;
   }
 
   forget(key: string): void {
-    this.#questions.delete(key);
+    this.#pending.delete(key);
   }
 }

@@ -35,19 +35,19 @@ export const diffByKey = <D, O>(
   const stays = new Set<O>();
   const create: D[] = [];
   const update: { desired: D; observed: O }[] = [];
-  for (const wish of desired) {
-    const key = rules.keyOfDesired(wish);
+  for (const wanted of desired) {
+    const key = rules.keyOfDesired(wanted);
     if (seen.has(key)) continue;
     seen.add(key);
     const candidates = there.get(key);
     const first = candidates?.[0];
     if (candidates === undefined || first === undefined) {
-      create.push(wish);
+      create.push(wanted);
       continue;
     }
-    const right = candidates.find((candidate) => rules.isSame(wish, candidate));
+    const right = candidates.find((candidate) => rules.isSame(wanted, candidate));
     stays.add(right ?? first);
-    if (right === undefined) update.push({ desired: wish, observed: first });
+    if (right === undefined) update.push({ desired: wanted, observed: first });
   }
   return { create, update, remove: observed.filter((item) => !stays.has(item)) };
 };

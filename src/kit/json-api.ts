@@ -123,8 +123,8 @@ export const jsonApi = (options: JsonApiOptions): JsonApi => {
     const isOurs = !isBroken && looksOurs(body);
     const words = isOurs ? readError?.(body, status) : undefined;
     const said = words?.message ?? (isOurs ? messageIn(body) : undefined);
-    const told = said ?? (isOurs ? "no reason given." : "the answer does not come from this API.");
-    throw fail(words?.kind ?? kindOfStatus(status, isOurs), `answered ${status}: ${told}`);
+    const reported = said ?? (isOurs ? "no reason given." : "the answer does not come from this API.");
+    throw fail(words?.kind ?? kindOfStatus(status, isOurs), `answered ${status}: ${reported}`);
   };
 
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {

@@ -93,7 +93,7 @@ export interface LoadBalancers<
   /** Pure. What the plan of this Service needs besides: a certificate that an annotation names. */
   inputsOf?(desired: DesiredLoadBalancer<A>): readonly OwnInput[];
   /** What all plans need to know of the cloud (networks, certificates by name, features); shared and aged like a listing. */
-  survey?(wishes: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
+  survey?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /** Pure. Does this member ask for this unmarked balancer? Two answers of "yes" are a problem, not a choice. */
   adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
   /**

@@ -33,7 +33,7 @@ export interface Wait {
  */
 export interface Pending {
   readonly limit: number;
-  check(tickets: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome | CloudError>>;
+  check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome | CloudError>>;
 }
 
 export interface Plan<S extends Step> {
@@ -53,4 +53,4 @@ export type StepOutcome =
        */
       readonly remember?: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
     }
-  | ({ readonly done: false; readonly ticket?: string } & Wait);
+  | ({ readonly done: false; readonly operation?: string } & Wait);

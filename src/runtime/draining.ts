@@ -33,7 +33,7 @@ export const endOf = (signal: AbortSignal): AbortController => {
 
 /** From a plain wish to stop to a drain with a deadline, as long as it is meant to be at that moment. */
 export const drainOn = (
-  wish: AbortSignal,
+  desired: AbortSignal,
   clock: Clock,
   grace: () => Milliseconds,
   onDeadline: (grace: Milliseconds) => void,
@@ -41,7 +41,7 @@ export const drainOn = (
   const stop = new AbortController();
   const begin = (): void => {
     const end = new AbortController();
-    const { reason } = wish;
+    const { reason } = desired;
     stop.abort(new Draining(reason instanceof Error ? reason.message : "asked to stop", end.signal));
     const given = grace();
     clock.after(given, () => {
@@ -49,7 +49,7 @@ export const drainOn = (
       end.abort();
     });
   };
-  if (wish.aborted) begin();
-  else wish.addEventListener("abort", begin, { once: true });
+  if (desired.aborted) begin();
+  else desired.addEventListener("abort", begin, { once: true });
   return stop.signal;
 };

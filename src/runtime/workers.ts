@@ -20,7 +20,7 @@ export type Outcome =
 
 export const settled: Outcome = { kind: "settled" };
 export const waiting: Outcome = { kind: "waiting" };
-export const again = (after: Milliseconds, why: string, priority?: Priority): Outcome => ({
+export const requeue = (after: Milliseconds, why: string, priority?: Priority): Outcome => ({
   kind: "again",
   after,
   why,

@@ -5,7 +5,7 @@ import type { ServedHandler, ServedRequest, ServedResponse } from "../platform/l
 import { jsonAnswer, refusal } from "./answers.ts";
 import { readTarget } from "./secure-port.ts";
 
-export interface AdmissionQuestion {
+export interface AdmissionInput {
   readonly operation: string;
   /** As they came; undefined where there is none. */
   readonly object: unknown;
@@ -22,7 +22,7 @@ export interface Judgement {
 export interface Webhook {
   readonly name: string;
   readonly path: string;
-  readonly judge: (question: AdmissionQuestion) => Judgement;
+  readonly judge: (question: AdmissionInput) => Judgement;
 }
 
 export interface AdmissionOptions {
@@ -42,7 +42,7 @@ const cut = (text: string): string =>
 
 interface Review {
   readonly uid: string;
-  readonly question: AdmissionQuestion;
+  readonly question: AdmissionInput;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

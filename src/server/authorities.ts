@@ -2,8 +2,8 @@
 // kube-system/extension-apiserver-authentication. Always as they are now; what cannot be read leaves what was there before.
 
 import type { X509Certificate } from "node:crypto";
-import type { ConfigMap } from "../kube/objects.ts";
 import type { WatchedFile } from "../kube/connection/watched-file.ts";
+import type { ConfigMap } from "../kube/objects.ts";
 import { readBundle } from "./client-certificate.ts";
 import type { RequestHeaderNames } from "./request-header.ts";
 
@@ -71,20 +71,20 @@ const contentOf = async (
 };
 
 export const createAuthorities = (options: AuthoritiesOptions): (() => Promise<Authorities>) => {
-  const told = new Set<string>();
-  const tell = (text: string): void => {
-    if (told.has(text)) return;
-    told.add(text);
+  const reported = new Set<string>();
+  const report = (text: string): void => {
+    if (reported.has(text)) return;
+    reported.add(text);
     options.onProblem(text);
   };
-  const readClients = bundleReader("authorities of client certificates", tell);
-  const readProxies = bundleReader("authorities of front proxies", tell);
+  const readClients = bundleReader("authorities of client certificates", report);
+  const readProxies = bundleReader("authorities of front proxies", report);
   const { clientFile, proxyFile } = options;
   return async () => {
     const data = options.configMap()?.data ?? {};
-    const clients = clientFile === undefined ? data["client-ca-file"] : await contentOf(clientFile, tell);
+    const clients = clientFile === undefined ? data["client-ca-file"] : await contentOf(clientFile, report);
     const proxies =
-      proxyFile === undefined ? data["requestheader-client-ca-file"] : await contentOf(proxyFile, tell);
+      proxyFile === undefined ? data["requestheader-client-ca-file"] : await contentOf(proxyFile, report);
     return {
       clients: readClients(clients ?? ""),
       proxies: readProxies(proxies ?? ""),

@@ -43,7 +43,7 @@ export const createHealth = (
     // As upstream: that it answers at all is the check where there is no other.
     return concerned.length > 0 ? concerned : [{ name: "ping", pages: [page], check: () => undefined }];
   };
-  const look = (page: HealthPage, check: HealthCheck): CheckResult => {
+  const evaluate = (page: HealthPage, check: HealthCheck): CheckResult => {
     const result = { name: check.name, problem: safely(check) };
     onResult(page, result);
     return result;
@@ -54,10 +54,10 @@ export const createHealth = (
       checks.set(check.name, check);
       return () => checks.delete(check.name);
     },
-    run: (page) => on(page).map((check) => look(page, check)),
+    run: (page) => on(page).map((check) => evaluate(page, check)),
     runOne: (page, name) => {
       const check = on(page).find((each) => each.name === name);
-      return check === undefined ? undefined : look(page, check);
+      return check === undefined ? undefined : evaluate(page, check);
     },
   };
 };

@@ -49,7 +49,7 @@ export const readTarget = (target: string): { path: string; query: URLSearchPara
   return { path, query: new URLSearchParams(rest.join("?")) };
 };
 
-const troubleOf = (error: unknown): ServedResponse => {
+const problemOf = (error: unknown): ServedResponse => {
   if (error instanceof TooManyReviews) return refusal(429, error.message);
   const why = isKubeError(error) ? `: ${error.message}` : ".";
   return refusal(500, `Internal error: who you are and what you may do could not be asked${why}`);
@@ -77,7 +77,7 @@ export const createSecurePort = (options: SecurePortOptions): ServedHandler => {
         );
       }
     } catch (error) {
-      return troubleOf(error);
+      return problemOf(error);
     }
     const page = pageOf(pages, path);
     if (page === undefined) return refusal(404, `There is no page ${path} here; / lists those there are.`);

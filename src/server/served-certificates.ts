@@ -50,8 +50,8 @@ export class UnusableCertificate extends Error {
   }
 }
 
-const lookEvery = seconds(2);
-const lookAtOwnEvery = milliseconds(3_600_000);
+const checkEvery = seconds(2);
+const checkOwnEvery = milliseconds(3_600_000);
 
 const checked = (pair: KeyPair, where: string): KeyPair => {
   try {
@@ -161,7 +161,7 @@ export const createCertificateSource = (options: CertificateOptions): Certificat
       const hasFiles = given !== undefined || byName.length > 0;
       for (;;) {
         try {
-          await sleep(clock, hasFiles ? lookEvery : lookAtOwnEvery, signal);
+          await sleep(clock, hasFiles ? checkEvery : checkOwnEvery, signal);
         } catch {
           return;
         }

@@ -24,7 +24,7 @@ export interface TlsNames {
   readonly problems: readonly Problem[];
 }
 
-export interface TlsWishes {
+export interface TlsOptions {
   /** Before the names of the flags: "" or "webhook-". */
   readonly prefix: string;
   readonly minVersion: string;
@@ -39,7 +39,7 @@ const warning = (key: string, text: string): Problem => ({
   text: `${key} ${text}`,
 });
 
-export const tlsNames = ({ prefix, minVersion, ciphers: asked, curves: wanted }: TlsWishes): TlsNames => {
+export const tlsNames = ({ prefix, minVersion, ciphers: asked, curves: wanted }: TlsOptions): TlsNames => {
   const problems: Problem[] = [];
   const chosen = <T>(names: readonly string[], flag: string, find: (name: string) => T | undefined) =>
     names.flatMap((name): readonly T[] => {

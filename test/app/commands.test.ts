@@ -20,7 +20,7 @@ const answer = async (args: readonly string[], disk = memoryFiles()) => {
   const configuration = await readAll({ provider, args, environment: {}, files });
   return answerCommand(configuration, {
     ...{ provider, program },
-    seams: { files, clock, random: seededRandom(1) },
+    platform: { files, clock, random: seededRandom(1) },
   });
 };
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import { uninitialized } from "../support/node-controllers.ts";
 import { toNode } from "../support/api-server-nodes.ts";
+import { uninitialized } from "../support/node-controllers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // What a whole manager writes at the default level: one line for each decision that changed something.

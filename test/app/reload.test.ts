@@ -6,9 +6,9 @@ import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import "../../src/app/process-life.ts";
 import { runManager } from "../../src/app/run.ts";
 import "../../src/config-file/parse-yaml.ts";
-import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import type { Listen, ListenOptions } from "../../src/platform/listener.ts";
 import { seededRandom } from "../../src/platform/random.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
@@ -37,14 +37,14 @@ const start = async (...flags: readonly string[]) => {
     inward: { listen, figures },
   };
   const stop = new AbortController();
-  const seams = {
+  const platform = {
     ...{ clock: world.clock, random: seededRandom(3), files: disk.files },
     ...{ transport: asTransport(world.server), cloudTransport: cloudTransport(world.cloud) },
     environment: { FAKE_ENDPOINT: "https://cloud.example" },
   };
   const args = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", `--config=${path}`];
   let code: number | undefined;
-  const ended = runManager(fake as unknown as AnyProvider, args, streams, seams, stop.signal).then(
+  const ended = runManager(fake as unknown as AnyProvider, args, streams, platform, stop.signal).then(
     (with_) => {
       code = with_;
     },

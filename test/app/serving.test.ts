@@ -6,9 +6,9 @@ import { resolve } from "node:path";
 import { fake } from "../../providers/fake/index.ts";
 import { ConfigurationError } from "../../src/app/configuration/configuration-error.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
-import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { goDuration } from "../../src/app/endpoints/configz.ts";
 import { openServing, type Serving } from "../../src/app/endpoints/open-serving.ts";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
 import type { Listen, ListenOptions } from "../../src/platform/listener.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -30,7 +30,7 @@ const open = async (flags: readonly string[] = [], through: Listen = listen): Pr
   serving = await openServing(
     {
       flags: read,
-      seams: {
+      platform: {
         clock,
         random: seededRandom(7),
         files: {
@@ -119,7 +119,7 @@ describe("the pages of a manager that made a balancer", () => {
 
   test("tell what each balancer is for, what is wrong with each Service, and count it for alerts", async () => {
     const before = JSON.parse(await text("/debug/state"));
-    expect(before.serviceTroubles).toEqual({ count: 0, first: [] });
+    expect(before.serviceProblems).toEqual({ count: 0, first: [] });
     world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await world.pass(30);
     const state = JSON.parse(await text("/debug/state"));
@@ -130,7 +130,7 @@ describe("the pages of a manager that made a balancer", () => {
         addresses: world.addressesOf("web"),
       }),
     );
-    expect(state.serviceTroubles.first).toEqual([
+    expect(state.serviceProblems.first).toEqual([
       { service: "default/wrong", problems: [expect.stringContaining("algorithm must be one of")] },
     ]);
     const metrics = await text("/metrics");

@@ -7,15 +7,15 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager } from "../../src/app/manager.ts";
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
+import { sleep } from "../../src/platform/clock.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
 import { Draining } from "../../src/runtime/draining.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import { sleep } from "../../src/platform/clock.ts";
-import { seededRandom } from "../../src/platform/random.ts";
-import type { Transport } from "../../src/platform/transport.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 /** One cluster, one kind of cloud, two accounts of it: the recipe of docs/operations.md. */
@@ -63,7 +63,7 @@ const openWorld = () => {
         provider: fake as unknown as AnyProvider,
         settings,
         log: createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) }),
-        seams: {
+        platform: {
           clock,
           random: seededRandom(name.length),
           files,

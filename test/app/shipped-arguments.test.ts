@@ -9,9 +9,9 @@ import { runManager } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
 import { pairs, repeated } from "../../src/core/list-fields.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
-import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
@@ -156,7 +156,7 @@ test.each(shipped)(
       ...{ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" },
     });
     const asAdministrator = asTransport(world.server);
-    const seams = {
+    const platform = {
       clock: world.clock,
       random: seededRandom(3),
       files: disk.files,
@@ -178,7 +178,7 @@ test.each(shipped)(
       err: (text: string) => void lines.push(text),
     };
     const stop = new AbortController();
-    const ended = runManager(provider, args, streams, seams, stop.signal);
+    const ended = runManager(provider, args, streams, platform, stop.signal);
     const isServed = () => world.addressesOf("web").length > 0;
     await world.until(isServed, "the Service to have its address", 30);
     stop.abort(new Error("the test is over"));

@@ -4,11 +4,11 @@ import { asTransport as cloudTransport } from "../../providers/fake/simulator/tr
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import "../../src/app/process-life.ts"; // Loaded late by the program itself, which would take real time here.
 import { runManager } from "../../src/app/run.ts";
-import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { seededRandom } from "../../src/platform/random.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
-import { ServiceWorld } from "../support/service-world.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { ServiceWorld } from "../support/service-world.ts";
 
 // A whole process at the default level: how it begins, and how it ends when it is asked to.
 
@@ -17,7 +17,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
   const lines: string[] = [];
   const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
   const stop = new AbortController();
-  const seams = {
+  const platform = {
     clock: world.clock,
     random: seededRandom(3),
     files: memoryFiles({}).files,
@@ -26,7 +26,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
     environment: { FAKE_ENDPOINT: "https://someone:hunter2@cloud.example:8443" },
   };
   const given = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", ...args];
-  const ended = runManager(fake as unknown as AnyProvider, given, streams, seams, stop.signal);
+  const ended = runManager(fake as unknown as AnyProvider, given, streams, platform, stop.signal);
   let hasEnded = false;
   const end = ended.finally(() => {
     hasEnded = true;
@@ -59,13 +59,13 @@ test("one that cannot begin says why in one line, and nothing of an end", async 
   const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
   const nobody = () => Promise.reject(new Error("not asked"));
   const clock = new VirtualClock();
-  const seams = {
+  const platform = {
     ...{ clock, random: seededRandom(3), files: memoryFiles({}).files, environment: {} },
     ...{ transport: nobody, cloudTransport: nobody },
   };
   const given = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
   const { signal } = new AbortController();
-  expect(await runManager(fake as unknown as AnyProvider, given, streams, seams, signal)).toBe(2);
+  expect(await runManager(fake as unknown as AnyProvider, given, streams, platform, signal)).toBe(2);
   expect(lines).toEqual([expect.stringContaining("/nowhere cannot be read (ENOENT)")]);
 });
 

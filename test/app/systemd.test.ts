@@ -7,8 +7,8 @@ import { createSystemd, watchdogPeriod } from "../../src/app/systemd.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { secret, text } from "../../src/core/fields.ts";
 import { openNotifySocket } from "../../src/platform/notify-socket.ts";
-import { openDatagramSocket } from "../support/datagram-socket.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { openDatagramSocket } from "../support/datagram-socket.ts";
 
 const heard = (watchdog?: number) => {
   const clock = new VirtualClock();

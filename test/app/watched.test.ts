@@ -11,12 +11,12 @@ const silent = {
   origin: "https://silent",
   openWatch: () => new Promise(() => undefined),
 } as unknown as KubeApi;
-const troubles = { failed: () => undefined, recovered: () => undefined };
+const problems = { failed: () => undefined, recovered: () => undefined };
 
 test("each watch says of itself that it stands still, and none does that only waits", async () => {
   const clock = new VirtualClock();
-  const seams = { api: silent, clock, random: seededRandom(1) };
-  const both = [watched(nodes, seams, troubles), watched(services, seams, troubles)];
+  const platform = { api: silent, clock, random: seededRandom(1) };
+  const both = [watched(nodes, platform, problems), watched(services, platform, problems)];
   expect(both.map(({ stalled }) => stalled())).toEqual([undefined, undefined]);
   const stop = new AbortController();
   for (const each of both) void each.run(stop.signal);

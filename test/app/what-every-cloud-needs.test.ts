@@ -10,17 +10,17 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager } from "../../src/app/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { Draining } from "../../src/runtime/draining.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import type { AccessRequest } from "../../src/testing/apiserver/http/reviews.ts";
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import type { AccessQuestion } from "../../src/testing/apiserver/http/reviews.ts";
-import { seededRandom } from "../../src/platform/random.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
-import { uninitialized } from "../support/node-controllers.ts";
-import { toNode } from "../support/api-server-nodes.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { toNode } from "../support/api-server-nodes.ts";
+import { uninitialized } from "../support/node-controllers.ts";
 
 // Credentials for the cloud, rights at the API server, and one leader among several replicas: whole managers that have
 // exactly what deploy/rbac.yaml gives them.
@@ -39,7 +39,7 @@ const roles = parseAllDocuments(readFileSync(resolve(import.meta.dir, "../../dep
   .map((document) => document.toJS() as Role)
   .filter(({ rules }) => rules !== undefined);
 
-const isGranted = ({ verb, group, resource, subresource, namespace, name }: AccessQuestion): boolean =>
+const isGranted = ({ verb, group, resource, subresource, namespace, name }: AccessRequest): boolean =>
   roles.some(
     ({ kind, metadata, rules = [] }) =>
       (kind === "ClusterRole" || metadata.namespace === namespace) &&
@@ -56,7 +56,7 @@ const isGranted = ({ verb, group, resource, subresource, namespace, name }: Acce
 const openWorld = () => {
   const clock = new VirtualClock();
   const refused: string[] = [];
-  const authorize = (_: unknown, question: AccessQuestion): boolean => {
+  const authorize = (_: unknown, question: AccessRequest): boolean => {
     const isAllowed = isGranted(question);
     if (!isAllowed) refused.push(`${question.verb} ${question.resource}${question.path}`);
     return isAllowed;
@@ -71,7 +71,7 @@ const openWorld = () => {
         provider: fake as unknown as AnyProvider,
         settings: readFlags(["--master=http://sandbox", "--configure-cloud-routes=false"]),
         log: createLog({ format: "text", verbosity: 0, clock, write: () => undefined }),
-        seams: {
+        platform: {
           clock,
           random: seededRandom(name.length),
           files: memoryFiles({}).files,

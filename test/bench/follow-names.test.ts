@@ -12,10 +12,10 @@ const gone = '{"type":"ERROR","object":{"kind":"Status","metadata":{},"code":410
 test("a watch that ends is opened again where it stood, one that is too old from the beginning", async () => {
   const end = new AbortController();
   const asked: unknown[] = [];
-  const told = [line("a", 7) + line("b", 9), line("c", 12) + gone, line("a", 7) + line("d", 15)];
+  const reported = [line("a", 7) + line("b", 9), line("c", 12) + gone, line("a", 7) + line("d", 15)];
   const openWatch = async (_: unknown, { query }: { readonly query: Readonly<Record<string, unknown>> }) => {
     asked.push(query["resourceVersion"]);
-    const text = told[asked.length - 1];
+    const text = reported[asked.length - 1];
     if (text === undefined) {
       end.abort();
       throw new Error("The test is over.");

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { restAfter } from "../../src/cloud/disposition.ts";
+import { backoffAfter } from "../../src/cloud/disposition.ts";
 import { budgetNewsOf } from "../../src/cloud/rate-headers.ts";
 import { renewingCredential } from "../../src/cloud/renewing-credential.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { Fetched } from "../../src/provider/provider.ts";
-import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 describe("a credential [F70]", () => {
@@ -128,8 +128,8 @@ test("a key rests as long as the cloud asks, or longer when it failed often", ()
   const random = { ...seededRandom(1), fraction: () => 1 };
   const refused = (retryAfter: number) =>
     new CloudError("rate-limited", "slow", { operation: "x", retryAfter: { in: seconds(retryAfter) } });
-  expect(restAfter(refused(90), 1, clock, random)).toBe(seconds(90));
-  expect(restAfter(refused(1), 1, clock, random)).toBe(seconds(5));
-  expect(restAfter(refused(1), 3, clock, random)).toBe(seconds(20));
-  expect(restAfter(new Error("bug"), 2, clock, random)).toBe(seconds(2));
+  expect(backoffAfter(refused(90), 1, clock, random)).toBe(seconds(90));
+  expect(backoffAfter(refused(1), 1, clock, random)).toBe(seconds(5));
+  expect(backoffAfter(refused(1), 3, clock, random)).toBe(seconds(20));
+  expect(backoffAfter(new Error("bug"), 2, clock, random)).toBe(seconds(2));
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
 import { seconds } from "../../src/core/brand.ts";
-import type { CloudRequest } from "../../src/provider/call.ts";
-import { CloudError } from "../../src/provider/errors.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
+import type { CloudRequest } from "../../src/provider/call.ts";
+import { CloudError } from "../../src/provider/errors.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const operation = "GET /x";
@@ -44,10 +44,10 @@ test("a cloud that was away is found again although the one who was let through 
   answer = (_, signal) =>
     new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   const hasty = new AbortController();
-  const looks = send(hasty.signal);
+  const checks = send(hasty.signal);
   await clock.advance(seconds(1));
   hasty.abort(new Error("never mind"));
-  expect(String(await looks)).toContain("never mind");
+  expect(String(await checks)).toContain("never mind");
   answer = async () => new Response("here");
   await clock.advance(seconds(60));
   expect(await send()).toBe("here");
@@ -59,7 +59,7 @@ test("how long a cloud asks to be left alone counts also where only the body of 
   await send();
   answer = new Response("here");
   const since = clock.monotonic();
-  const again = send().then(() => clock.monotonic() - since);
+  const requeue = send().then(() => clock.monotonic() - since);
   await clock.advance(seconds(120));
-  expect(await again).toBeGreaterThanOrEqual(seconds(90));
+  expect(await requeue).toBeGreaterThanOrEqual(seconds(90));
 });

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
 import type { CloudCallReport, MutationGate } from "../../src/cloud/governed-transport.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import type { Call, CloudRequest } from "../../src/provider/call.ts";
-import { CloudError, type CloudErrorKind } from "../../src/provider/errors.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
+import type { Call, CloudRequest } from "../../src/provider/call.ts";
+import { CloudError, type CloudErrorKind } from "../../src/provider/errors.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const call: Call = { signal: new AbortController().signal, urgency: "refresh" };

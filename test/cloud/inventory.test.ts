@@ -4,8 +4,8 @@ import { batchesFor, chooseWay } from "../../src/cloud/lookup-or-list.ts";
 import { refreshInterval } from "../../src/cloud/refresh-interval.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../src/core/brand.ts";
 import type { MatchKey } from "../../src/provider/instances.ts";
-import { machine, outage, ScriptedSource, type ScriptOptions } from "../support/scripted-source.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { machine, outage, ScriptedSource, type ScriptOptions } from "../support/scripted-source.ts";
 
 const stop = new AbortController();
 
@@ -31,17 +31,17 @@ const setUp = (
   });
   const news: string[] = [];
   inventory.subscribe((kind) => news.push(kind));
-  const ask = (identity: Parameters<Inventory["look"]>[0], way?: "listing" | "lookup") =>
+  const ask = (identity: Parameters<Inventory["check"]>[0], way?: "listing" | "lookup") =>
     inventory.want(identity, {
       since: clock.monotonic(),
       urgency: "new-node",
       ...(way !== undefined && { way }),
     });
   /** Asks and waits long enough for the answer. */
-  const answer = async (identity: Parameters<Inventory["look"]>[0], way?: "listing" | "lookup") => {
+  const answer = async (identity: Parameters<Inventory["check"]>[0], way?: "listing" | "lookup") => {
     ask(identity, way);
     await clock.advance(seconds(30));
-    return inventory.look(identity);
+    return inventory.check(identity);
   };
   const second = rest[0] ?? first;
   return { clock, inventory, news, ask, answer, first, second };
@@ -57,7 +57,7 @@ describe("an inventory", () => {
     await clock.advance(seconds(60));
     expect(first.listings).toBe(1);
     expect(news).toEqual(["listing"]);
-    expect(inventory.look(named("n999"))).toMatchObject({
+    expect(inventory.check(named("n999"))).toMatchObject({
       kind: "exists",
       source: "cloud",
       proof: "listing",
@@ -75,13 +75,13 @@ describe("an inventory", () => {
 
   test("says gone only of what a complete listing does not show, and unknown before [F23]", async () => {
     const { inventory, answer } = setUp();
-    expect(inventory.look(withID("fake://1"))).toEqual({ kind: "unknown", failure: undefined });
+    expect(inventory.check(withID("fake://1"))).toEqual({ kind: "unknown", failure: undefined });
     expect(await answer(withID("fake://1"))).toEqual({ kind: "gone", proof: "listing", asOf: 10 });
   });
 
   test("says foreign of an id that no source knows [F12]", () => {
     const { inventory } = setUp();
-    expect(inventory.look(withID("other://1"))).toEqual({ kind: "foreign" });
+    expect(inventory.check(withID("other://1"))).toEqual({ kind: "foreign" });
     expect([inventory.claims(withID("other://1")), inventory.claims(named("a"))]).toEqual([false, true]);
   });
 
@@ -198,7 +198,7 @@ describe("looking up and listing", () => {
     await answer(named("1"));
     first.put(machine("9", { names: ["new"] }));
     expect(await answer(named("new"))).toMatchObject({ kind: "exists", proof: "lookup" });
-    expect(inventory.look(withID("fake://9"))).toMatchObject({ kind: "exists", instance: { key: "9" } });
+    expect(inventory.check(withID("fake://9"))).toMatchObject({ kind: "exists", instance: { key: "9" } });
   });
 
   test("takes a key that a lookup left out for unanswered, and says so [F23]", async () => {
@@ -218,7 +218,7 @@ describe("looking up and listing", () => {
     ask(withID("fake://1"), "lookup");
     await clock.advance(seconds(10));
     expect(second.listings).toBe(1);
-    expect(inventory.look(withID("fake://1"))).toMatchObject({ kind: "gone", proof: "listing" });
+    expect(inventory.check(withID("fake://1"))).toMatchObject({ kind: "gone", proof: "listing" });
   });
 
   test("offers two ways of proving absence only for ids that can be looked up", () => {

@@ -105,9 +105,9 @@ test("routes outside the cluster's range and those of another cluster stay as th
   await join("outside", "10.99.1.0/24");
   manager("--route-reconciliation-period=1s");
   await hasNetwork("worker-1");
-  const looks = () => cluster.cloud.seen.filter(({ operation }) => operation === "GET /routes").length;
-  const before = looks();
-  await cluster.until("three more looks at all routes", () => looks() >= before + 3);
+  const checks = () => cluster.cloud.seen.filter(({ operation }) => operation === "GET /routes").length;
+  const before = checks();
+  await cluster.until("three more looks at all routes", () => checks() >= before + 3);
   expect(routes.list()).toEqual([
     ...theirs,
     expect.objectContaining({ destination: "10.244.1.0/24", machine: id }),
@@ -127,8 +127,8 @@ test("a restart changes nothing in the cloud and on no Node [F58]", async () => 
   const { seen } = cluster.cloud;
   const since = seen.length;
   manager("--route-reconciliation-period=1s");
-  const looks = () => seen.slice(since).filter(({ operation }) => operation === "GET /routes").length;
-  await cluster.until("three looks at all routes", () => looks() >= 3);
+  const checks = () => seen.slice(since).filter(({ operation }) => operation === "GET /routes").length;
+  await cluster.until("three looks at all routes", () => checks() >= 3);
   expect(seen.slice(since).filter(({ mutates }) => mutates)).toEqual([]);
   expect(await versions()).toEqual(before);
 });

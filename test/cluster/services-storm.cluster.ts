@@ -137,12 +137,12 @@ test("200 Services through kills, joining Nodes and changing types: no orphan, n
   await quiet();
 
   // Settled: an ordinary restart changes nothing, in the cloud or on any Service.
-  const [orders, looks] = [watched.orders.length, cloud.counts()["GET /balancers"] ?? 0];
+  const [orders, checks] = [watched.orders.length, cloud.counts()["GET /balancers"] ?? 0];
   const versions = async () => (await services.all()).map(({ metadata }) => metadata.resourceVersion);
   const asTheyWere = await versions();
   await manager.stop();
   manager = cluster.manager({ flags });
-  await until("a look at all balancers", () => (cloud.counts()["GET /balancers"] ?? 0) > looks);
+  await until("a look at all balancers", () => (cloud.counts()["GET /balancers"] ?? 0) > checks);
   await quiet();
   expect(watched.orders.slice(orders)).toEqual([]);
   expect(await versions()).toEqual(asTheyWere);

@@ -119,8 +119,8 @@ test("a misspelt annotation is told with the right spelling, a wrong value is a 
   await services.create("web");
   const { balancer } = await services.served("web");
   await kubectl("annotate", "service", "web", "balancer.fake.example/algoritm=least-connections");
-  const told = await described("UnknownAnnotation");
-  expect(told).toContain('did you mean "balancer.fake.example/algorithm"?');
+  const reported = await described("UnknownAnnotation");
+  expect(reported).toContain('did you mean "balancer.fake.example/algorithm"?');
   await kubectl("annotate", "service", "web", "balancer.fake.example/algorithm=least-conections");
   await kubectl("wait", "service/web", "--for=condition=CloudReady=False", "--timeout=60s");
   const wrong = await services.get("web");

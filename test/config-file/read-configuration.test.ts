@@ -20,7 +20,7 @@ const tables = {
 };
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\n";
 const read = (body: string) => readConfiguration(parseYaml(`${head}${body}`), tables);
-const told = (body: string) =>
+const reported = (body: string) =>
   read(body).problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`);
 
 test("flags and the cloud's settings come from one file, each value by its kind [F77]", () => {
@@ -63,7 +63,7 @@ cloud:
   endpoint: b
 clouds: {}
 `;
-  expect(told(body)).toEqual([
+  expect(reported(body)).toEqual([
     "4:3 cluster-nam is no flag; did you mean cluster-name?",
     "5:17 leader-elect must be true or false, got a text",
     "6:26 concurrent-node-syncs must be a number, got a text",
@@ -78,7 +78,9 @@ clouds: {}
 });
 
 test("a wrong secret is shown nowhere [F78]", () => {
-  const all = [...told("cloud:\n  token: [hunter2]\n"), ...told("cloud:\n  token: 'hunter2\n")].join("\n");
+  const all = [...reported("cloud:\n  token: [hunter2]\n"), ...reported("cloud:\n  token: 'hunter2\n")].join(
+    "\n",
+  );
   expect(all).not.toBe("");
   expect(all).not.toContain("hunter2");
 });

@@ -13,7 +13,7 @@ const bounded = [
   "src/kube/events/recent.ts",
   "src/telemetry/metrics.ts",
   "src/app/reporting/plan-reporter.ts",
-  "src/sandbox/",
+  "src/testing/",
 ];
 
 type Sizes = Readonly<Record<string, number>>;
@@ -29,7 +29,7 @@ const grown = (before: Sizes, after: Sizes): readonly string[] =>
 /** A leak is there however often one looks; garbage that a register or a stack still points to goes with a later turn. */
 const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<readonly string[]> => {
   let found: readonly string[] = [];
-  for (let look = 0; look < 5; look += 1) {
+  for (let check = 0; check < 5; check += 1) {
     found = grown(before, await tracked.sizes());
     if (found.length === 0) break;
   }

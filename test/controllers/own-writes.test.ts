@@ -1,8 +1,8 @@
 // What comes back of our own writes: skipped when it brings nothing else, never when it brings something of others.
 
 import { expect, test } from "bun:test";
-import { Echoes } from "../../src/controllers/own-writes.ts";
 import { isRelevantChange } from "../../src/controllers/node/relevant-change.ts";
+import { OwnWrites } from "../../src/controllers/own-writes.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { jsonPatch } from "../../src/kube/patches/patch.ts";
 
@@ -19,50 +19,50 @@ const nothing = {
 } as const;
 
 /** The answer to a write came before anything was told by the watch. */
-const answered = (written: Node): Echoes<Node> => {
-  const own = new Echoes<Node>(isRelevantChange);
+const answered = (written: Node): OwnWrites<Node> => {
+  const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.end("n1", { ...nothing, written })).toBe(false);
   return own;
 };
 
 /** The watch told this before the write was answered; whether the Node is to be looked at. */
-const isNewsAfter = (told: readonly (Node | undefined)[], written: Node | undefined): boolean => {
-  const own = new Echoes<Node>(isRelevantChange);
+const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | undefined): boolean => {
+  const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
-  for (const after of told) expect(own.isEcho("n1", after)).toBe(true);
+  for (const after of reported) expect(own.isOwnWrite("n1", after)).toBe(true);
   return own.end("n1", { ...nothing, written });
 };
 
 test("an echo of our write is skipped, once", () => {
   const own = answered(node("10", { a: "1" }));
-  expect(own.isEcho("n1", node("10", { a: "1" }))).toBe(true);
-  expect(own.isEcho("n1", node("10", { a: "1" }))).toBe(false);
+  expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(true);
+  expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(false);
 });
 
 test("what is older than our write is skipped, and the echo still is", () => {
   const own = answered(node("100", { a: "1" }));
-  expect(own.isEcho("n1", node("99"))).toBe(true);
-  expect(own.isEcho("n1", node("100", { a: "1" }))).toBe(true);
+  expect(own.isOwnWrite("n1", node("99"))).toBe(true);
+  expect(own.isOwnWrite("n1", node("100", { a: "1" }))).toBe(true);
 });
 
 test("a change of somebody else that was merged into our version is looked at", () => {
   const own = answered(node("10", { a: "1" }));
-  expect(own.isEcho("n1", node("10", { a: "1", theirs: "2" }))).toBe(false);
+  expect(own.isOwnWrite("n1", node("10", { a: "1", theirs: "2" }))).toBe(false);
 });
 
 test("another Node under the same name, or none, is looked at", () => {
-  expect(answered(node("10")).isEcho("n1", node("11", {}, "u2"))).toBe(false);
-  expect(answered(node("10")).isEcho("n1", undefined)).toBe(false);
-  expect(new Echoes<Node>(isRelevantChange).isEcho("n1", node("1"))).toBe(false);
+  expect(answered(node("10")).isOwnWrite("n1", node("11", {}, "u2"))).toBe(false);
+  expect(answered(node("10")).isOwnWrite("n1", undefined)).toBe(false);
+  expect(new OwnWrites<Node>(isRelevantChange).isOwnWrite("n1", node("1"))).toBe(false);
 });
 
 test("an echo that comes before the answer to the write is skipped, and remembered by nobody", () => {
-  const own = new Echoes<Node>(isRelevantChange);
+  const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
-  expect(own.isEcho("n1", node("10"))).toBe(true);
+  expect(own.isOwnWrite("n1", node("10"))).toBe(true);
   expect(own.end("n1", { ...nothing, written: node("10") })).toBe(false);
-  expect(own.isEcho("n1", node("11", { a: "1" }))).toBe(false);
+  expect(own.isOwnWrite("n1", node("11", { a: "1" }))).toBe(false);
 });
 
 test("what others changed while our write was under way is looked at when it has been answered", () => {
@@ -81,7 +81,7 @@ test("a write that nobody else meddled with is no news", () => {
 test("what others changed and the answer to our write brings is looked at, whatever the watch tells of it", () => {
   const patch = jsonPatch([{ op: "add", path: "/metadata/labels/ours", value: "1" }]);
   const endOf = (written: Node): boolean => {
-    const own = new Echoes<Node>(isRelevantChange);
+    const own = new OwnWrites<Node>(isRelevantChange);
     own.begin("n1");
     return own.end("n1", { base: node("9", { a: "1" }), patch, written });
   };
@@ -104,7 +104,7 @@ test("an edit that was told before our echo, and that our answer does not show, 
 });
 
 test("without a write of ours, what changed is news and what did not is none", () => {
-  const own = new Echoes<Node>(isRelevantChange);
+  const own = new OwnWrites<Node>(isRelevantChange);
   expect(own.isNews("n1", node("1"), node("2", { theirs: "2" }))).toBe(true);
   expect(own.isNews("n1", node("1"), node("2"))).toBe(false);
   expect(own.isNews("n1", undefined, node("1"))).toBe(true);

@@ -13,7 +13,7 @@ const diff = (desired: readonly Item[], observed: readonly Item[]) =>
   diffByKey(desired, observed, {
     keyOfDesired: ({ key }) => key,
     keyOfObserved: ({ key }) => key,
-    isSame: (wish, there) => wish.value === there.value,
+    isSame: (wanted, there) => wanted.value === there.value,
   });
 
 const item = (key: string, value: number): Item => ({ key, value });

@@ -53,10 +53,10 @@ describe("SECURITY.md", () => {
     for (const { resources, verbs } of rules)
       for (const resource of resources)
         given[resource] = [...new Set([...(given[resource] ?? []), ...verbs])].toSorted();
-    const told = [...page.matchAll(/^\| ([a-z/]+) \| ([a-z, ]+) \|/gm)].map(
+    const reported = [...page.matchAll(/^\| ([a-z/]+) \| ([a-z, ]+) \|/gm)].map(
       ([, resource = "", verbs = ""]) => [resource, verbs.split(", ").toSorted()],
     );
-    expect(Object.fromEntries(told)).toEqual(given);
+    expect(Object.fromEntries(reported)).toEqual(given);
   });
 });
 

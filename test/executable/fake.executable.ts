@@ -138,12 +138,18 @@ test("files that lie in the working directory are not read", () => {
 });
 
 test("the same sources make the same file, with its sum and its list of contents beside it [F92 F97]", () => {
-  const again = join(folder, "again");
-  const built = Bun.spawnSync([process.execPath, join(root, "scripts/build.ts"), "fake", "--outdir", again]);
+  const requeue = join(folder, "again");
+  const built = Bun.spawnSync([
+    process.execPath,
+    join(root, "scripts/build.ts"),
+    "fake",
+    "--outdir",
+    requeue,
+  ]);
   expect(built.stderr.toString()).toBe("");
   const name = "fake-cloud-controller-manager";
   const sum = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
-  expect(sum(join(again, name))).toBe(sum(executable));
+  expect(sum(join(requeue, name))).toBe(sum(executable));
   expect(readFileSync(`${executable}.sha256`, "utf8")).toBe(`${sum(executable)}  ${name}\n`);
   const list = JSON.parse(readFileSync(`${executable}.cdx.json`, "utf8")) as {
     readonly components: readonly { readonly name: string }[];

@@ -8,10 +8,10 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { nodes } from "../../src/kube/resources.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
-import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { inParallel } from "../cluster/rig/in-parallel.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { kubeletNode } from "../cluster/rig/kubelet-objects.ts";
@@ -50,8 +50,8 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
       "--leader-elect=false",
       "--secure-port=0",
     ],
-    start(around: readonly string[], env: Readonly<Record<string, string>> = {}): KeptProcess {
-      const process = startProcess([...around, copy, ...this.flags], { cwd: folder, env });
+    start(context: readonly string[], env: Readonly<Record<string, string>> = {}): KeptProcess {
+      const process = startProcess([...context, copy, ...this.flags], { cwd: folder, env });
       running.push(process);
       return process;
     },

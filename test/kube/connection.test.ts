@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { openConnection } from "../../src/kube/connection/connection.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
+import { openConnection } from "../../src/kube/connection/connection.ts";
 import type { Files, ProgramResult } from "../../src/platform/files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { failure } from "./support/scripted.ts";
@@ -15,7 +15,7 @@ const disk = (
 ) => {
   const runs: Readonly<Record<string, string>>[] = [];
   const versions: Record<string, number> = {};
-  const seam: Files = {
+  const platform: Files = {
     read: async (path) => {
       const text = files[path];
       if (text === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
@@ -33,7 +33,7 @@ const disk = (
       return result;
     },
   };
-  return { seam, runs };
+  return { platform, runs };
 };
 
 const kubeconfig = (user: object, cluster: object = {}): string =>
@@ -88,7 +88,7 @@ describe("what waiting cannot mend is fatal and says what to do:", () => {
     ["no pod token", {}, { inCluster: { host: "10.0.0.1" } }, "serviceaccount/ca.crt cannot be read"],
   ])("%s", async (_, files, source, words) => {
     const error = await failure(
-      openConnection(source, { files: disk(files).seam, clock: new VirtualClock() }, never),
+      openConnection(source, { files: disk(files).platform, clock: new VirtualClock() }, never),
     );
     expect(error).toBeInstanceOf(KubeError);
     expect(error).toMatchObject({ kind: "configuration", fatal: true });
@@ -98,27 +98,27 @@ describe("what waiting cannot mend is fatal and says what to do:", () => {
 
 test("a rotated token is seen within a second, and at once after a refusal", async () => {
   const clock = new VirtualClock();
-  const { seam } = disk({ "/k": kubeconfig({ tokenFile: "t" }), "/t": "one\n" });
-  const connection = await openConnection({ kubeconfig: "/k" }, { files: seam, clock }, never);
+  const { platform } = disk({ "/k": kubeconfig({ tokenFile: "t" }), "/t": "one\n" });
+  const connection = await openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
   const token = async () => (await connection.access(never)).headers["authorization"];
-  await seam.write("/t", "two", 0o600);
+  await platform.write("/t", "two", 0o600);
   expect(await token()).toBe("Bearer one");
   await clock.advance(seconds(1));
   expect(await token()).toBe("Bearer two");
-  await seam.write("/t", "", 0o600);
+  await platform.write("/t", "", 0o600);
   connection.refresh();
   expect(await token()).toBe("Bearer two");
-  await seam.write("/t", "three", 0o600);
+  await platform.write("/t", "three", 0o600);
   connection.refresh();
   expect(await token()).toBe("Bearer three");
 });
 
 test("--master overrides the address and keeps the credentials; IPv6 pods work", async () => {
   const clock = new VirtualClock();
-  const { seam } = disk({ "/k": kubeconfig({ token: "t" }) });
+  const { platform } = disk({ "/k": kubeconfig({ token: "t" }) });
   const connection = await openConnection(
     { kubeconfig: "/k", master: "https://other:1/" },
-    { files: seam, clock },
+    { files: platform, clock },
     never,
   );
   expect([connection.server, (await connection.access(never)).headers["authorization"]]).toEqual([
@@ -149,10 +149,10 @@ describe("an exec plugin", () => {
   test("is asked once until its answer expires or is refused", async () => {
     const clock = new VirtualClock();
     let n = 0;
-    const { seam, runs } = disk({ "/d/k": kubeconfig(user) }, () =>
+    const { platform, runs } = disk({ "/d/k": kubeconfig(user) }, () =>
       answer(`t${++n}`, new Date(clock.now() + 600_000).toISOString()),
     );
-    const connection = await openConnection({ kubeconfig: "/d/k" }, { files: seam, clock }, never);
+    const connection = await openConnection({ kubeconfig: "/d/k" }, { files: platform, clock }, never);
     const token = async () => (await connection.access(never)).headers["authorization"];
     expect([await token(), await token()]).toEqual(["Bearer t1", "Bearer t1"]);
     expect(runs[0]?.["A"]).toBe("b");
@@ -181,8 +181,8 @@ describe("an exec plugin", () => {
     ],
   ])("that %s is told, without what it printed", async (_, result, fatal, words) => {
     const clock = new VirtualClock();
-    const { seam } = disk({ "/k": kubeconfig(user) }, () => result);
-    const open = openConnection({ kubeconfig: "/k" }, { files: seam, clock }, never);
+    const { platform } = disk({ "/k": kubeconfig(user) }, () => result);
+    const open = openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
     // What may get better does not keep us from starting; it is told by the first request.
     const error = await failure(open.then((connection) => connection.access(never)));
     expect(error).toMatchObject({ fatal });
@@ -202,12 +202,12 @@ describe("a client certificate", () => {
   test("keeps the old pair while a rotation is half done, and tells when it expired", async () => {
     const clock = new VirtualClock(Date.UTC(2100, 0, 1));
     const user = { "client-certificate": "c", "client-key": "key" };
-    const { seam } = disk({ "/k": kubeconfig(user), "/c": pair.cert, "/key": pair.key });
-    const connection = await openConnection({ kubeconfig: "/k" }, { files: seam, clock }, never);
-    await seam.write("/c", other.cert, 0o600);
+    const { platform } = disk({ "/k": kubeconfig(user), "/c": pair.cert, "/key": pair.key });
+    const connection = await openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
+    await platform.write("/c", other.cert, 0o600);
     await clock.advance(seconds(2));
     expect((await connection.access(never)).tls?.cert).toBe(pair.cert);
-    await seam.write("/key", other.key, 0o600);
+    await platform.write("/key", other.key, 0o600);
     await clock.advance(seconds(2));
     expect((await connection.access(never)).tls).toMatchObject(other);
     expect(connection.suspicion()).toContain("The client certificate expired on");

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { createEventCorrelator, type Occurrence, type Series } from "../../src/kube/events/event-correlator.ts";
+import {
+  createEventCorrelator,
+  type Occurrence,
+  type Series,
+} from "../../src/kube/events/event-correlator.ts";
 import { EventRecorder } from "../../src/kube/events/events.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

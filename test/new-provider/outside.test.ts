@@ -58,11 +58,11 @@ describe("npm run new-provider with --dir", () => {
   });
 
   test("touches nothing when something is there already", async () => {
-    const again = join(outside, "again");
-    mkdirSync(again);
-    writeFileSync(join(again, "routes.ts"), "mine");
-    const { code, output } = await script("new-provider", "meadow", "--dir", again);
-    expect([code, readdirSync(again)]).toEqual([2, ["routes.ts"]]);
+    const requeue = join(outside, "again");
+    mkdirSync(requeue);
+    writeFileSync(join(requeue, "routes.ts"), "mine");
+    const { code, output } = await script("new-provider", "meadow", "--dir", requeue);
+    expect([code, readdirSync(requeue)]).toEqual([2, ["routes.ts"]]);
     expect(output).toContain("Nothing was written, because these are there already");
   }, 30_000);
 });

@@ -1,7 +1,7 @@
 // The tutorial as a machine follows it: its blocks, put section by section onto fresh skeletons in a folder that git does
 // not know, and what the tests say there.
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readName } from "../../scripts/new-provider/provider-name.ts";
 import { repository, skeletonOf } from "../../scripts/new-provider/skeleton.ts";
@@ -43,13 +43,9 @@ export const meadow = () => {
   return name;
 };
 
-/** A repository in small: the skeleton, and the conformance suites where its test looks for them. */
+/** A repository in small: the skeleton alone; its test finds the suites as #ccm/testing. */
 export const freshStage = (root: string): void => {
   writeSkeleton(skeletonOf(meadow(), { kind: "inside", root }));
-  for (const file of readdirSync(join(repository, "test/conformance"))) {
-    const there = join(root, "test/conformance", file);
-    put(there, `export * from "${join(repository, "test/conformance", file)}";\n`);
-  }
 };
 
 export const follow = (root: string, blocks: readonly Block[]): void => {

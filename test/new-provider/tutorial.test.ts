@@ -141,8 +141,8 @@ describe("the tutorial", () => {
   });
 
   test("works with the real manager on the sandbox: nodes, routes, a Service that comes and goes [F104 S12]", () => {
-    const told = tried.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
-    expect(told).toEqual([
+    const reported = tried.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
+    expect(reported).toEqual([
       "3 nodes are initialised.",
       "Each has a route to its pods.",
       expect.stringMatching(/^The Service web has the address 192\.0\.2\.\d+\.$/),

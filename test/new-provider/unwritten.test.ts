@@ -3,15 +3,15 @@ import { unwritten } from "../../scripts/new-provider/template/provider/unwritte
 
 test("what is not written yet is told in one line, and later errors keep their stacks", () => {
   const limit = Error.stackTraceLimit;
-  let told: unknown;
+  let reported: unknown;
   try {
     unwritten("api.ts", "3. Speak to the cloud");
   } catch (error) {
-    told = error;
+    reported = error;
   }
   const text =
     'api.ts is not written yet: see "3. Speak to the cloud" in docs/write-a-provider.md of Fairlead.';
-  expect(told).toMatchObject({ message: text });
-  expect((told as Error).stack ?? "").not.toContain(" at ");
+  expect(reported).toMatchObject({ message: text });
+  expect((reported as Error).stack ?? "").not.toContain(" at ");
   expect(Error.stackTraceLimit).toBe(limit);
 });

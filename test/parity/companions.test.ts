@@ -4,7 +4,7 @@ import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { NodeAddress } from "../../src/kube/objects.ts";
 import { backoff } from "../../src/runtime/backoff.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled } from "../../src/runtime/workers.ts";
+import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // Rows of upstream's test catalogue, 9.14: modules whose behaviour the manager inherits. Health is in test/serving.
@@ -132,7 +132,7 @@ describe("TestBasic of client-go's queues", () => {
     const stop = new AbortController();
     let hasEnded = false;
     const running = runWorkers(
-      { queue, count: 1, clock, reconcile: () => work.promise, onError: () => again(seconds(1), "failed") },
+      { queue, count: 1, clock, reconcile: () => work.promise, onError: () => requeue(seconds(1), "failed") },
       stop.signal,
     ).then(() => {
       hasEnded = true;

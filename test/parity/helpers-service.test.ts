@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { isSameIngress } from "../../src/controllers/service/status/ingress.ts";
-import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
 import {
   needsHealthCheck,
   requestsOnlyLocalTraffic,
   sourceRangesAnnotation,
   sourceRangesOf,
 } from "../../src/controllers/service/desired/source-ranges.ts";
+import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
+import { isSameIngress } from "../../src/controllers/service/status/ingress.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
-import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
+import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
 import type { Patch } from "../../src/kube/patches/patch.ts";
 import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
 import { applyJsonPatch } from "../../src/testing/apiserver/patch/json-patch.ts";
@@ -147,8 +147,8 @@ describe("TestPatchService", () => {
     const current = toService({ finalizers: [lbFinalizer, "other"] });
     const patch = finalizerPatch(original, lbFinalizer, "absent", "status");
     expect(() => applied(current, patch)).toThrow();
-    const again = finalizerPatch(current, lbFinalizer, "absent", "status");
-    expect(applied(current, again).metadata.finalizers).toEqual(["other"]);
+    const requeue = finalizerPatch(current, lbFinalizer, "absent", "status");
+    expect(applied(current, requeue).metadata.finalizers).toEqual(["other"]);
   });
 });
 

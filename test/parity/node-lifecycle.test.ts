@@ -4,8 +4,8 @@ import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { identityOf } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import { NodeControllers } from "../support/node-controllers.ts";
 import { toNode } from "../support/api-server-nodes.ts";
+import { NodeControllers } from "../support/node-controllers.ts";
 import { machine, outage } from "../support/scripted-source.ts";
 import { U } from "../support/upstream-nodes.ts";
 
@@ -151,6 +151,6 @@ describe("Test_GetProviderID", () => {
     world = at;
     at.inventory.wantListing(0, "refresh");
     await at.pass(1);
-    expect(at.inventory.look(identityOf(toNode({ name: "node0" }))).kind).toBe("gone");
+    expect(at.inventory.check(identityOf(toNode({ name: "node0" }))).kind).toBe("gone");
   });
 });

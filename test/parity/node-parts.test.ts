@@ -6,8 +6,8 @@ import { preferProvidedNodeIP } from "../../src/controllers/node/provided-node-i
 import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { hasTaint } from "../../src/controllers/node-facts.ts";
 import type { NodeAddress, Taint } from "../../src/kube/objects.ts";
-import { NodeControllers } from "../support/node-controllers.ts";
 import { toNode } from "../support/api-server-nodes.ts";
+import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { A3, E, H, I, inCloud, U } from "../support/upstream-nodes.ts";
 

@@ -179,7 +179,7 @@ describe("TestReconcile", () => {
     expect(w.cloud.changes.length === 0).toBe(isUnchanged === true);
     // Declared by upstream's test and never looked at there: its double waits for updates, and the code patches.
     for (const number of nodes) expect(w.network(`node-${number}`)).toBe("False RouteCreated");
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
   });
 
   test("TestReconcile 14: single stack, a node without a range [F58]", async () => {
@@ -197,6 +197,6 @@ describe("TestReconcile", () => {
     await w.settle();
     expect(w.cloud.changes).toEqual(["create 10.120.0.0/24"]);
     expect(w.network("node-1")).toBe("False RouteCreated");
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
   });
 });

@@ -74,7 +74,7 @@ const ofTheProcess: readonly string[] = [
   ...["TestAddWhileProcessing", "TestDeduping", "TestQueueDrainageUsingShutDownWithDrain"],
 ];
 
-const titles = () => testTitles("parity", "serving");
+const titles = () => testTitles("parity", "server");
 
 /** "Test_x 1 2: …" is both rows. */
 const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>> => {

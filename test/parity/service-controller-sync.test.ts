@@ -71,8 +71,8 @@ test("TestProcessServiceDeletion 1 2: nothing to delete is no error; what the cl
   w.delete("web");
   await w.pass(30);
   expect(w.events("none")).toEqual([]);
-  const told = w.events("web").find((text) => text.startsWith("Warning"));
-  expect(told).toStartWith("Warning DeleteLoadBalancerFailed Error deleting load balancer: ");
+  const reported = w.events("web").find((text) => text.startsWith("Warning"));
+  expect(reported).toStartWith("Warning DeleteLoadBalancerFailed Error deleting load balancer: ");
 });
 
 // Upstream proves that a slow node sync neither blocks a Service nor takes back what a newer one did. Here both are one

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ingressOf, isSameIngress } from "../../src/controllers/service/status/ingress.ts";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
+import { ingressOf, isSameIngress } from "../../src/controllers/service/status/ingress.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
 import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";

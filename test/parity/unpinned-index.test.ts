@@ -21,7 +21,7 @@ const decisions = readdirSync(`${root}/docs/decisions`);
 const inFile = /^(test\/[\w/-]+\.(?:cluster|executable)\.ts): (.+)$/;
 
 test("every behaviour that upstream leaves unpinned has tests of these titles", async () => {
-  const titles = await testTitles("parity", "controllers", "kube", "app", "serving");
+  const titles = await testTitles("parity", "controllers", "kube", "app", "server");
   const isThere = (proof: string): boolean => {
     const [, file, title = ""] = inFile.exec(proof) ?? [];
     if (file !== undefined) return readFileSync(`${root}/${file}`, "utf8").includes(`"${title}`);

@@ -11,9 +11,9 @@ import { runManager } from "../../src/app/run.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ScriptedBalancers } from "../support/scripted-balancers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
-import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // §9.15, 5: what upstream's manager does and none of its tests pins. The list of it, with those that other files of ours
 // prove, is in `unpinned`.
@@ -73,11 +73,11 @@ const nobody = () => Promise.reject(new Error("not asked"));
 const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
   const lines: string[] = [];
   const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
-  const seams = {
+  const platform = {
     ...{ clock: new VirtualClock(), random: seededRandom(3), files: memoryFiles({}).files },
     ...{ environment: {}, transport: nobody, cloudTransport: nobody },
   };
-  const code = await runManager(provider, args, streams, seams, new AbortController().signal);
+  const code = await runManager(provider, args, streams, platform, new AbortController().signal);
   return { code, said: lines.join("") };
 };
 
@@ -119,7 +119,7 @@ describe("the help of flags", () => {
     const configuration = await readAll({ provider, args: ["--help"], environment: {}, files });
     const shown = await answerCommand(configuration, {
       ...{ provider, program: "fake-cloud-controller-manager" },
-      seams: { files, clock: new VirtualClock(), random: seededRandom(1) },
+      platform: { files, clock: new VirtualClock(), random: seededRandom(1) },
     });
     const out = shown?.out ?? "";
     const named = new Set([...out.matchAll(/^ {2}(?:-\w, | {4})--([a-z0-9-]+)/gm)].map(([, name]) => name));

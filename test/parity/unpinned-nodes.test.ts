@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Node, NodeAddress } from "../../src/kube/objects.ts";
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import { NodeControllers, uninitialized } from "../support/node-controllers.ts";
 import { toNode } from "../support/api-server-nodes.ts";
+import { NodeControllers, uninitialized } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { H, I, inCloud } from "../support/upstream-nodes.ts";
@@ -106,12 +106,12 @@ describe("events of a deletion", () => {
         ? Response.json({ kind: "Status", code: 403, reason: "Forbidden", message: "no" }, { status: 403 })
         : undefined;
     gone(w);
-    await w.until(() => w.told.length > 0, "the refusal to be told", 120);
-    expect(w.told[0]).toMatchObject({ type: "Warning", reason: "DeletingNodeFailed" });
-    expect(w.told[0]?.message).toStartWith("Failed deleting node n0: ");
+    await w.until(() => w.reported.length > 0, "the refusal to be told", 120);
+    expect(w.reported[0]).toMatchObject({ type: "Warning", reason: "DeletingNodeFailed" });
+    expect(w.reported[0]?.message).toStartWith("Failed deleting node n0: ");
     w.nodes.server.faults.intercept = undefined;
     await w.until(() => w.nodes.names().length === 0, "the node to go", 3600);
-    expect(w.told.at(-1)).toMatchObject({
+    expect(w.reported.at(-1)).toMatchObject({
       type: "Normal",
       reason: "DeletingNode",
       message: "Deleting node n0 because it does not exist in the cloud provider",

@@ -1,13 +1,17 @@
 // The awkward provider keeps the contract too, or the contract is not one; beside it, what is awkward about it.
 
 import { describe, expect, test } from "bun:test";
-import { converge } from "../../src/testing/conformance/balancer-driver.ts";
-import { instancesConformance } from "../../src/testing/conformance/instances-conformance.ts";
-import { collect, Lab, noInputs } from "../../src/testing/conformance/lab.ts";
-import { loadBalancersConformance } from "../../src/testing/conformance/load-balancers-conformance.ts";
-import { makeWish } from "../../src/testing/conformance/make-desired.ts";
-import { routesConformance } from "../../src/testing/conformance/routes-conformance.ts";
-import type { Harness } from "../../src/testing/conformance/simulated-cloud.ts";
+import {
+  collect,
+  converge,
+  type Harness,
+  instancesConformance,
+  Lab,
+  loadBalancersConformance,
+  makeDesired,
+  noInputs,
+  routesConformance,
+} from "#ccm/testing";
 import { awkward } from "../support/awkward/awkward.ts";
 import { AwkwardCloud } from "../support/awkward/awkward-cloud.ts";
 
@@ -43,7 +47,7 @@ routesConformance("awkward", harness);
 
 describe("awkward", () => {
   const inPool = (name: string, port: number, ending?: "delete") =>
-    makeWish(harness, { name, ports: [port], annotations: { pool: "p" }, ...(ending && { ending }) });
+    makeDesired(harness, { name, ports: [port], annotations: { pool: "p" }, ...(ending && { ending }) });
   const frontsOf = (lab: Lab) =>
     (lab.simulated.state() as { balancers: { fronts: { port: number; user: string }[] }[] }).balancers.map(
       ({ fronts }) => fronts.map(({ port }) => port),
@@ -71,8 +75,8 @@ describe("awkward", () => {
   });
 
   test("leaves a status to its announcer", () => {
-    const wish = makeWish(harness, { name: "one", annotations: { announcer: "vip-agent" } });
-    expect(new Lab(harness).cloud.loadBalancers?.publish(wish, undefined)).toEqual({ kind: "not-ours" });
+    const desired = makeDesired(harness, { name: "one", annotations: { announcer: "vip-agent" } });
+    expect(new Lab(harness).cloud.loadBalancers?.publish(desired, undefined)).toEqual({ kind: "not-ours" });
   });
 
   test("lists one site while the other is down", async () => {

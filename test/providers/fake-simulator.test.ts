@@ -1,12 +1,12 @@
 // The simulated cloud misbehaves as ordered, in virtual time, and serves other processes.
 
 import { expect, test } from "bun:test";
+import { VirtualClock } from "#ccm/testing";
 import { handleAdmin } from "../../providers/fake/simulator/admin.ts";
 import { FakeCloud, type FakeCloudOptions } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { FaultKind } from "../../providers/fake/simulator/faults.ts";
 import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const setUp = (options: Partial<FakeCloudOptions> = {}) => {
   const clock = new VirtualClock();

@@ -1,19 +1,22 @@
 // The fake provider keeps the contract against its own simulator; beside it, what only this provider can do.
 
 import { describe, expect, test } from "bun:test";
+import {
+  converge,
+  type Harness,
+  instancesConformance,
+  Lab,
+  loadBalancersConformance,
+  makeDesired,
+  routesConformance,
+  targetOf,
+} from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { type NodeName, seconds } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { readSettings } from "../../src/core/read-settings.ts";
-import { converge } from "../../src/testing/conformance/balancer-driver.ts";
-import { instancesConformance } from "../../src/testing/conformance/instances-conformance.ts";
-import { Lab } from "../../src/testing/conformance/lab.ts";
-import { loadBalancersConformance } from "../../src/testing/conformance/load-balancers-conformance.ts";
-import { makeWish, targetOf } from "../../src/testing/conformance/make-desired.ts";
-import { routesConformance } from "../../src/testing/conformance/routes-conformance.ts";
-import type { Harness } from "../../src/testing/conformance/simulated-cloud.ts";
 
 const pageSize = 3;
 
@@ -64,8 +67,8 @@ describe("fake", () => {
     expect(instance?.id as string).toBe("fake://any-worker-7");
     const key = source?.keyOf(instance?.id ?? "") ?? "";
     lab.connect();
-    const again = lab.cloud.instances?.sources[0];
-    const byID = await lab.run(async (call) => again?.lookups?.id?.find([key], call));
+    const requeue = lab.cloud.instances?.sources[0];
+    const byID = await lab.run(async (call) => requeue?.lookups?.id?.find([key], call));
     expect(byID?.get(key)).toEqual([instance as never]);
     expect(lab.requests).toEqual([]);
   });
@@ -74,8 +77,8 @@ describe("fake", () => {
     const lab = new Lab(harness);
     const memory = new Map();
     const targets = [targetOf("node-1", "machines", "1")];
-    await converge({ lab, memory }, [makeWish(harness, { name: "web", targets })]);
-    await converge({ lab, memory }, [makeWish(harness, { name: "web", ending: "release" })]);
+    await converge({ lab, memory }, [makeDesired(harness, { name: "web", targets })]);
+    await converge({ lab, memory }, [makeDesired(harness, { name: "web", ending: "release" })]);
     const { balancers } = lab.simulated.state() as { balancers: readonly { name: string; labels: object }[] };
     expect(balancers.map(({ labels }) => labels)).toEqual([{ cluster: "another" }, {}]);
   });
@@ -83,13 +86,13 @@ describe("fake", () => {
   test("gives an address of each family that a Service asks for, and lets in whom it names", async () => {
     const lab = new Lab(harness);
     const memory = new Map();
-    const plain = makeWish(harness, { name: "web" });
+    const plain = makeDesired(harness, { name: "web" });
     const dual = { ...plain, families: ["IPv4", "IPv6"] as const, sourceRanges: [cidr("198.51.100.0/24")] };
-    const shown = async (wish: typeof plain) => {
-      const { observed } = await converge({ lab, memory }, [wish]);
-      const balancer = observed.get(wish.owner.uid);
-      const ranges = balancer && lab.cloud.loadBalancers?.rangesOf?.(balancer, wish.owner.uid);
-      return [lab.cloud.loadBalancers?.publish(wish, balancer), ranges];
+    const shown = async (desired: typeof plain) => {
+      const { observed } = await converge({ lab, memory }, [desired]);
+      const balancer = observed.get(desired.owner.uid);
+      const ranges = balancer && lab.cloud.loadBalancers?.rangesOf?.(balancer, desired.owner.uid);
+      return [lab.cloud.loadBalancers?.publish(desired, balancer), ranges];
     };
     const addresses = (...ips: readonly string[]) => ({
       kind: "addresses",

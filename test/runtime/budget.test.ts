@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { type Attempt, Breaker } from "../../src/runtime/breaker.ts";
 import { Budget, type BudgetOptions } from "../../src/runtime/budget.ts";
-import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { sleep } from "../../src/platform/clock.ts";
 import { Draining, endOf } from "../../src/runtime/draining.ts";
 import { runTogether } from "../../src/runtime/scope.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled } from "../../src/runtime/workers.ts";
-import { sleep } from "../../src/platform/clock.ts";
+import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 /** Two workers whose reconciles take this long each, and what became of them. */
@@ -21,7 +21,7 @@ const atWork = (takes: number) => {
   };
   const onError = (key: string): Outcome => {
     said.push(`${key} fails`);
-    return again(seconds(1), "failed");
+    return requeue(seconds(1), "failed");
   };
   const workers = {
     name: "workers",

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { seededRandom } from "../../src/platform/random.ts";
 import { backoff, together, untilNext } from "../../src/runtime/backoff.ts";
 import { DeadlineError, withDeadline } from "../../src/runtime/deadline.ts";
 import { Journal } from "../../src/runtime/journal.ts";
 import { runTogether } from "../../src/runtime/scope.ts";
 import { Snapshot } from "../../src/runtime/snapshot.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled, waiting } from "../../src/runtime/workers.ts";
-import { seededRandom } from "../../src/platform/random.ts";
+import { type Outcome, requeue, runWorkers, settled, waiting } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
@@ -27,7 +27,7 @@ describe("workers", () => {
         reconcile,
         onError: (key, error, failures) => {
           errors.push(`${key} ${messageOf(error)} ${failures}`);
-          return again(seconds(failures), "failed");
+          return requeue(seconds(failures), "failed");
         },
         onDone: (key, outcome) => done.push(`${key} ${outcome.kind}`),
         clock,
@@ -89,7 +89,7 @@ describe("workers", () => {
 
   test("come back when the outcome says so, and end with their keys put down", async () => {
     let runs = 0;
-    const w = setUp(async () => (++runs < 3 ? again(seconds(5), "look") : settled));
+    const w = setUp(async () => (++runs < 3 ? requeue(seconds(5), "look") : settled));
     w.queue.add("a");
     await w.clock.advance(seconds(9));
     expect(runs).toBe(2);

@@ -90,11 +90,11 @@ describe("the HTTPS listener", () => {
     const first = await open({ cert: alice.cert, key: alice.key });
     const session = new Promise<Buffer>((resolve) => first.once("session", resolve));
     expect(bodyOf(await ask(first, get("/")))["certificates"]).toBeGreaterThan(0);
-    const again = await open({ cert: alice.cert, key: alice.key, session: await session });
-    expect(again.isSessionReused()).toBe(true);
-    expect(bodyOf(await ask(again, get("/")))["certificates"]).toBeGreaterThan(0);
+    const requeue = await open({ cert: alice.cert, key: alice.key, session: await session });
+    expect(requeue.isSessionReused()).toBe(true);
+    expect(bodyOf(await ask(requeue, get("/")))["certificates"]).toBeGreaterThan(0);
     first.destroy();
-    again.destroy();
+    requeue.destroy();
   });
 
   test("swaps its certificate under traffic: open connections go on, new ones see the new one", async () => {

@@ -21,7 +21,7 @@ const brokenBy = async ({ flags, way, machines, lasts }: Lie): Promise<readonly 
   const chosen = cloud.machines.list().slice(0, machines);
   for (const { name } of chosen) silent.add(name);
   await clock.advance(seconds(49));
-  for (const { id } of chosen) lies.tell(id, way, lasts);
+  for (const { id } of chosen) lies.report(id, way, lasts);
   await clock.advance(minutes(5));
   for (const replica of [...world.replicas]) world.killReplica(replica);
   world.kubelets.stop();

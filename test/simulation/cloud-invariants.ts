@@ -6,8 +6,8 @@ import { warningCondition } from "../../src/controllers/service/status/problems-
 import { cloudCondition } from "../../src/controllers/well-known.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Service } from "../../src/kube/objects.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
 import { clusterCIDR } from "./pod-ranges.ts";
 import type { Replica } from "./replica.ts";
 import type { Ending } from "./wire.ts";

@@ -22,12 +22,12 @@ export const cloudWeather = (world: World, dice: Dice): Weather => {
   const honest = () => cloud.machines.list().filter(({ id }) => !liedAbout.has(id));
   const lie = (id: string, name: string, way: LieWay, duration: number): void => {
     script.say(`cloud: lies for ${duration / 1000} s about machine ${id} of ${name} in ${way}`);
-    lies.tell(id, way, duration);
+    lies.report(id, way, duration);
   };
   /** A Node that is Ready is not asked about: mostly the kubelet falls silent before. */
-  const afterSilence = (name: string, tell: () => void): void => {
+  const afterSilence = (name: string, report: () => void): void => {
     if (dice.chance(0.8)) silence(name, Math.round(dice.between(120_000, 400_000)));
-    clock.after(milliseconds(Math.round(dice.between(0, 110_000))), tell);
+    clock.after(milliseconds(Math.round(dice.between(0, 110_000))), report);
   };
 
   const shortLie = (): void => {

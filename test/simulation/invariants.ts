@@ -11,8 +11,8 @@ import {
   uninitializedTaint,
 } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
 import { LeaseKnowledge } from "./lease-knowledge.ts";
 import type { Replica } from "./replica.ts";
 import type { Ending } from "./wire.ts";

@@ -7,23 +7,23 @@ export type LieWay = "listing" | "lookup" | "both";
 
 export class Lies {
   readonly #clock: Clock;
-  #told: { readonly machine: string; readonly way: LieWay; readonly until: number }[] = [];
+  #reported: { readonly machine: string; readonly way: LieWay; readonly until: number }[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  tell(machine: string, way: LieWay, milliseconds: number): void {
-    this.#told.push({ machine, way, until: this.#clock.monotonic() + milliseconds });
+  report(machine: string, way: LieWay, milliseconds: number): void {
+    this.#reported.push({ machine, way, until: this.#clock.monotonic() + milliseconds });
   }
 
   clear(): void {
-    this.#told = [];
+    this.#reported = [];
   }
 
   hides(machine: string, asked: "listing" | "lookup"): boolean {
     const now = this.#clock.monotonic();
-    this.#told = this.#told.filter(({ until }) => until > now);
-    return this.#told.some((lie) => lie.machine === machine && (lie.way === "both" || lie.way === asked));
+    this.#reported = this.#reported.filter(({ until }) => until > now);
+    return this.#reported.some((lie) => lie.machine === machine && (lie.way === "both" || lie.way === asked));
   }
 }

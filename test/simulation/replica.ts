@@ -101,7 +101,7 @@ export class Replica {
         provider: fake as unknown as AnyProvider,
         settings,
         log,
-        seams: {
+        platform: {
           clock: this.clock,
           random: seededRandom(Math.floor(random.fraction() * 2 ** 32)),
           files: noFiles,

@@ -1,14 +1,14 @@
 // All that was written to the API server, by whom and when, and what was done to the world beside it: what a failing seed
 // prints, and what two runs of one seed are compared by.
 
+import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
-import type { Clock } from "../../src/platform/clock.ts";
 
 interface Line {
   readonly text: string;
   /** A write to a Node, or something done to the world; the rest is heartbeats. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 const remembered = 400;
@@ -41,7 +41,7 @@ export class Script {
   }
 
   say(text: string): void {
-    this.#add({ text, isTold: true });
+    this.#add({ text, isReported: true });
   }
 
   last(count: number): readonly string[] {
@@ -54,15 +54,15 @@ export class Script {
     const who = this.writer ?? "others";
     const name = `${storage}/${object.metadata.name}`;
     this.#hash = BigInt(Bun.hash(JSON.stringify(object), this.#hash));
-    const isTold = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
-    this.#add({ text: `${who} ${type} ${name} ${isTold ? changed(before, object) : ""}`, isTold });
+    const isReported = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
+    this.#add({ text: `${who} ${type} ${name} ${isReported ? changed(before, object) : ""}`, isReported });
   }
 
-  #add({ text, isTold }: Line): void {
+  #add({ text, isReported }: Line): void {
     const time = (this.#clock.monotonic() / 1000).toFixed(3).padStart(9);
     const line = `${time} ${text}`;
     this.#hash = BigInt(Bun.hash(line, this.#hash));
-    if (!isTold) return;
+    if (!isReported) return;
     this.#lines.push(line);
     if (this.#lines.length > 2 * remembered) this.#lines = this.#lines.slice(-remembered);
   }

@@ -3,10 +3,10 @@
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import { ConnectionLostError } from "../../src/testing/apiserver/faults.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
+import { ConnectionLostError } from "../../src/testing/apiserver/faults.ts";
 import type { Life } from "./life.ts";
 
 /** How a request ended for the process that sent it. */

@@ -6,18 +6,18 @@ import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
 import { createNodeWrites } from "../../src/controllers/node-writes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { createKubeApi, type KubeApi } from "../../src/kube/client/api.ts";
-import type { Node } from "../../src/kube/objects.ts";
 import { createRequestCeiling } from "../../src/kube/client/request-ceiling.ts";
 import { createRequests } from "../../src/kube/client/requests.ts";
-import { nodes as nodesResource } from "../../src/kube/resources.ts";
 import { createWriteWindow } from "../../src/kube/client/write-window.ts";
+import type { Node } from "../../src/kube/objects.ts";
+import { nodes as nodesResource } from "../../src/kube/resources.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { Random } from "../../src/platform/random.ts";
 import { Journal } from "../../src/runtime/journal.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
 import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import type { Clock } from "../../src/platform/clock.ts";
-import type { Random } from "../../src/platform/random.ts";
 
 const stored = resourceNamed("nodes");
 
@@ -47,7 +47,7 @@ export const toNode = (draft: NodeDraft, now = 0): Node => ({
   status: draft.status ?? {},
 });
 
-export interface SandboxNodesOptions {
+export interface ApiServerNodesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly mode?: "enforce" | "observe";
@@ -57,7 +57,7 @@ export interface SandboxNodesOptions {
 
 type Listener = Parameters<NodeStore["subscribe"]>[0];
 
-export class SandboxNodes {
+export class ApiServerNodes {
   readonly server: ApiServer;
   readonly api: KubeApi;
   readonly journal = new Journal();
@@ -67,7 +67,7 @@ export class SandboxNodes {
   readonly sent: string[] = [];
   readonly #clock: Clock;
 
-  constructor({ clock, random, mode = "enforce", lag = 0 }: SandboxNodesOptions) {
+  constructor({ clock, random, mode = "enforce", lag = 0 }: ApiServerNodesOptions) {
     this.#clock = clock;
     this.server = new ApiServer({ clock, random });
     const connection = {

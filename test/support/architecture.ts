@@ -1,5 +1,5 @@
 // The rules of the code base that a machine can check, over files given as text, so that the rules are tested themselves.
-// Imports are read as text: a type that comes from a higher floor is a wrong arrow too.
+// Imports are read as text: a type that comes from a higher layer is a wrong arrow too.
 
 export interface SourceFile {
   /** From the root of the repository, with slashes. */
@@ -8,23 +8,23 @@ export interface SourceFile {
 }
 
 /** What each folder of `src` may import besides itself. */
-export const floors: Readonly<Record<string, readonly string[]>> = {
+export const layers: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  seams: ["core"],
-  provider: ["core", "seams"],
-  runtime: ["core", "seams"],
-  kit: ["core", "provider", "runtime", "seams"],
-  telemetry: ["core", "runtime", "seams"],
-  pki: ["core", "seams"],
-  config: ["core"],
-  kube: ["core", "seams", "runtime"],
-  cloud: ["core", "seams", "provider", "runtime"],
-  controllers: ["core", "seams", "provider", "runtime", "cloud", "kube", "telemetry"],
+  platform: ["core"],
+  provider: ["core", "platform"],
+  runtime: ["core", "platform"],
+  kit: ["core", "provider", "runtime", "platform"],
+  telemetry: ["core", "runtime", "platform"],
+  pki: ["core", "platform"],
+  "config-file": ["core"],
+  kube: ["core", "platform", "runtime"],
+  cloud: ["core", "platform", "provider", "runtime"],
+  controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
   // The secure port: it is told what to show and knows no controller.
-  serving: ["core", "seams", "pki", "kube", "telemetry", "runtime"],
-  sandbox: ["core", "seams", "pki"],
+  server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
+  testing: ["core", "platform", "pki", "provider", "runtime"],
   // The public face: what provider authors may import.
-  "index.ts": ["core", "seams", "provider", "kit"],
+  "index.ts": ["core", "platform", "provider", "kit"],
 };
 
 export interface Import {
@@ -53,6 +53,7 @@ export const importsOf = (text: string): readonly Import[] => [
 /** The path that a relative import leads to; undefined for packages. */
 export const resolveImport = (from: string, specifier: string): string | undefined => {
   if (specifier === "#ccm") return "src/index.ts";
+  if (specifier === "#ccm/testing") return "src/testing/index.ts";
   if (!specifier.startsWith(".")) return undefined;
   const parts = from.split("/").slice(0, -1);
   for (const part of specifier.split("/")) {
@@ -63,7 +64,7 @@ export const resolveImport = (from: string, specifier: string): string | undefin
 };
 
 const isSimulator = (path: string): boolean => path.split("/")[2] === "simulator";
-const floorOf = (path: string): string => path.split("/")[1] ?? "";
+const layerOf = (path: string): string => path.split("/")[1] ?? "";
 
 const wrongArrow = (file: SourceFile, { specifier }: Import): string | undefined => {
   const target = resolveImport(file.path, specifier);
@@ -72,18 +73,18 @@ const wrongArrow = (file: SourceFile, { specifier }: Import): string | undefined
   if (root === "src") {
     if (target === undefined) return undefined;
     if (!target.startsWith("src/")) return says("src imports nothing outside src");
-    const to = floorOf(target);
+    const to = layerOf(target);
     if (from === to) return undefined;
-    if (from === "app") return to === "sandbox" ? says("the sandbox is in no executable") : undefined;
-    const allowed = floors[from];
-    if (allowed === undefined) return says(`the folder ${from} has no floor yet; decide one`);
+    if (from === "app") return to === "testing" ? says("src/testing is in no executable") : undefined;
+    const allowed = layers[from];
+    if (allowed === undefined) return says(`the folder ${from} has no layer yet; decide one`);
     return allowed.includes(to) ? undefined : says(`${from} may import ${allowed.join(", ") || "nothing"}`);
   }
   if (root !== "providers" || specifier === "#ccm" || target === undefined) return undefined;
   if (target.startsWith("src/")) {
-    // A simulator is part of no executable and is given its time: it stands beside the sandbox.
-    if (isSimulator(file.path) && ["core", "seams"].includes(floorOf(target))) return undefined;
-    return says('a provider imports "#ccm" and nothing else of src');
+    // A simulator is part of no executable.
+    if (specifier === "#ccm/testing" && isSimulator(file.path)) return undefined;
+    return says('a provider imports "#ccm" and nothing else of src; a simulator also "#ccm/testing"');
   }
   if (!target.startsWith(`providers/${from}/`)) return says("a provider imports only its own folder");
   return isSimulator(target) && !isSimulator(file.path)
@@ -97,7 +98,7 @@ export const codeOf = (text: string): string =>
     part.startsWith("/") ? "" : '""',
   );
 
-const seamWords: readonly (readonly [string, RegExp])[] = [
+const platformWords: readonly (readonly [string, RegExp])[] = [
   ["Date.now", /\bDate\.now\b/],
   ["new Date()", /\bnew Date\(\s*\)/],
   ["setTimeout", /\bsetTimeout\b/],
@@ -123,7 +124,7 @@ export interface Exemptions {
   /** Path to reason. */
   readonly long?: Readonly<Record<string, string>>;
   readonly names?: Readonly<Record<string, string>>;
-  /** The one file outside the seams that may read the environment. */
+  /** The one file outside the platform that may read the environment. */
   readonly environment?: string;
 }
 
@@ -146,10 +147,10 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
   }
   if (/^[ \t]*export default\b/m.test(code)) found.push(`${path} has a default export`);
   if (isSource && !/^(#![^\n]*\n)?\/[/*]/.test(text)) found.push(`${path} does not begin with a comment`);
-  if ((isSource && !path.startsWith("src/seams/")) || path.startsWith("providers/")) {
-    for (const [word, pattern] of seamWords) {
+  if ((isSource && !path.startsWith("src/platform/")) || path.startsWith("providers/")) {
+    for (const [word, pattern] of platformWords) {
       if (word === "process.env" && path === exempt.environment) continue;
-      if (pattern.test(code)) found.push(`${path} uses ${word}, which belongs to a seam`);
+      if (pattern.test(code)) found.push(`${path} uses ${word}, which belongs in src/platform`);
     }
   }
   const isPlan = purePlan.test(path);

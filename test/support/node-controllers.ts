@@ -4,19 +4,19 @@
 import { Inventory } from "../../src/cloud/inventory.ts";
 import { createNodeController, type NodeController } from "../../src/controllers/node/controller.ts";
 import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";
+import type { NodeDeps } from "../../src/controllers/node-deps.ts";
 import {
   createLifecycleController,
   type LifecycleController,
 } from "../../src/controllers/node-lifecycle/controller.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
-import type { NodePorts } from "../../src/controllers/node-deps.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import type { Instance, InstanceSource, MatchKey } from "../../src/provider/instances.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import { SandboxNodes } from "./api-server-nodes.ts";
-import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
+import type { Instance, InstanceSource, MatchKey } from "../../src/provider/instances.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { ApiServerNodes } from "./api-server-nodes.ts";
+import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
 
 export interface SetupOptions {
   readonly node?: Partial<NodeSettings>;
@@ -33,7 +33,7 @@ export interface SetupOptions {
   readonly concurrency?: number;
 }
 
-export interface Told {
+export interface Reported {
   readonly at: number;
   readonly node: string;
   readonly type: string;
@@ -45,8 +45,8 @@ export class NodeControllers {
   readonly clock = new VirtualClock();
   readonly cloud: ScriptedSource;
   readonly inventory: Inventory;
-  readonly nodes: SandboxNodes;
-  readonly told: Told[] = [];
+  readonly nodes: ApiServerNodes;
+  readonly reported: Reported[] = [];
   readonly initialized: string[] = [];
   readonly node: NodeController;
   readonly lifecycle: LifecycleController;
@@ -63,17 +63,18 @@ export class NodeControllers {
       clock,
       signal: this.#stop.signal,
     });
-    this.nodes = new SandboxNodes({
+    this.nodes = new ApiServerNodes({
       clock,
       random,
       ...(options.mode !== undefined && { mode: options.mode }),
       ...(options.lag !== undefined && { lag: options.lag }),
     });
-    const ports: NodePorts = {
+    const ports: NodeDeps = {
       nodes: this.nodes.store,
       writes: this.nodes.writes,
       inventory: this.inventory,
-      tell: (node, event) => this.told.push({ at: clock.monotonic(), node: node.metadata.name, ...event }),
+      report: (node, event) =>
+        this.reported.push({ at: clock.monotonic(), node: node.metadata.name, ...event }),
       note: () => undefined,
       clock,
       random,
@@ -112,7 +113,7 @@ export class NodeControllers {
   }
 
   reasons(node: string): readonly string[] {
-    return this.told.flatMap((told) => (told.node === node ? [told.reason] : []));
+    return this.reported.flatMap((reported) => (reported.node === node ? [reported.reason] : []));
   }
 }
 

@@ -85,7 +85,7 @@ export class ScriptedBalancers {
   /** What is ordered never comes about. */
   neverSettles = false;
   /** Given: steps are told of by ticket only, as many checked in one request as it says. */
-  ticketLimit: number | undefined;
+  operationLimit: number | undefined;
   /** What becomes of a ticket when it is checked; running without an entry. */
   readonly outcomes = new Map<string, "done" | "failed" | "lost">();
   readonly checks: (readonly string[])[] = [];
@@ -99,7 +99,7 @@ export class ScriptedBalancers {
     this.#clock = clock;
   }
 
-  get tickets(): readonly string[] {
+  get operations(): readonly string[] {
     return [...this.#open.keys()];
   }
 
@@ -111,8 +111,11 @@ export class ScriptedBalancers {
       config: {},
       annotations: { prefix: "scripted.example/", fields: annotations },
       connect: () => ({
-        ...(this.ticketLimit !== undefined && {
-          pending: { limit: this.ticketLimit, check: (tickets: readonly string[]) => this.#check(tickets) },
+        ...(this.operationLimit !== undefined && {
+          pending: {
+            limit: this.operationLimit,
+            check: (operations: readonly string[]) => this.#check(operations),
+          },
         }),
         instances: {
           sources: [
@@ -127,17 +130,17 @@ export class ScriptedBalancers {
           matchBy: ["name"],
         },
         loadBalancers: {
-          groupOf: (wish: Desired) => {
-            if (this.unplaceable.has(wish.owner.name)) throw new TypeError("no group");
-            return groupOf(wish);
+          groupOf: (desired: Desired) => {
+            if (this.unplaceable.has(desired.owner.name)) throw new TypeError("no group");
+            return groupOf(desired);
           },
           inputsOf: ({ settings }: Desired) =>
             settings.certificate === undefined
               ? []
               : [{ kind: "Secret" as const, name: settings.certificate }],
-          survey: async (wishes: readonly Desired[]) => {
-            this.surveys.push(wishes.map(({ owner }) => owner.name));
-            return new Set<string>(wishes.map(({ owner }) => owner.uid));
+          survey: async (desiredServices: readonly Desired[]) => {
+            this.surveys.push(desiredServices.map(({ owner }) => owner.name));
+            return new Set<string>(desiredServices.map(({ owner }) => owner.uid));
           },
           ...(this.releases && { releases: true as const }),
           adopts: ({ settings }: Desired, { thing }: Observed) => settings.adopt === thing.id,
@@ -184,34 +187,34 @@ export class ScriptedBalancers {
     } finally {
       for (const owner of step.touches) this.#busy.delete(owner);
     }
-    if (this.ticketLimit === undefined) {
-      this.#carryOut(step);
+    if (this.operationLimit === undefined) {
+      this.#applyStep(step);
       return { done: true };
     }
-    const ticket = `ticket-${this.applied.length}`;
-    this.#open.set(ticket, step);
-    return { done: false, checkAfter: seconds(1), waitingFor: "the work", ticket };
+    const operation = `ticket-${this.applied.length}`;
+    this.#open.set(operation, step);
+    return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation };
   }
 
-  #carryOut(step: ScriptedStep): void {
+  #applyStep(step: ScriptedStep): void {
     if (this.neverSettles) return;
     if (step.do === "remove") this.things.delete(step.id);
     else this.things.set(step.thing.id, step.thing);
   }
 
-  async #check(tickets: readonly string[]): Promise<ReadonlyMap<string, StepOutcome | CloudError>> {
-    this.checks.push(tickets);
+  async #check(operations: readonly string[]): Promise<ReadonlyMap<string, StepOutcome | CloudError>> {
+    this.checks.push(operations);
     if (this.checkRefusal !== undefined) throw this.checkRefusal;
     const answers = new Map<string, StepOutcome | CloudError>();
-    for (const ticket of tickets) {
-      const step = this.#open.get(ticket);
-      const outcome = this.outcomes.get(ticket);
-      if (step !== undefined && (outcome === "done" || outcome === "lost")) this.#carryOut(step);
-      if (outcome !== undefined) this.#open.delete(ticket);
-      if (outcome === "done") answers.set(ticket, { done: true });
-      else if (outcome === "failed") answers.set(ticket, refused("no capacity in this zone"));
+    for (const operation of operations) {
+      const step = this.#open.get(operation);
+      const outcome = this.outcomes.get(operation);
+      if (step !== undefined && (outcome === "done" || outcome === "lost")) this.#applyStep(step);
+      if (outcome !== undefined) this.#open.delete(operation);
+      if (outcome === "done") answers.set(operation, { done: true });
+      else if (outcome === "failed") answers.set(operation, refused("no capacity in this zone"));
       else if (outcome === undefined) {
-        answers.set(ticket, { done: false, checkAfter: seconds(1), waitingFor: "the work" });
+        answers.set(operation, { done: false, checkAfter: seconds(1), waitingFor: "the work" });
       }
     }
     return answers;

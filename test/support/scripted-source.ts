@@ -2,6 +2,7 @@
 // break off or lie. It has no time of its own beyond the delay it is given.
 
 import { type Milliseconds, milliseconds, providerID } from "../../src/core/brand.ts";
+import { type Clock, sleep } from "../../src/platform/clock.ts";
 import type { Call } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type {
@@ -11,7 +12,6 @@ import type {
   InstanceSource,
   MatchKey,
 } from "../../src/provider/instances.ts";
-import { type Clock, sleep } from "../../src/platform/clock.ts";
 
 export interface ScriptOptions {
   readonly clock: Clock;

@@ -9,18 +9,18 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
-import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
-import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
-import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
-import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
+import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
+import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { Life, ProcessClock } from "../simulation/life.ts";
 import { toNode } from "./api-server-nodes.ts";
-import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 
@@ -135,7 +135,7 @@ export class ServiceWorld {
           ...flags,
         ]),
         log: createLog({ format: "text", verbosity: 0, clock: own, write: (line) => this.logged.push(line) }),
-        seams: {
+        platform: {
           clock: own,
           random: seededRandom((this.#options.seed ?? 1) * 1000 + this.#starts),
           files: noFiles,
@@ -166,7 +166,7 @@ export class ServiceWorld {
             return answer;
           }),
           environment: { HOSTNAME: `replica-${this.#starts}` },
-        } as Parameters<typeof createManager>[0]["seams"],
+        } as Parameters<typeof createManager>[0]["platform"],
       },
       stop.signal,
     );

@@ -1,7 +1,7 @@
 // The bodies that the admin API takes, read strictly: a body that is another one is answered with 400, what was expected
 // and what came, since an order that does nothing would pass for one that was carried out.
 
-import { type Question, Refusal } from "./answer.ts";
+import { type Query, Refusal } from "./answer.ts";
 import { type Fault, faultKinds, type Lie } from "./faults.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ const areTexts = (value: unknown): value is readonly string[] =>
 
 /** The body if it has no other keys than these and each that is there is as wanted. */
 const read = (
-  { method, path, body }: Question,
+  { method, path, body }: Query,
   what: string,
   keys: Readonly<Record<string, (value: unknown) => boolean>>,
   needs: (body: Body) => boolean,
@@ -40,22 +40,22 @@ export interface Addition {
   readonly prefix?: string;
 }
 
-export const readAddition = (question: Question): Addition =>
+export const readAddition = (query: Query): Addition =>
   read(
-    question,
+    query,
     expected.add,
     { machines: areTexts, count: isCount, prefix: isText },
     ({ machines, count }) => machines !== undefined || count !== undefined,
   );
 
-export const readMachines = (question: Question): readonly string[] =>
-  read(question, expected.machines, { machines: areTexts }, ({ machines }) => machines !== undefined)[
+export const readMachines = (query: Query): readonly string[] =>
+  read(query, expected.machines, { machines: areTexts }, ({ machines }) => machines !== undefined)[
     "machines"
   ] as readonly string[];
 
-export const readFault = (question: Question): Fault =>
+export const readFault = (query: Query): Fault =>
   read(
-    question,
+    query,
     expected.fault,
     {
       kind: (value) => faultKinds.some((kind) => kind === value),
@@ -65,17 +65,17 @@ export const readFault = (question: Question): Fault =>
     ({ kind }) => kind !== undefined,
   ) as unknown as Fault;
 
-export const readLie = (question: Question): Lie =>
+export const readLie = (query: Query): Lie =>
   read(
-    question,
+    query,
     expected.lie,
     { machine: isText, milliseconds: isCount },
     ({ machine, milliseconds }) => machine !== undefined && milliseconds !== undefined,
   ) as unknown as Lie;
 
-export const readPace = (question: Question): { readonly latency?: number; readonly actionTime?: number } =>
+export const readPace = (query: Query): { readonly latency?: number; readonly actionTime?: number } =>
   read(
-    question,
+    query,
     expected.pace,
     { latency: isCount, actionTime: isCount },
     ({ latency, actionTime }) => latency !== undefined || actionTime !== undefined,

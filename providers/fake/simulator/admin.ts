@@ -1,9 +1,9 @@
 // How a test or an operator moves the simulated cloud from outside its API: machines in bulk, faults, lies, counters. It
 // is no part of what a provider may call. docs/fake-cloud.md is its reference.
 
-import { milliseconds } from "../../../src/core/brand.ts";
+import { milliseconds } from "#ccm";
 import { type Addition, readAddition, readFault, readLie, readMachines, readPace } from "./admin-orders.ts";
-import { type Answer, type Question, Refusal } from "./answer.ts";
+import { type Answer, type Query, Refusal } from "./answer.ts";
 import type { FakeCloud } from "./fake-cloud.ts";
 import type { SimulatedMachine } from "./machines.ts";
 
@@ -23,8 +23,8 @@ const add = (
   return names.map((name) => cloud.machines.add(name));
 };
 
-const moveMachines = (cloud: FakeCloud, verb: keyof typeof machineOrders, question: Question): Answer => {
-  const machines = readMachines(question);
+const moveMachines = (cloud: FakeCloud, verb: keyof typeof machineOrders, query: Query): Answer => {
+  const machines = readMachines(query);
   const unknown = machines.filter((which) => cloud.machines.find(which).length === 0);
   if (unknown.length === machines.length) {
     const names = unknown.slice(0, 5).join(", ");
@@ -41,8 +41,8 @@ const moveMachines = (cloud: FakeCloud, verb: keyof typeof machineOrders, questi
 const done: Answer = { status: 204 };
 
 /** Throws what is refused. */
-const carryOut = (cloud: FakeCloud, question: Question): Answer => {
-  const { method, path } = question;
+const apply = (cloud: FakeCloud, query: Query): Answer => {
+  const { method, path } = query;
   const verb = path.slice("/admin/machines/".length);
   switch (`${method} ${path}`) {
     case "GET /admin/counters":
@@ -60,18 +60,18 @@ const carryOut = (cloud: FakeCloud, question: Question): Answer => {
         },
       };
     case "POST /admin/machines/add":
-      return { status: 201, body: { machines: add(cloud, readAddition(question)) } };
+      return { status: 201, body: { machines: add(cloud, readAddition(query)) } };
     case "POST /admin/faults":
-      cloud.faults.add(readFault(question));
+      cloud.faults.add(readFault(query));
       return done;
     case "POST /admin/lies":
-      cloud.faults.lie(readLie(question));
+      cloud.faults.lie(readLie(query));
       return done;
     case "DELETE /admin/faults":
       cloud.faults.clear();
       return done;
     case "PATCH /admin/pace": {
-      const { latency, actionTime } = readPace(question);
+      const { latency, actionTime } = readPace(query);
       cloud.latency = milliseconds(latency ?? cloud.latency);
       cloud.balancers.actionTime = milliseconds(actionTime ?? cloud.balancers.actionTime);
       return done;
@@ -81,17 +81,17 @@ const carryOut = (cloud: FakeCloud, question: Question): Answer => {
       return done;
   }
   if (method === "POST" && path.startsWith("/admin/machines/") && Object.hasOwn(machineOrders, verb)) {
-    return moveMachines(cloud, verb as keyof typeof machineOrders, question);
+    return moveMachines(cloud, verb as keyof typeof machineOrders, query);
   }
   const where = "docs/fake-cloud.md names those there are";
   throw new Refusal(404, "not_found", `${method} ${path} is not an admin operation; ${where}`);
 };
 
 /** Undefined: not a request to the admin API. */
-export const handleAdmin = (cloud: FakeCloud, question: Question): Answer | undefined => {
-  if (!question.path.startsWith("/admin/")) return undefined;
+export const handleAdmin = (cloud: FakeCloud, query: Query): Answer | undefined => {
+  if (!query.path.startsWith("/admin/")) return undefined;
   try {
-    return carryOut(cloud, question);
+    return apply(cloud, query);
   } catch (error) {
     if (error instanceof Refusal) return error.toAnswer();
     throw error;

@@ -1,6 +1,6 @@
 // What a request to the simulated cloud is and what comes back, free of any HTTP library; refusals are thrown as answers.
 
-export interface Question {
+export interface Query {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;

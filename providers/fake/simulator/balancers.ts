@@ -1,8 +1,8 @@
 // The balancers of the simulated cloud. Making and changing one takes time, and while that lasts it takes no further
 // orders; nobody waits, the state is worked out from the clock when somebody looks.
 
-import type { Milliseconds } from "../../../src/core/brand.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
+import type { Milliseconds } from "#ccm";
+import type { Clock } from "#ccm/testing";
 import { Refusal } from "./answer.ts";
 
 export interface SimulatedListener {

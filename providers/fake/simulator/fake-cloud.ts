@@ -1,9 +1,9 @@
 // The simulated cloud as a whole: a synchronous machine that turns a question into an answer at once. Time comes from the
 // clock it is given; delays and broken connections are only named here and carried out by `transport.ts`.
 
-import { type Milliseconds, milliseconds } from "../../../src/core/brand.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
-import { type Answer, pageOf, type Question, Refusal } from "./answer.ts";
+import { type Milliseconds, milliseconds } from "#ccm";
+import type { Clock } from "#ccm/testing";
+import { type Answer, pageOf, type Query, Refusal } from "./answer.ts";
 import { Balancers, type SimulatedBalancer } from "./balancers.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { Machines, type SimulatedMachine } from "./machines.ts";
@@ -45,7 +45,7 @@ const routes = [
   "DELETE /routes/{id}",
 ] as const;
 
-const operationOf = ({ method, path }: Question): { operation: string; id: string } => {
+const operationOf = ({ method, path }: Query): { operation: string; id: string } => {
   const [collection = "", id = ""] = path.split("/").filter((part) => part !== "");
   const operation = `${method} /${collection}${id === "" ? "" : "/{id}"}`;
   return { operation, id: decodeURIComponent(id) };
@@ -78,12 +78,12 @@ export class FakeCloud {
     return counts;
   }
 
-  handle(question: Question, token: string | undefined): Delivery {
-    const { operation, id } = operationOf(question);
+  handle(query: Query, token: string | undefined): Delivery {
+    const { operation, id } = operationOf(query);
     const fault = this.faults.next(operation);
     const quota = this.#quota.take();
-    const answer = this.#answer(question, operation, id, { fault, token, isFree: quota.isFree });
-    this.seen.push({ operation, mutates: question.method !== "GET", status: answer.status });
+    const answer = this.#answer(query, operation, id, { fault, token, isFree: quota.isFree });
+    this.seen.push({ operation, mutates: query.method !== "GET", status: answer.status });
     return {
       answer: {
         ...answer,
@@ -102,7 +102,7 @@ export class FakeCloud {
   }
 
   #answer(
-    question: Question,
+    query: Query,
     operation: string,
     id: string,
     { fault, token, isFree }: { fault: Fault | undefined; token: string | undefined; isFree: boolean },
@@ -116,14 +116,14 @@ export class FakeCloud {
       return new Refusal(401, "unauthorized", "this token is not known").toAnswer();
     }
     try {
-      return this.#serve(question, operation, id, fault);
+      return this.#serve(query, operation, id, fault);
     } catch (error) {
       if (error instanceof Refusal) return error.toAnswer();
       throw error;
     }
   }
 
-  #serve({ query, body }: Question, operation: string, id: string, fault: Fault | undefined): Answer {
+  #serve({ query, body }: Query, operation: string, id: string, fault: Fault | undefined): Answer {
     const list = (key: string, all: readonly unknown[]): Answer => {
       if (fault?.kind === "empty-list") return pageOf(key, [], query);
       const answer = pageOf(key, all, query);

@@ -1,7 +1,7 @@
 // What goes wrong in the simulated cloud, on order: which request, and how. It decides only; the cloud and its transport
 // carry it out.
 
-import type { Clock } from "../../../src/platform/clock.ts";
+import type { Clock } from "#ccm/testing";
 
 /**
  * - `status`      refused with that status before anything happened

@@ -1,11 +1,10 @@
 // The simulated cloud as an HTTP server on the loopback, for other processes, with its admin API beside it. All it knows
 // of the cloud is how to ask it.
 
-import type { Milliseconds } from "../../../src/core/brand.ts";
-import { milliseconds } from "../../../src/core/brand.ts";
+import { type Milliseconds, milliseconds } from "#ccm";
 import { handleAdmin } from "./admin.ts";
 import type { FakeCloud } from "./fake-cloud.ts";
-import { deliver, questionOf, tokenOf } from "./transport.ts";
+import { deliver, queryOf, tokenOf } from "./transport.ts";
 
 export interface ServedCloud extends AsyncDisposable {
   readonly url: string;
@@ -22,11 +21,11 @@ export const serveFakeCloud = (cloud: FakeCloud, port: number): ServedCloud => {
     fetch: async (request) => {
       const url = new URL(request.url);
       try {
-        const question = questionOf(request.method, url, await request.text());
-        const admin = handleAdmin(cloud, question);
+        const query = queryOf(request.method, url, await request.text());
+        const admin = handleAdmin(cloud, query);
         const delivery =
           admin === undefined
-            ? cloud.handle(question, tokenOf(request.headers.get("authorization")))
+            ? cloud.handle(query, tokenOf(request.headers.get("authorization")))
             : { answer: admin, delay: immediately, fate: "whole" as const };
         return await deliver(delivery, cloud.clock, request.signal);
       } catch (error) {

@@ -1,6 +1,6 @@
 // How many requests the simulated cloud takes per hour, told in RateLimit headers; places come back evenly.
 
-import type { Clock } from "../../../src/platform/clock.ts";
+import type { Clock } from "#ccm/testing";
 
 const hour = 3_600_000;
 

@@ -1,12 +1,11 @@
 // The way to the simulated cloud without a network: a transport in whatever time the cloud's clock keeps. A refused or
 // broken request rejects as a real one does.
 
-import { type Clock, sleep } from "../../../src/platform/clock.ts";
-import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
-import type { Question } from "./answer.ts";
+import { type Clock, sleep, type Transport, type TransportRequest } from "#ccm/testing";
+import type { Query } from "./answer.ts";
 import type { Delivery, FakeCloud } from "./fake-cloud.ts";
 
-export const questionOf = (method: string, url: URL, body: string): Question => ({
+export const queryOf = (method: string, url: URL, body: string): Query => ({
   method,
   path: url.pathname.replace(/^\/v1/, ""),
   query: url.searchParams,
@@ -44,7 +43,7 @@ export const asTransport =
   (cloud: FakeCloud): Transport =>
   async (request, signal) => {
     signal.throwIfAborted();
-    const question = questionOf(request.method, new URL(request.url), textOf(request.body));
-    const delivery = cloud.handle(question, tokenOf(request.headers?.["authorization"]));
+    const query = queryOf(request.method, new URL(request.url), textOf(request.body));
+    const delivery = cloud.handle(query, tokenOf(request.headers?.["authorization"]));
     return deliver(delivery, cloud.clock, signal);
   };

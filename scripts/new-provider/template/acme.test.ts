@@ -1,10 +1,12 @@
 // Acme keeps the provider contract against its simulated cloud: every request fails once in every way, and the end is
 // the same. What only this cloud can do goes below the three calls.
 
-import { instancesConformance } from "../../../src/testing/conformance/instances-conformance.ts";
-import { loadBalancersConformance } from "../../../src/testing/conformance/load-balancers-conformance.ts";
-import { routesConformance } from "../../../src/testing/conformance/routes-conformance.ts";
-import type { Harness } from "../../../src/testing/conformance/simulated-cloud.ts";
+import {
+  type Harness,
+  instancesConformance,
+  loadBalancersConformance,
+  routesConformance,
+} from "#ccm/testing";
 import { acmeCloud } from "./provider/index.ts";
 import { CloudSimulator } from "./provider/simulator/cloud.ts";
 

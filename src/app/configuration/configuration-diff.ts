@@ -35,7 +35,7 @@ const plain = (value: unknown): string =>
 const isSecret = (value: unknown): boolean => value instanceof Secret;
 
 /** Values of the cloud's settings by `--config-set` may be secrets; they are told by the name of the setting. */
-const toldElsewhere: readonly FlagName[] = ["config-set"];
+const reportedElsewhere: readonly FlagName[] = ["config-set"];
 
 export const diffConfigurations = (
   before: Configuration,
@@ -47,7 +47,7 @@ export const diffConfigurations = (
   let needsNewManager = false;
   for (const name of Object.keys(flagFields) as FlagName[]) {
     const [old, next] = [before.settings.flags[name], after.settings.flags[name]];
-    if (toldElsewhere.includes(name) || plain(old) === plain(next)) continue;
+    if (reportedElsewhere.includes(name) || plain(old) === plain(next)) continue;
     const field: Field<unknown> = flagFields[name];
     const restart = notesOf(field).needsRestart === true;
     const change = `${shown(old, field.kind)} -> ${shown(next, field.kind)}`;

@@ -1,8 +1,8 @@
 // The wish to look at the configuration at once, which SIGHUP brings. Wishes that come together are one.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import { linkedController } from "../../runtime/abortable.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import { linkedController } from "../../runtime/abortable.ts";
 
 export class ReloadRequests {
   #wake: (() => void) | undefined;

@@ -4,11 +4,11 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/message-of.ts";
-import { linkedController } from "../../runtime/abortable.ts";
-import { Draining } from "../../runtime/draining.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
+import { linkedController } from "../../runtime/abortable.ts";
+import { Draining } from "../../runtime/draining.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
@@ -39,7 +39,7 @@ export interface ConfiguredOptions {
   readonly onVerbosity?: (level: number) => void;
   readonly onReload?: (result: ReloadResult) => void;
   /** Time between two looks at the versions of the files. */
-  readonly lookEvery?: Milliseconds;
+  readonly checkEvery?: Milliseconds;
 }
 
 interface Running {
@@ -48,7 +48,7 @@ interface Running {
 }
 
 export const runConfigured = async (options: ConfiguredOptions, signal: AbortSignal): Promise<void> => {
-  const { clock, files, log, reloads = new ReloadRequests(), onReload, lookEvery = seconds(5) } = options;
+  const { clock, files, log, reloads = new ReloadRequests(), onReload, checkEvery = seconds(5) } = options;
   const over = Promise.withResolvers<void>();
 
   /** A manager that has not begun, and may still be thrown away. */
@@ -140,11 +140,11 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
     return "applied";
   };
 
-  const { controller: looking, unlink } = linkedController(signal);
-  const look = async (): Promise<void> => {
-    while (!looking.signal.aborted) {
-      const wasAsked = await reloads.within(lookEvery, clock, looking.signal);
-      if (looking.signal.aborted) return;
+  const { controller: checking, unlink } = linkedController(signal);
+  const check = async (): Promise<void> => {
+    while (!checking.signal.aborted) {
+      const wasAsked = await reloads.within(checkEvery, clock, checking.signal);
+      if (checking.signal.aborted) return;
       try {
         if (wasAsked || (await haveChanged(versions, files))) onReload?.(await reload(wasAsked));
       } catch (error) {
@@ -152,13 +152,13 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
       }
     }
   };
-  const looks = look();
+  const checks = check();
   try {
     await over.promise;
   } finally {
-    looking.abort(new Error("the manager has ended"));
+    checking.abort(new Error("the manager has ended"));
     unlink();
-    await looks;
+    await checks;
   }
 };
 

@@ -2,10 +2,10 @@
 // lets them do, asked through the connection of whichever manager runs.
 
 import type { KubeApi } from "../../kube/client/api.ts";
-import type { ConfigMap } from "../../kube/objects.ts";
-import { createReflector } from "../../kube/watch/reflector.ts";
-import { configMaps } from "../../kube/resources.ts";
 import { watchedFile } from "../../kube/connection/watched-file.ts";
+import type { ConfigMap } from "../../kube/objects.ts";
+import { configMaps } from "../../kube/resources.ts";
+import { createReflector } from "../../kube/watch/reflector.ts";
 import type { Task } from "../../runtime/scope.ts";
 import { createAuthenticate } from "../../server/authenticate.ts";
 import { createAuthorities, lookedUp } from "../../server/authorities.ts";
@@ -16,14 +16,14 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
 import type { Manager } from "../manager.ts";
-import type { ManagerSeams } from "../manager-platform.ts";
+import type { ManagerPlatform } from "../manager-platform.ts";
 import { version } from "../version.ts";
 import { currentConnection } from "./current-connection.ts";
 import { describeLookupFailure } from "./describe-lookup-failure.ts";
 
 export interface GateOptions {
   readonly flags: Flags;
-  readonly seams: ManagerSeams;
+  readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly program: string;
   readonly manager: () => Manager;
@@ -34,13 +34,13 @@ export interface GateOptions {
 /** The connection for reviews: another kubeconfig where one was given, else the manager's own. */
 const reviewer = async (
   kubeconfig: string | undefined,
-  { flags, seams, program, manager, signal }: GateOptions,
+  { flags, platform, program, manager, signal }: GateOptions,
 ): Promise<Pick<KubeApi, "request">> => {
   if (kubeconfig === undefined) return { request: (raw, until) => manager().reserved.request(raw, until) };
   const { master: _, ...rest } = flags;
   const client = await connectKube(
     { ...rest, kubeconfig } as Flags,
-    seams,
+    platform,
     {
       userAgent: `${program}/${version}`,
       mayWrite: () => true,
@@ -54,17 +54,17 @@ const reviewer = async (
 /** The ConfigMap in which the cluster says whom it trusts, watched; what stands in the way is told. */
 const lookUp = ({
   flags,
-  seams,
+  platform,
   log,
   manager,
 }: GateOptions): { task: Task; get: () => ConfigMap | undefined } => {
   const where = `${lookedUp.namespace}/${lookedUp.name}`;
-  let told = "";
+  let reported = "";
   const reflector = createReflector<ConfigMap>({
     api: currentConnection(() => manager().reserved),
     resource: configMaps,
-    clock: seams.clock,
-    random: seams.random,
+    clock: platform.clock,
+    random: platform.random,
     namespace: lookedUp.namespace,
     fieldSelector: `metadata.name=${lookedUp.name}`,
     onProblem: (problem) => {
@@ -73,8 +73,8 @@ const lookUp = ({
         isKnown: reflector.store.get(where) !== undefined,
         isTolerated: flags["authentication-tolerate-lookup-failure"],
       });
-      if (text === undefined || problem.kind === told) return;
-      told = problem.kind;
+      if (text === undefined || problem.kind === reported) return;
+      reported = problem.kind;
       log.warn(text);
     },
   });
@@ -93,23 +93,23 @@ const headerNames = (flags: Flags) => ({
 });
 
 export const createGate = async (options: GateOptions) => {
-  const { flags, seams, log, onReview, signal } = options;
-  const { clock, files } = seams;
+  const { flags, platform, log, onReview, signal } = options;
+  const { clock, files } = platform;
   const reviews = async (kubeconfig: string | undefined) =>
     createReviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
   const tokens = await reviews(flags["authentication-kubeconfig"]);
   const access = await reviews(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
     path === undefined ? undefined : watchedFile(path, files, clock);
-  const looked = flags["authentication-skip-lookup"] ? undefined : lookUp(options);
+  const checked = flags["authentication-skip-lookup"] ? undefined : lookUp(options);
   return {
-    tasks: looked === undefined ? [] : [looked.task],
+    tasks: checked === undefined ? [] : [checked.task],
     authenticate: createAuthenticate({
       authorities: createAuthorities({
         clientFile: file(flags["client-ca-file"]),
         proxyFile: file(flags["requestheader-client-ca-file"]),
         headers: headerNames(flags),
-        configMap: () => looked?.get(),
+        configMap: () => checked?.get(),
         onProblem: (text) => log.warn(text),
       }),
       token: createTokenAuthenticator(tokens, {

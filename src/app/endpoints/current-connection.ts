@@ -7,7 +7,7 @@ export const currentConnection = (connection: () => WatchApi): WatchApi => ({
   get origin() {
     return connection().origin;
   },
-  openWatch: (...question) => connection().openWatch(...question),
-  listPage: (...question) => connection().listPage(...question),
+  openWatch: (...query) => connection().openWatch(...query),
+  listPage: (...query) => connection().listPage(...query),
   whenAnswered: (until) => connection().whenAnswered(until),
 });

@@ -4,8 +4,8 @@
 import { keyOf } from "../../kube/resource-path.ts";
 import type { Manager } from "../manager.ts";
 
-export const serviceTroublesOf = (manager: Manager) =>
-  [...manager.serviceTroubles()].map(([service, problems]) => ({ service, problems }));
+export const serviceProblemsOf = (manager: Manager) =>
+  [...manager.serviceProblems()].map(([service, problems]) => ({ service, problems }));
 
 export const balancersOf = (manager: Manager) => {
   const services = new Map(manager.services.list().map((service) => [keyOf(service.metadata), service]));

@@ -3,7 +3,7 @@
 
 import type { Manager } from "../manager.ts";
 import { version } from "../version.ts";
-import { balancersOf, serviceTroublesOf } from "./debug-services.ts";
+import { balancersOf, serviceProblemsOf } from "./debug-services.ts";
 
 /** A list for people: what is beyond is counted. */
 const longest = 1000;
@@ -38,8 +38,8 @@ export const debugState = (manager: Manager, now: { readonly wall: number; reado
     budget: budget.level,
     endpoints: breakers(),
   })),
-  nodeTroubles: listed(
-    [...manager.troubles].map(([node, { problem, count }]) => ({
+  nodeProblems: listed(
+    [...manager.problems].map(([node, { problem, count }]) => ({
       node,
       reason: problem.reason,
       text: problem.text,
@@ -47,7 +47,7 @@ export const debugState = (manager: Manager, now: { readonly wall: number; reado
     })),
   ),
   evidenceOfAbsence: listed(
-    [...manager.suspects].flatMap(([node, { evidence }]) =>
+    [...manager.candidates].flatMap(([node, { evidence }]) =>
       evidence === undefined
         ? []
         : {
@@ -60,7 +60,7 @@ export const debugState = (manager: Manager, now: { readonly wall: number; reado
           },
     ),
   ),
-  serviceTroubles: listed(serviceTroublesOf(manager)),
+  serviceProblems: listed(serviceProblemsOf(manager)),
   balancers: listed(balancersOf(manager)),
   orphans: listed(manager.orphans().map(({ group }) => group)),
   /** Of the last look at the table. */

@@ -15,11 +15,11 @@ import { readNamedPair, tlsNames } from "../../server/tls-names.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/invalid-flag.ts";
-import type { ManagerSeams } from "../manager-platform.ts";
+import type { ManagerPlatform } from "../manager-platform.ts";
 import type { PortFlags } from "./endpoint-flags.ts";
 
 export interface ListenOnOptions {
-  readonly seams: Pick<ManagerSeams, "files" | "clock" | "random">;
+  readonly platform: Pick<ManagerPlatform, "files" | "clock" | "random">;
   readonly listen: Listen;
   readonly log: Log;
   readonly asksForCertificate: boolean;
@@ -77,15 +77,15 @@ const listenError = ({ portFlag, host, port }: PortFlags, error: unknown): Confi
 };
 
 export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> => {
-  const { seams, listen, log, handle, asksForCertificate, onCertificate } = options;
+  const { platform, listen, log, handle, asksForCertificate, onCertificate } = options;
   const names = tlsNames({ ...flags });
   for (const { text } of names.problems as readonly Problem[]) log.warn(text);
   const source = createCertificateSource({
     settings: settingsOf(flags),
-    ...{ files: seams.files, clock: seams.clock, random: seams.random },
+    ...{ files: platform.files, clock: platform.clock, random: platform.random },
     onProblem: (text) => log.warn(text),
   });
-  const tell = ({ cert }: ServedCertificates): void => {
+  const report = ({ cert }: ServedCertificates): void => {
     const ends = certificateEnd(cert);
     if (ends !== undefined) onCertificate(ends);
   };
@@ -96,7 +96,7 @@ export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Prom
     if (!(error instanceof UnusableCertificate)) throw error;
     throw refused(`${flags.prefix}tls-cert-file`, `is of no use: ${error.message}`);
   }
-  tell(certificates);
+  report(certificates);
   const { host, port, http2, sharePort } = flags;
   let listener: Listener;
   try {
@@ -115,7 +115,7 @@ export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Prom
     follow: (signal) =>
       source.follow((next) => {
         listener.renew(next);
-        tell(next);
+        report(next);
         log.info("A new certificate is served", { flag: `--${flags.portFlag}` });
       }, signal),
     close: () => listener.close(),

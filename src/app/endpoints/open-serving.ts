@@ -1,28 +1,28 @@
 // The ports, opened: the secure port with its pages, and the webhook's if one is asked for. There is one set for each
 // process; it shows whichever manager runs, also while another replica leads.
 
-import { runTogether, type Task } from "../../runtime/scope.ts";
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import { runTogether, type Task } from "../../runtime/scope.ts";
 import { createHealth, type Health } from "../../server/health.ts";
 import { createSecurePort } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
 import type { Manager } from "../manager.ts";
-import type { ManagerSeams } from "../manager-platform.ts";
+import type { ManagerPlatform } from "../manager-platform.ts";
 import { createProcessWideMetrics } from "../metric-families/process-wide-metrics.ts";
 import { createHealthMetrics } from "../metric-families/serving-metrics.ts";
 import { createGate } from "./access-control.ts";
+import { securePortFlags } from "./endpoint-flags.ts";
 import { addChecks } from "./health-checks.ts";
 import { listenOn } from "./listen-on.ts";
 import { openWebhook } from "./open-webhook.ts";
-import { securePortFlags } from "./endpoint-flags.ts";
 import { createPages } from "./secure-pages.ts";
 
 export interface ServingOptions {
   readonly flags: Flags;
-  readonly seams: ManagerSeams;
+  readonly platform: ManagerPlatform;
   readonly listen: Listen;
   readonly figures: RuntimeFigures;
   readonly log: Log;
@@ -42,8 +42,8 @@ export interface Serving {
 
 /** Throws a ConfigurationError for what the operator must mend, a port in use among it. */
 export const openServing = async (options: ServingOptions, first: Manager): Promise<Serving> => {
-  const { flags, seams, log, listen, figures, program, provider, setVerbosity } = options;
-  const { clock } = seams;
+  const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
+  const { clock } = platform;
   const healthMetrics = createHealthMetrics();
   const health = createHealth(healthMetrics.result);
   const metrics = createProcessWideMetrics(clock, figures);
@@ -56,10 +56,10 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
     removeChecks();
     removeChecks = addChecks(health, next);
   };
-  const webhook = await openWebhook({ ...{ flags, provider, program, seams, listen, log, metrics } });
+  const webhook = await openWebhook({ ...{ flags, provider, program, platform, listen, log, metrics } });
   const followed: readonly Task[] =
     webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
-  const lookAfter = (tasks: readonly Task[]): Promise<void> =>
+  const checkAfter = (tasks: readonly Task[]): Promise<void> =>
     runTogether(tasks, end.signal).catch((error: unknown) =>
       log.error(
         `Certificates and authorities of the ports are not read again any more; restart this process: ${String(error)}`,
@@ -73,12 +73,12 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
     await Promise.all([...ports.map((port) => port?.close()), running]);
   };
   if (flags["secure-port"] === 0) {
-    const running = lookAfter(followed);
+    const running = checkAfter(followed);
     return { port: undefined, health, show, close: () => close(running, webhook) };
   }
 
   const { tasks, authenticate, authorize } = await createGate({
-    ...{ flags, seams, log, program, manager },
+    ...{ flags, platform, log, program, manager },
     onReview: metrics.review,
     signal: end.signal,
   });
@@ -93,7 +93,7 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
     signal: end.signal,
   });
   const port = await listenOn(securePortFlags(flags), {
-    ...{ seams, log, listen },
+    ...{ platform, log, listen },
     asksForCertificate: true,
     handle: createSecurePort({
       authenticate,
@@ -107,7 +107,7 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
     throw error;
   });
   log.info(`Health, metrics and state are served on ${flags["bind-address"]}:${port.number}`);
-  const running = lookAfter([
+  const running = checkAfter([
     ...tasks,
     ...followed,
     { name: "certificates", run: port.follow },

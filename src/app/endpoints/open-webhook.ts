@@ -9,18 +9,18 @@ import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
-import type { ManagerSeams } from "../manager-platform.ts";
+import type { ManagerPlatform } from "../manager-platform.ts";
 import type { ProcessWideMetrics } from "../metric-families/process-wide-metrics.ts";
 import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
-import { listenOn, type OpenPort } from "./listen-on.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
+import { listenOn, type OpenPort } from "./listen-on.ts";
 import { serviceWebhook } from "./webhook-manifest.ts";
 
 export interface WebhookOptions {
   readonly flags: Flags;
   readonly provider: AnyProvider;
   readonly program: string;
-  readonly seams: ManagerSeams;
+  readonly platform: ManagerPlatform;
   readonly listen: Listen;
   readonly log: Log;
   readonly metrics: Pick<ProcessWideMetrics, "webhook" | "certificateEnds">;
@@ -28,22 +28,21 @@ export interface WebhookOptions {
 
 /** Undefined when no webhook is asked for, or the port is 0. */
 export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | undefined> => {
-  const { flags, provider, program, seams, log, metrics } = options;
+  const { flags, provider, program, platform, log, metrics } = options;
   const problems = webhookProblems(flags);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { enabled } = chooseWebhooks(flags.webhooks ?? []);
   if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
-  const { clock } = seams;
+  const { clock } = platform;
   const table = annotationsOf(provider);
   const facts = provider.facts ?? {};
   const webhook: Webhook = {
     name: serviceWebhook,
     path: `/${serviceWebhook}`,
-    judge: (question) =>
-      admitService(question, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
+    judge: (query) => admitService(query, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
   };
   const open = await listenOn(webhookPortFlags(flags, program), {
-    ...{ seams, log, listen: options.listen },
+    ...{ platform, log, listen: options.listen },
     asksForCertificate: false,
     handle: createAdmission({
       webhooks: [webhook],

@@ -7,9 +7,9 @@ import type { Files } from "../../platform/files.ts";
 import { lastCertificate } from "../../server/own-certificate.ts";
 import { createCertificateSource } from "../../server/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
-import type { ManagerSeams } from "../manager-platform.ts";
-import { settingsOf } from "./listen-on.ts";
+import type { ManagerPlatform } from "../manager-platform.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
+import { settingsOf } from "./listen-on.ts";
 
 export interface FoundAuthority {
   /** PEM. */
@@ -30,26 +30,26 @@ const given = async (path: string, files: Files): Promise<FoundAuthority> => {
 export const findAuthority = async (
   flags: Flags,
   program: string,
-  seams: Pick<ManagerSeams, "files" | "clock" | "random">,
+  platform: Pick<ManagerPlatform, "files" | "clock" | "random">,
 ): Promise<FoundAuthority> => {
   const path = flags["webhook-tls-cert-file"];
   const folder = flags["webhook-cert-dir"];
-  if (path !== undefined) return given(path, seams.files);
+  if (path !== undefined) return given(path, platform.files);
   if (folder === undefined) {
     return {
       note: "There is no caBundle in it: without --webhook-cert-dir or --webhook-tls-cert-file the certificate lives in memory, and its authority changes with every start. Give the same flags here as to the manager",
     };
   }
-  let trouble: string | undefined;
+  let problem: string | undefined;
   const source = createCertificateSource({
     settings: settingsOf(webhookPortFlags(flags, program)),
-    ...seams,
+    ...platform,
     onProblem: (text) => {
-      trouble = text;
+      problem = text;
     },
   });
   await source.first();
-  if (trouble !== undefined) throw new Error(`--webhook-cert-dir: ${trouble}`);
+  if (problem !== undefined) throw new Error(`--webhook-cert-dir: ${problem}`);
   return source.ca === undefined ? {} : { ca: source.ca };
 };
 

@@ -10,7 +10,7 @@ import type { Log } from "../../telemetry/log.ts";
 /** Writes stop this long before the Lease could end: one that was handed over must have arrived by then. */
 export const writeMargin: Milliseconds = seconds(2);
 
-export interface TermsOptions {
+export interface LeadershipSessionsOptions {
   readonly stop: AbortSignal;
   readonly identity: string;
   readonly controllers: readonly Task[];
@@ -19,23 +19,23 @@ export interface TermsOptions {
     callbacks: Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "onHolder" | "onProblem">,
   ) => LeaderElection;
   /** Told when a term begins and when it ends, the Lease still held if it ends because we were asked to stop. */
-  readonly onTerm?: (isOurs: boolean) => void;
+  readonly onSession?: (isOurs: boolean) => void;
   /** The work has ended and the Lease is still held: what is left to be written goes now. */
   readonly beforeRelease?: () => Promise<void>;
   readonly onProblem?: (error: unknown) => void;
   readonly exitOnLoss?: boolean;
 }
 
-interface Term {
+interface LeadershipSession {
   readonly controller: AbortController;
   /** Cuts what is in hand when a drain has lasted long enough, or the Lease is lost in the middle of it. */
   readonly cut: AbortController;
   readonly ended: Promise<void>;
 }
 
-export const runTerms = async (options: TermsOptions): Promise<void> => {
-  const { stop, identity, controllers, log, elect, onTerm, beforeRelease } = options;
-  let term: Term | undefined;
+export const runLeadershipSessions = async (options: LeadershipSessionsOptions): Promise<void> => {
+  const { stop, identity, controllers, log, elect, onSession, beforeRelease } = options;
+  let session: LeadershipSession | undefined;
   let leads = false;
   const failure = Promise.withResolvers<never>();
   // Nobody may be waiting for it when it happens.
@@ -44,14 +44,14 @@ export const runTerms = async (options: TermsOptions): Promise<void> => {
 
   const begin = (): void => {
     const controller = new AbortController();
-    const before = term?.ended ?? Promise.resolve();
+    const before = session?.ended ?? Promise.resolve();
     const ended = before.then(() => runTogether(controllers, controller.signal)).catch(failure.reject);
-    term = { controller, cut: endOf(stop), ended };
+    session = { controller, cut: endOf(stop), ended };
   };
   const setLeads = (isOurs: boolean): void => {
     if (leads === isOurs) return;
     leads = isOurs;
-    onTerm?.(isOurs);
+    onSession?.(isOurs);
   };
   const election = elect({
     onAcquired: () => {
@@ -63,8 +63,8 @@ export const runTerms = async (options: TermsOptions): Promise<void> => {
       log.warn(`This replica leads no more: ${reason}`);
       setLeads(false);
       const lost = new Error("leadership was lost");
-      term?.controller.abort(lost);
-      term?.cut.abort(lost);
+      session?.controller.abort(lost);
+      session?.cut.abort(lost);
       if (options.exitOnLoss === true && !stop.aborted) {
         failure.reject(new Error(`leaderelection lost, and --exit-on-lost-lease is given: ${reason}`));
       }
@@ -79,10 +79,10 @@ export const runTerms = async (options: TermsOptions): Promise<void> => {
   // The work stops first; only then is the Lease given up.
   const onStop = async (): Promise<void> => {
     const { reason } = stop;
-    if (term !== undefined) {
+    if (session !== undefined) {
       const isDrain = reason instanceof Draining;
-      term.controller.abort(isDrain ? new Draining(reason.message, term.cut.signal) : reason);
-      await term.ended;
+      session.controller.abort(isDrain ? new Draining(reason.message, session.cut.signal) : reason);
+      await session.ended;
     }
     if (leads) {
       setLeads(false);
@@ -102,6 +102,6 @@ export const runTerms = async (options: TermsOptions): Promise<void> => {
     // Also after a failure: the next replica need not sit out the duration of a Lease that nobody uses.
     electionEnd.abort(new Error("the controllers have ended"));
     await elected;
-    term?.cut.abort();
+    session?.cut.abort();
   }
 };

@@ -3,19 +3,19 @@
 
 import { seconds } from "../../core/brand.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import type { WriteGate } from "../../kube/client/request.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import { LeaderElection } from "../../kube/leader-election/lease.ts";
-import type { WriteGate } from "../../kube/client/request.ts";
-import { abortable } from "../../runtime/abortable.ts";
-import { runTogether, type Task } from "../../runtime/scope.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import { abortable } from "../../runtime/abortable.ts";
+import { runTogether, type Task } from "../../runtime/scope.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
+import { runLeadershipSessions, writeMargin } from "./leadership-sessions.ts";
 import { isStill, type LeaseWatch, leaseWatch } from "./lease-watch.ts";
-import { runTerms, writeMargin } from "./leadership-sessions.ts";
 
 /** Upstream's: the process counts as well until its Lease has been over for so long. */
 const healthTolerance = seconds(20);
@@ -28,7 +28,7 @@ export interface LeadershipOptions {
   readonly log: Log;
   readonly migration?: LeaderMigration;
   /** `leader_election_master_status`. */
-  readonly onTerm: (lease: string, isOurs: boolean) => void;
+  readonly onSession: (lease: string, isOurs: boolean) => void;
   /** An attempt at a Lease failed. */
   readonly onProblem: (error: unknown) => void;
   readonly onSlowPath?: (lease: string) => void;
@@ -83,8 +83,8 @@ export const createLeadership = (options: LeadershipOptions) => {
     });
   };
 
-  const terms = (run: LeadershipRun, name: string, stop: AbortSignal, onFirst?: () => void) =>
-    runTerms({
+  const sessions = (run: LeadershipRun, name: string, stop: AbortSignal, onFirst?: () => void) =>
+    runLeadershipSessions({
       stop,
       identity,
       controllers: run.tasks.filter((task) => leases[placeOf(task.name)] === name),
@@ -92,13 +92,13 @@ export const createLeadership = (options: LeadershipOptions) => {
       beforeRelease: run.beforeRelease,
       onProblem: options.onProblem,
       exitOnLoss: flags["exit-on-lost-lease"],
-      onTerm: (isOurs) => {
-        options.onTerm(name, isOurs);
+      onSession: (isOurs) => {
+        options.onSession(name, isOurs);
         announce(run, name, isOurs ? "became leader" : "stopped leading");
         if (isOurs) onFirst?.();
       },
       elect: (callbacks) => {
-        options.onTerm(name, false);
+        options.onSession(name, false);
         const election = new LeaderElection({
           api: run.reserved,
           clock,
@@ -160,17 +160,17 @@ export const createLeadership = (options: LeadershipOptions) => {
         await runTogether(run.tasks, stop);
         return run.beforeRelease();
       }
-      if (migration === undefined) return terms(run, main, stop);
+      if (migration === undefined) return sessions(run, main, stop);
       const first = Promise.withResolvers<void>();
       await runTogether(
         [
-          { name: `the Lease ${main}`, run: (signal) => terms(run, main, signal, first.resolve) },
+          { name: `the Lease ${main}`, run: (signal) => sessions(run, main, signal, first.resolve) },
           {
             name: `the Lease ${migration.leaderName}`,
             // As upstream: nobody takes the second Lease without having held the first.
             run: async (signal) => {
               await abortable(first.promise, signal);
-              await terms(run, migration.leaderName, signal);
+              await sessions(run, migration.leaderName, signal);
             },
           },
         ],

@@ -5,11 +5,11 @@ import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
-import { createReflector } from "../../kube/watch/reflector.ts";
 import { leases } from "../../kube/resources.ts";
-import type { Task } from "../../runtime/scope.ts";
+import { createReflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import type { Task } from "../../runtime/scope.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { missingLeaseRights } from "./lease-rights.ts";
 
@@ -32,9 +32,9 @@ export interface LeaseWatch extends Task {
 }
 
 /** A watch that lives hears something, is opened anew or fails, every few minutes; this long it never rests. */
-const longestRest = minutes(10);
+const maxBackoff = minutes(10);
 
-export const isStill = (idle: Milliseconds | undefined): boolean => idle !== undefined && idle > longestRest;
+export const isStill = (idle: Milliseconds | undefined): boolean => idle !== undefined && idle > maxBackoff;
 
 export const leaseWatch = ({
   api,
@@ -46,7 +46,7 @@ export const leaseWatch = ({
   name,
   onFree,
 }: LeaseWatchOptions): LeaseWatch => {
-  let isTold = false;
+  let isReported = false;
   let askRights: () => void = () => undefined;
   const reflector = createReflector<Lease>({
     api,
@@ -57,8 +57,8 @@ export const leaseWatch = ({
     fieldSelector: `metadata.name=${name}`,
     // Whatever else is wrong is wrong with the election too, which says it.
     onProblem: ({ kind, message }) => {
-      if (kind !== "forbidden" || isTold) return;
-      isTold = true;
+      if (kind !== "forbidden" || isReported) return;
+      isReported = true;
       log.warn(
         `The Lease ${namespace}/${name} may not be watched, so a hand-over takes a retry period longer: ${message}`,
       );

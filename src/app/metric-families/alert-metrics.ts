@@ -10,11 +10,11 @@ export interface AlertSources {
   readonly nodes: { list(): readonly Node[] };
   readonly isSelected: (node: Node) => boolean;
   /** Nodes that look wrong, by name, with the reason why one is not deleted although its machine is gone. */
-  readonly suspects: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
+  readonly candidates: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
   /** Undefined where the cloud has no balancers. */
   readonly service:
     | {
-        readonly troubles: () => ReadonlyMap<string, unknown>;
+        readonly activeProblems: () => ReadonlyMap<string, unknown>;
         readonly orphans: () => readonly unknown[];
       }
     | undefined;
@@ -40,7 +40,7 @@ export const createAlertMetrics = (metrics: Metrics): ((sources: AlertSources) =
     () => {
       if (sources?.leads() !== true) return [];
       const counts = new Map([["MassDeletionHeld", 0]]);
-      for (const { heldFor } of sources.suspects.values()) {
+      for (const { heldFor } of sources.candidates.values()) {
         if (heldFor !== undefined) counts.set(heldFor, (counts.get(heldFor) ?? 0) + 1);
       }
       return [...counts].map(([reason, count]) => [{ reason }, count] as const);
@@ -49,7 +49,7 @@ export const createAlertMetrics = (metrics: Metrics): ((sources: AlertSources) =
   gauge(
     "fairlead_services_in_trouble",
     "Services of which a warning holds.",
-    ({ service }) => service?.troubles().size ?? 0,
+    ({ service }) => service?.activeProblems().size ?? 0,
   );
   gauge(
     "fairlead_balancers_orphaned",

@@ -2,8 +2,8 @@
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import { createAlertMetrics } from "./alert-metrics.ts";
 import { createCloudMetrics } from "./cloud-metrics.ts";

@@ -1,7 +1,7 @@
 // The metrics of work queues by upstream's names and buckets, from what a queue tells its observer.
 
-import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { LabelValues, Metrics } from "../../telemetry/metrics.ts";
 
 const buckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];

@@ -6,7 +6,7 @@ import { messageOf } from "../../core/message-of.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-export interface ServerTroubles {
+export interface ApiServerProblems {
   /** `watch` is given by those who also say when it is over. */
   readonly failed: (error: unknown, watch?: string) => void;
   readonly recovered: (watch: string) => void;
@@ -17,8 +17,8 @@ const sayAgainAfter = minutes(5);
 /** Messages remembered at most; beyond that a line may come again. */
 const capacity = 100;
 
-export const createServerTroubles = (log: Log, clock: Clock): ServerTroubles => {
-  const told = new Map<string, number>();
+export const createApiServerProblems = (log: Log, clock: Clock): ApiServerProblems => {
+  const reported = new Map<string, number>();
   const failing = new Set<string>();
   let since: number | undefined;
   return {
@@ -29,10 +29,10 @@ export const createServerTroubles = (log: Log, clock: Clock): ServerTroubles => 
         since ??= now;
       }
       const message = messageOf(error);
-      const last = told.get(message);
+      const last = reported.get(message);
       if (last !== undefined && now - last < sayAgainAfter) return;
-      if (told.size >= capacity) told.clear();
-      told.set(message, now);
+      if (reported.size >= capacity) reported.clear();
+      reported.set(message, now);
       log.warn(
         message,
         since === undefined || last === undefined ? {} : { forSeconds: Math.round((now - since) / 1000) },
@@ -43,7 +43,7 @@ export const createServerTroubles = (log: Log, clock: Clock): ServerTroubles => 
       if (failing.size > 0 || since === undefined) return;
       log.info("Every watch works again", { afterSeconds: Math.round((clock.monotonic() - since) / 1000) });
       since = undefined;
-      told.clear();
+      reported.clear();
     },
   };
 };

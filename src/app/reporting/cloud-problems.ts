@@ -32,16 +32,16 @@ const kindOf = ({ failure, status }: CloudCallReport): Kind | "answered" | "fine
   }
 };
 
-export const createCloudTroubles = (log: Log, clock: Pick<Clock, "monotonic">) => {
-  const troubles = new Map<string, { readonly since: number; isTold: boolean }>();
-  const toldAt = new Map<string, number>();
+export const createCloudProblems = (log: Log, clock: Pick<Clock, "monotonic">) => {
+  const problems = new Map<string, { readonly since: number; isReported: boolean }>();
+  const reportedAt = new Map<string, number>();
 
   const over = (account: string, kind: Kind): void => {
-    const trouble = troubles.get(`${kind} ${account}`);
-    if (trouble === undefined) return;
-    troubles.delete(`${kind} ${account}`);
-    if (!trouble.isTold) return;
-    const afterSeconds = Math.round((clock.monotonic() - trouble.since) / 1000);
+    const problem = problems.get(`${kind} ${account}`);
+    if (problem === undefined) return;
+    problems.delete(`${kind} ${account}`);
+    if (!problem.isReported) return;
+    const afterSeconds = Math.round((clock.monotonic() - problem.since) / 1000);
     log.info(kind === "away" ? "The cloud answers again" : "The cloud accepts our credentials again", {
       account,
       afterSeconds,
@@ -60,16 +60,16 @@ export const createCloudTroubles = (log: Log, clock: Pick<Clock, "monotonic">) =
       }
       const key = `${kind} ${account}`;
       const now = clock.monotonic();
-      const trouble = troubles.get(key) ?? { since: now, isTold: false };
-      troubles.set(key, trouble);
-      const last = toldAt.get(key);
-      if (last !== undefined && now - last < (trouble.isTold ? sayAgainAfter : sayAnewAfter)) return;
-      toldAt.set(key, now);
+      const problem = problems.get(key) ?? { since: now, isReported: false };
+      problems.set(key, problem);
+      const last = reportedAt.get(key);
+      if (last !== undefined && now - last < (problem.isReported ? sayAgainAfter : sayAnewAfter)) return;
+      reportedAt.set(key, now);
       log.warn(message ?? "The cloud does not answer", {
         account,
-        ...(trouble.isTold && { forSeconds: Math.round((now - trouble.since) / 1000) }),
+        ...(problem.isReported && { forSeconds: Math.round((now - problem.since) / 1000) }),
       });
-      trouble.isTold = true;
+      problem.isReported = true;
     },
   };
 };

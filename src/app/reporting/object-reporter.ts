@@ -5,14 +5,14 @@ import type { EventRecorder } from "../../kube/events/events.ts";
 import type { KubeObject, ObjectReference } from "../../kube/objects.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-export interface TellerParts {
+export interface ReporterDeps {
   readonly log: Log;
   readonly events: EventRecorder;
   readonly isObserving: boolean;
 }
 
-export const objectTeller = (
-  { log, events, isObserving }: TellerParts,
+export const objectReporter = (
+  { log, events, isObserving }: ReporterDeps,
   component: string,
   referTo: (object: KubeObject) => ObjectReference,
 ) => {

@@ -4,73 +4,73 @@
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
-import type { Task } from "../../runtime/scope.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Task } from "../../runtime/scope.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 export interface Observation {
   readonly nodes: number;
   readonly services: number;
   /** Different things that it would do. */
-  readonly wishes: number;
+  readonly desired: number;
   /** Nodes and Services of which it cannot say. */
-  readonly troubles: number;
+  readonly problems: number;
 }
 
-interface Looker {
+interface Checker {
   isIdle(): boolean;
   /** Undefined once it has answered, and where nobody asks it. */
   cloudProblem(): string | undefined;
   leads(): boolean;
-  readonly troubles: ReadonlyMap<string, unknown>;
-  serviceTroubles(): ReadonlyMap<string, unknown>;
+  readonly problems: ReadonlyMap<string, unknown>;
+  serviceProblems(): ReadonlyMap<string, unknown>;
 }
 
 /** Undefined while something is still being looked at. */
 export const observationOf = (
-  manager: Looker,
+  manager: Checker,
   seen: {
     readonly nodes: { readonly size: number };
     readonly services: { list(): readonly Service[] };
-    readonly wishes: number;
+    readonly desired: number;
   },
 ): Observation | undefined =>
   manager.isIdle() && manager.leads() && manager.cloudProblem() === undefined
     ? {
         nodes: seen.nodes.size,
         services: seen.services.list().filter(isLoadBalancer).length,
-        wishes: seen.wishes,
-        troubles: manager.troubles.size + manager.serviceTroubles().size,
+        desired: seen.desired,
+        problems: manager.problems.size + manager.serviceProblems().size,
       }
     : undefined;
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
 
-export const describeObservation = ({ nodes, services, wishes, troubles }: Observation): string => {
+export const describeObservation = ({ nodes, services, desired, problems }: Observation): string => {
   const seen = `Observed ${count(nodes, "Node")} and ${count(services, "Service")} of type LoadBalancer`;
   const would =
-    wishes === 0 ? "nothing would be done" : `${count(wishes, "thing")} would be done, told above`;
-  const unclear = `; of ${troubles} it cannot be said, as the warnings tell`;
-  return `${seen}: ${would}${troubles === 0 ? "" : unclear}`;
+    desired === 0 ? "nothing would be done" : `${count(desired, "thing")} would be done, told above`;
+  const unclear = `; of ${problems} it cannot be said, as the warnings tell`;
+  return `${seen}: ${would}${problems === 0 ? "" : unclear}`;
 };
 
 const period = seconds(5);
 
 export const observationTask = (
-  look: () => Observation | undefined,
+  check: () => Observation | undefined,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
 ): Task => ({
   name: "observation",
   run: async (stop) => {
-    let told = "";
+    let reported = "";
     let before = "";
     while (!stop.aborted) {
-      const seen = look();
+      const seen = check();
       const text = seen === undefined ? "" : describeObservation(seen);
       // Twice in a row: between two steps of one round nobody is at work either.
-      if (text !== "" && text === before && text !== told) {
+      if (text !== "" && text === before && text !== reported) {
         log.info(text);
-        told = text;
+        reported = text;
       }
       before = text;
       await sleep(clock, period, stop).catch(() => undefined);

@@ -7,27 +7,27 @@ import type { Log } from "../../telemetry/log.ts";
 /** Objects remembered at most; beyond that a line may come again. */
 const capacity = 50_000;
 
-export interface PlanTeller {
-  readonly tell: (entry: JournalEntry) => void;
+export interface PlanReporter {
+  readonly report: (entry: JournalEntry) => void;
   /** Different wishes so far. */
-  readonly wishes: () => number;
+  readonly desired: () => number;
 }
 
-export const createPlanTeller = (log: Log): PlanTeller => {
-  const told = new Map<string, string>();
-  const tell = ({ outcome, action, object, why, target, detail }: JournalEntry): void => {
+export const createPlanReporter = (log: Log): PlanReporter => {
+  const reported = new Map<string, string>();
+  const report = ({ outcome, action, object, why, target, detail }: JournalEntry): void => {
     if (outcome !== "observed") {
       log.debug(2, action, { object, outcome, why });
       return;
     }
     // The paths of a patch depend on what others have put there meanwhile; its values do not.
     const [kind = action] = action.split(": ");
-    const wish = detail === undefined ? action : `${kind}: ${detail}`;
+    const desired = detail === undefined ? action : `${kind}: ${detail}`;
     const key = `${target} ${object} ${kind} ${why}`;
-    if (told.get(key) === wish) return;
-    if (told.size >= capacity) told.clear();
-    told.set(key, wish);
-    log.info(`Would ${wish}`, { object, because: why });
+    if (reported.get(key) === desired) return;
+    if (reported.size >= capacity) reported.clear();
+    reported.set(key, desired);
+    log.info(`Would ${desired}`, { object, because: why });
   };
-  return { tell, wishes: () => told.size };
+  return { report, desired: () => reported.size };
 };

@@ -4,14 +4,14 @@ import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { RequestObservation } from "../../kube/client/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ManagerMetrics } from "../metric-families/manager-metrics.ts";
-import type { createCloudTroubles } from "./cloud-problems.ts";
+import type { createCloudProblems } from "./cloud-problems.ts";
 
 const level = 4;
 
-export const requestTeller = (
+export const requestReporter = (
   log: Log,
   metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">,
-  troubles: Pick<ReturnType<typeof createCloudTroubles>, "saw">,
+  problems: Pick<ReturnType<typeof createCloudProblems>, "saw">,
 ) => ({
   kube: (request: RequestObservation): void => {
     metrics.kubeRequest(request);
@@ -20,7 +20,7 @@ export const requestTeller = (
   },
   cloud: (call: CloudCallReport): void => {
     metrics.cloudCall(call);
-    troubles.saw(call);
+    problems.saw(call);
     const { account, operation, status, failure, durationMs } = call;
     log.debug(level, `Cloud: ${operation}`, {
       account,

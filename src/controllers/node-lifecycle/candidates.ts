@@ -4,40 +4,40 @@
 import type { Answer } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { isReady } from "../node-facts.ts";
 import type { NodeStore } from "../node-deps.ts";
-import type { Questions } from "../pending-lookups.ts";
-import { addSighting, type Evidence, noEvidence } from "./evidence.ts";
+import { isReady } from "../node-facts.ts";
+import type { PendingLookups } from "../pending-lookups.ts";
+import { addObservation, type Evidence, noEvidence } from "./evidence.ts";
 
-export interface Suspect {
+export interface Candidate {
   /** Whom it is about: another Node may take the name, and what was proved of a name says nothing of an id. */
   readonly subject: string;
   /** What speaks for absence; undefined before the first look, and after it was seen Ready. */
   readonly evidence?: Evidence | undefined;
   /** When the cloud is to be looked at again by itself, monotonic. */
-  readonly nextLook?: number | undefined;
+  readonly nextCheck?: number | undefined;
   /** Why it is not deleted for now although its machine is gone. */
   readonly heldFor?: string | undefined;
 }
 
-export class Suspects {
+export class Candidates {
   readonly #clock: Clock;
-  readonly #questions: Questions;
-  readonly #byName = new Map<string, Suspect>();
-  #looks = 0;
+  readonly #pending: PendingLookups;
+  readonly #byName = new Map<string, Candidate>();
+  #checks = 0;
 
-  constructor(clock: Clock, questions: Questions) {
+  constructor(clock: Clock, pendingLookups: PendingLookups) {
     this.#clock = clock;
-    this.#questions = questions;
+    this.#pending = pendingLookups;
   }
 
-  get all(): ReadonlyMap<string, Suspect> {
+  get all(): ReadonlyMap<string, Candidate> {
     return this.#byName;
   }
 
   /** How many are looked at again by themselves. */
-  get looks(): number {
-    return this.#looks;
+  get checks(): number {
+    return this.#checks;
   }
 
   evidenceOf(name: string): Evidence {
@@ -45,7 +45,7 @@ export class Suspects {
   }
 
   /** The record of this very Node; an empty one if the name was another's. */
-  of(node: Node): Suspect {
+  of(node: Node): Candidate {
     const { name, uid } = node.metadata;
     const subject = `${uid} ${node.spec.providerID ?? ""}`;
     const before = this.#byName.get(name);
@@ -57,24 +57,24 @@ export class Suspects {
     return this.#put(name, { subject, evidence });
   }
 
-  update(name: string, changes: Omit<Partial<Suspect>, "subject">): void {
-    const suspect = this.#byName.get(name);
-    if (suspect !== undefined) this.#put(name, { ...suspect, ...changes });
+  update(name: string, changes: Omit<Partial<Candidate>, "subject">): void {
+    const candidate = this.#byName.get(name);
+    if (candidate !== undefined) this.#put(name, { ...candidate, ...changes });
   }
 
   /** Whose machine was seen is proved nothing of, also by an answer that somebody else asked for. */
-  noteSightings(answerFor: (name: string) => Answer | undefined): void {
+  noteObservations(answerFor: (name: string) => Answer | undefined): void {
     for (const [name, { evidence }] of this.#byName) {
       if (evidence === undefined || evidence.proofs.length === 0) continue;
       const answer = answerFor(name);
       if (answer?.kind !== "exists" && answer?.kind !== "ambiguous") continue;
-      this.update(name, { evidence: addSighting(evidence, answer) });
+      this.update(name, { evidence: addObservation(evidence, answer) });
     }
   }
 
   forget(name: string): void {
-    this.#questions.forget(name);
-    if (this.#byName.get(name)?.nextLook !== undefined) this.#looks -= 1;
+    this.#pending.forget(name);
+    if (this.#byName.get(name)?.nextCheck !== undefined) this.#checks -= 1;
     this.#byName.delete(name);
   }
 
@@ -89,10 +89,10 @@ export class Suspects {
     });
   }
 
-  #put(name: string, suspect: Suspect): Suspect {
-    const isLook = ({ nextLook }: Partial<Suspect> = {}): number => (nextLook === undefined ? 0 : 1);
-    this.#looks += isLook(suspect) - isLook(this.#byName.get(name));
-    this.#byName.set(name, suspect);
-    return suspect;
+  #put(name: string, candidate: Candidate): Candidate {
+    const isCheck = ({ nextCheck }: Partial<Candidate> = {}): number => (nextCheck === undefined ? 0 : 1);
+    this.#checks += isCheck(candidate) - isCheck(this.#byName.get(name));
+    this.#byName.set(name, candidate);
+    return candidate;
   }
 }

@@ -48,7 +48,7 @@ export const addProof = (
 };
 
 /** A machine that was seen is not gone, whatever was said before. */
-export const addSighting = (
+export const addObservation = (
   evidence: Evidence,
   seen: Extract<Answer, { kind: "exists" | "ambiguous" }>,
 ): Evidence => ({
@@ -65,7 +65,7 @@ export const addAnswer = (evidence: Evidence, answer: Answer, knownAt: number): 
       return addProof(evidence, answer, knownAt);
     case "exists":
     case "ambiguous":
-      return addSighting(evidence, answer);
+      return addObservation(evidence, answer);
     case "foreign":
     case "unknown":
       return evidence;
@@ -77,7 +77,7 @@ export const isRecent = ({ proofs }: Evidence, now: number): boolean =>
   proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 
 /** What is still missing for a deletion. */
-export type Verdict =
+export type Decision =
   | { readonly kind: "proved" }
   /** Ask again, after this time, in this way where one is demanded. */
   | { readonly kind: "more"; readonly after: Milliseconds; readonly way?: ProofKind };
@@ -88,7 +88,7 @@ export const judge = (
   ways: readonly ProofKind[],
   settings: Pick<LifecycleSettings, "proofs" | "confirmAfter">,
   now: number,
-): Verdict => {
+): Decision => {
   const [first] = evidence.proofs;
   if (first === undefined) return { kind: "more", after: milliseconds(0) };
   if (settings.proofs === 1) return { kind: "proved" };

@@ -1,16 +1,16 @@
 // How many Nodes look gone at once, and how many went lately: what the mass limit is about. It counts and decides nothing.
 
 import type { Node } from "../../kube/objects.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
-import type { NodePorts } from "../node-deps.ts";
-import { type MassVerdict, massLimit, RecentDeletions } from "./mass-limit.ts";
+import type { Candidates } from "./candidates.ts";
+import { type MassDecision, massLimit, RecentDeletions } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isKept } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import type { Suspects } from "./candidates.ts";
 
 export const createMassCount = (
-  { nodes, inventory, clock, settings }: NodePorts & { readonly settings: LifecycleSettings },
-  suspects: Suspects,
+  { nodes, inventory, clock, settings }: NodeDeps & { readonly settings: LifecycleSettings },
+  candidates: Candidates,
   /** Ours to delete: the machines of another account's Nodes are in no listing of ours, and say nothing about it. */
   isManaged: (node: Node) => boolean,
 ) => {
@@ -21,7 +21,7 @@ export const createMassCount = (
 
   const wentUnannounced = (uid: string): void => deletions.add(clock.monotonic(), uid);
   const isAnnounced = (node: Node): boolean =>
-    isAnnouncedAsLeaving(node, suspects.evidenceOf(node.metadata.name));
+    isAnnouncedAsLeaving(node, candidates.evidenceOf(node.metadata.name));
 
   /** A listing without the machines of many Nodes is no less wrong because most of these Nodes are Ready. */
   const count = (now: number): NonNullable<typeof counted> => {
@@ -33,7 +33,7 @@ export const createMassCount = (
       managed += 1;
       // A Node without id may be younger than its machine is visible.
       if (identity.providerID === undefined) continue;
-      if (inventory.look(identity).kind === "gone") missing.add(node.metadata.name);
+      if (inventory.check(identity).kind === "gone") missing.add(node.metadata.name);
     }
     return { managed, missing, at: now };
   };
@@ -51,21 +51,24 @@ export const createMassCount = (
         if (isManaged(before) && !isAnnounced(before)) wentUnannounced(before.metadata.uid);
       });
     },
-    verdict: (): MassVerdict => {
+    decision: (): MassDecision => {
       const now = clock.monotonic();
       if (counted === undefined || now - counted.at > 1000) counted = count(now);
       const looksGone = new Set(counted.missing);
-      for (const [name, { evidence }] of suspects.all) {
+      for (const [name, { evidence }] of candidates.all) {
         if (evidence !== undefined && evidence.proofs.length > 0) looksGone.add(name);
       }
-      let candidates = 0;
+      let candidateTotal = 0;
       for (const name of looksGone) {
         const node = nodes.get(name);
-        if (node !== undefined && !isKept(node) && !isAnnounced(node)) candidates += 1;
+        if (node !== undefined && !isKept(node) && !isAnnounced(node)) candidateTotal += 1;
       }
       const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
       const recent = deletions.within(window, now);
-      return massLimit({ recent, candidates, managed: counted.managed + recent }, settings.massLimit);
+      return massLimit(
+        { recent, candidates: candidateTotal, managed: counted.managed + recent },
+        settings.massLimit,
+      );
     },
   };
 };

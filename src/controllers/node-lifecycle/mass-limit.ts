@@ -11,9 +11,11 @@ export interface MassLimitState {
   readonly managed: number;
 }
 
-export type MassVerdict = { readonly mayDelete: true } | { readonly mayDelete: false; readonly text: string };
+export type MassDecision =
+  | { readonly mayDelete: true }
+  | { readonly mayDelete: false; readonly text: string };
 
-export const massLimit = (state: MassLimitState, limit: LifecycleSettings["massLimit"]): MassVerdict => {
+export const massLimit = (state: MassLimitState, limit: LifecycleSettings["massLimit"]): MassDecision => {
   if (limit === "off") return { mayDelete: true };
   const allowed = Math.max(limit.atLeast, Math.floor(state.managed * limit.share));
   if (state.recent + state.candidates <= allowed) return { mayDelete: true };

@@ -6,7 +6,7 @@ import type { Node } from "../../kube/objects.ts";
 import { ageOf, hasTaint, isBeingDeleted, isLeaving, isPaused, isReady } from "../node-facts.ts";
 import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
 import { type Evidence, isRecent, judge, type ProofKind } from "./evidence.ts";
-import type { MassVerdict } from "./mass-limit.ts";
+import type { MassDecision } from "./mass-limit.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export type LifecycleDecision =
@@ -20,19 +20,19 @@ export type LifecycleDecision =
 
 export const massDeletionHeld = "MassDeletionHeld";
 
-export interface LifecycleQuestion {
+export interface LifecyclePlanInput {
   readonly node: Node;
   readonly answer: Answer;
   readonly evidence: Evidence;
   readonly ways: readonly ProofKind[];
-  readonly mass: () => MassVerdict;
+  readonly mass: () => MassDecision;
   readonly settings: LifecycleSettings;
   /** Wall and monotonic time. */
   readonly now: { readonly wall: number; readonly monotonic: number };
 }
 
-export const planLifecycle = (question: LifecycleQuestion): LifecycleDecision => {
-  const { node, answer, evidence, ways } = question;
+export const planLifecycle = (input: LifecyclePlanInput): LifecycleDecision => {
+  const { node, answer, evidence, ways } = input;
   if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "leave" };
   const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
   if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "leave" };
@@ -42,11 +42,11 @@ export const planLifecycle = (question: LifecycleQuestion): LifecycleDecision =>
       const { state } = answer.instance;
       if (state === undefined) {
         // A listing that does not tell: only a lookup may, and until then nothing is concluded.
-        const isTold = answer.proof === "lookup" || !ways.includes("lookup");
-        return isTold ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
+        const isReported = answer.proof === "lookup" || !ways.includes("lookup");
+        return isReported ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
       }
       const isStopped = state === "stopped";
-      if (!isStopped && question.settings.shutdownTaintGoes === "when-ready") return { kind: "watch" };
+      if (!isStopped && input.settings.shutdownTaintGoes === "when-ready") return { kind: "watch" };
       return isStopped === isTainted ? { kind: "watch" } : { kind: "taint", shutdown: isStopped };
     }
     case "ambiguous":
@@ -54,7 +54,7 @@ export const planLifecycle = (question: LifecycleQuestion): LifecycleDecision =>
     case "unknown":
       return { kind: "ask", after: milliseconds(0) };
     case "gone":
-      return planDeletion(question);
+      return planDeletion(input);
   }
 };
 
@@ -65,16 +65,16 @@ const planDeletion = ({
   mass,
   settings,
   now,
-}: LifecycleQuestion): LifecycleDecision => {
+}: LifecyclePlanInput): LifecycleDecision => {
   if (settings.deletion === "off") return { kind: "watch" };
   const isNamedOnly = (node.spec.providerID ?? "") === "";
   // It is at least as old as it has been watched, whatever a wall clock that was set back says.
   const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
   const beyondMinAge = age - settings.minAgeWithoutID;
   if (isNamedOnly && beyondMinAge < 0) return { kind: "ask", after: milliseconds(-beyondMinAge) };
-  const verdict = judge(evidence, ways, settings, now.monotonic);
-  if (verdict.kind === "more") {
-    return { kind: "ask", after: verdict.after, ...(verdict.way !== undefined && { way: verdict.way }) };
+  const decision = judge(evidence, ways, settings, now.monotonic);
+  if (decision.kind === "more") {
+    return { kind: "ask", after: decision.after, ...(decision.way !== undefined && { way: decision.way }) };
   }
   // What was proved while the machine may not have been visible yet proves nothing.
   const newest = Math.max(...evidence.proofs.map(({ asOf }) => asOf));

@@ -2,10 +2,10 @@
 // the same moments for all Nodes of one pace, so that one answer serves them all.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
-import { untilNext } from "../../runtime/backoff.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { untilNext } from "../../runtime/backoff.ts";
+import type { Candidates } from "./candidates.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import type { Suspects } from "./candidates.ts";
 
 /** `requests`: what one look costs. */
 const paceOf = (requests: number, { shortest, longest }: LifecycleSettings["recheck"]): Milliseconds =>
@@ -13,18 +13,18 @@ const paceOf = (requests: number, { shortest, longest }: LifecycleSettings["rech
 
 export const createRechecks = (
   { settings, clock }: { readonly settings: LifecycleSettings; readonly clock: Clock },
-  suspects: Suspects,
+  candidates: Candidates,
 ) => ({
   isDue: (name: string): boolean =>
-    clock.monotonic() >= (suspects.all.get(name)?.nextLook ?? Number.POSITIVE_INFINITY),
+    clock.monotonic() >= (candidates.all.get(name)?.nextCheck ?? Number.POSITIVE_INFINITY),
 
   /** How long it rests until the next look; that stays as it was planned before until it is due. */
   rest: (name: string, requests: () => number): Milliseconds => {
     const now = clock.monotonic();
-    const planned = suspects.all.get(name)?.nextLook;
+    const planned = candidates.all.get(name)?.nextCheck;
     const isAhead = planned !== undefined && planned > now;
-    const nextLook = isAhead ? planned : now + untilNext(now, paceOf(requests(), settings.recheck));
-    suspects.update(name, { nextLook });
-    return milliseconds(nextLook - now);
+    const nextCheck = isAhead ? planned : now + untilNext(now, paceOf(requests(), settings.recheck));
+    candidates.update(name, { nextCheck });
+    return milliseconds(nextCheck - now);
   },
 });

@@ -4,19 +4,19 @@
 import { messageOf } from "../../core/message-of.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { NodePorts } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
 
 /** Whether it was deleted, and not only observed. */
 export const removeNode = async (
   node: Node,
-  { writes, tell }: Pick<NodePorts, "writes" | "tell">,
+  { writes, report }: Pick<NodeDeps, "writes" | "report">,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const { name } = node.metadata;
   try {
     const isGone = await writes.delete(node, "its machine is proved to be gone", signal);
     if (isGone) {
-      tell(node, {
+      report(node, {
         type: "Normal",
         reason: "DeletingNode",
         message: `Deleting node ${name} because it does not exist in the cloud provider`,
@@ -26,7 +26,7 @@ export const removeNode = async (
   } catch (error) {
     // Changed meanwhile, gone already, or no longer ours to delete: it was not a failure.
     if (!isKubeError(error, "conflict", "not-found", "fenced")) {
-      tell(node, {
+      report(node, {
         type: "Warning",
         reason: "DeletingNodeFailed",
         message: `Failed deleting node ${name}: ${messageOf(error)}`,

@@ -1,16 +1,16 @@
 // Sets the taint of switched-off machines on a Node, or takes it away; all other taints stay as they are.
 
-import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
+import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
-import type { NodePorts } from "../node-deps.ts";
 import { shutdownTaint } from "../well-known.ts";
 
 /** Whether it was written, and not only observed. */
 export const setShutdownTaint = async (
   node: Node,
   isOff: boolean,
-  { writes, note }: Pick<NodePorts, "writes" | "note">,
+  { writes, note }: Pick<NodeDeps, "writes" | "note">,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const others = taintsOf(node).filter(({ key, effect }) => key !== shutdownTaint || effect !== "NoSchedule");

@@ -3,23 +3,23 @@
 
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import type { NodePorts } from "../node-deps.ts";
-import type { Questions } from "../pending-lookups.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import type { PendingLookups } from "../pending-lookups.ts";
+import type { Candidates } from "./candidates.ts";
 import { isOfInterest, sameForUs } from "./relevant-change.ts";
-import type { Suspects } from "./candidates.ts";
 
-export interface WakeUpParts {
+export interface TriggerDeps {
   readonly queue: WorkQueue;
-  readonly suspects: Suspects;
-  readonly questions: Questions;
+  readonly candidates: Candidates;
+  readonly pendingLookups: PendingLookups;
   readonly isManaged: (node: Node) => boolean;
   /** The inventory knows something new. */
   readonly onNews: () => void;
 }
 
-export const createWakeUps = (
-  { nodes, inventory }: Pick<NodePorts, "nodes" | "inventory">,
-  { queue, suspects, questions, isManaged, onNews }: WakeUpParts,
+export const createTriggers = (
+  { nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">,
+  { queue, candidates, pendingLookups, isManaged, onNews }: TriggerDeps,
 ) => {
   const isNews = (before: Node | undefined, after: Node | undefined): boolean =>
     before === undefined ||
@@ -31,11 +31,11 @@ export const createWakeUps = (
   const begin = (): (() => void) => {
     const stopNodes = nodes.subscribe(({ key, before, after }) => {
       if (!isNews(before, after)) return;
-      if (after === undefined || isOfInterest(after) || suspects.all.has(key)) queue.add(key);
+      if (after === undefined || isOfInterest(after) || candidates.all.has(key)) queue.add(key);
     });
     const stopNews = inventory.subscribe(() => {
       onNews();
-      for (const name of questions.keys) queue.add(name);
+      for (const name of pendingLookups.keys) queue.add(name);
     });
     // The watch tells only what changes from here on; what is there already is looked at once.
     for (const { metadata } of nodes.list()) queue.add(metadata.name);

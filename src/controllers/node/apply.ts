@@ -1,32 +1,32 @@
 // Writes to a Node what was planned for it, in an order that others may rely on, and remembers the writes so that their
 // echoes wake nobody.
 
-import { guardedNodePatch, nodeAddressesPatch } from "../../kube/patches/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
+import { guardedNodePatch, nodeAddressesPatch } from "../../kube/patches/node-patch.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
-import type { Echoes } from "../own-writes.ts";
-import { taintsOf } from "../node-facts.ts";
 import type { NodeWrites } from "../node-deps.ts";
+import { taintsOf } from "../node-facts.ts";
+import type { OwnWrites } from "../own-writes.ts";
 import { uninitializedTaint } from "../well-known.ts";
 import type { NodePlan } from "./plan.ts";
 
 /** Gives back the Node as it is then: the same one when nothing was to be written, or nothing was sent. */
-export type CarryOut = (node: Node, plan: NodePlan, why: string, signal: AbortSignal) => Promise<Node>;
+export type Apply = (node: Node, plan: NodePlan, why: string, signal: AbortSignal) => Promise<Node>;
 
-export const createCarryOut = (
+export const createApplyPlan = (
   writes: NodeWrites,
-  echoes: Echoes<Node>,
+  ownWrites: OwnWrites<Node>,
   /** Something came meanwhile that was not of our making. */
-  lookAgain: (name: string) => void,
-): CarryOut => {
+  recheck: (name: string) => void,
+): Apply => {
   const patched = async (node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node> => {
     const { name } = node.metadata;
     let written: Node | undefined;
-    echoes.begin(name);
+    ownWrites.begin(name);
     try {
       written = await writes.patch(node, patch, why, signal);
     } finally {
-      if (echoes.end(name, { base: node, patch, written })) lookAgain(name);
+      if (ownWrites.end(name, { base: node, patch, written })) recheck(name);
     }
     return written ?? node;
   };

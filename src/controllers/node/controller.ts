@@ -8,25 +8,25 @@ import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { type BackoffLimits, backoff, together } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
-import { again, type Outcome, runWorkers, settled, waiting } from "../../runtime/workers.ts";
+import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { describeError } from "../describe-error.ts";
-import { Echoes } from "../own-writes.ts";
 import { restAfterError } from "../lost-race.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized } from "../node-facts.ts";
-import type { NodePorts } from "../node-deps.ts";
-import { Questions } from "../pending-lookups.ts";
-import { createCarryOut } from "./apply.ts";
+import { OwnWrites } from "../own-writes.ts";
+import { PendingLookups } from "../pending-lookups.ts";
+import { createApplyPlan } from "./apply.ts";
 import { describeAnswer, describeUnmatchable } from "./describe-no-machine.ts";
 import { describePlan } from "./describe-plan.ts";
-import { NodeTeller } from "./node-reporter.ts";
+import { NodeReporter } from "./node-reporter.ts";
 import { type NodePlan, planNode } from "./plan.ts";
+import { ProblemTracker } from "./problems.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
-import { Troubles } from "./problems.ts";
+import { createTriggers } from "./triggers.ts";
 import { UsedNames } from "./used-names.ts";
-import { createWakeUps } from "./triggers.ts";
 
-export interface NodeControllerOptions extends NodePorts {
+export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
   readonly ownPrefixes: readonly string[];
   /** A Node lost its taint: how long after it was made, for upstream's two histograms. */
@@ -35,7 +35,7 @@ export interface NodeControllerOptions extends NodePorts {
 
 export interface NodeController {
   readonly queue: WorkQueue;
-  readonly troubles: Troubles;
+  readonly problems: ProblemTracker;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -45,31 +45,31 @@ const beyondUs = { first: minutes(1), cap: minutes(5) };
 export const createNodeController = (options: NodeControllerOptions): NodeController => {
   const { nodes, inventory, settings, ownPrefixes, clock, random } = options;
   const queue = new WorkQueue(clock);
-  const questions = new Questions(inventory, clock);
-  const echoes = new Echoes<Node>(isRelevantChange);
-  const troubles = new Troubles();
-  const teller = new NodeTeller(options, troubles);
-  const carryOut = createCarryOut(options.writes, echoes, (name) => queue.add(name));
+  const pendingLookups = new PendingLookups(inventory, clock);
+  const ownWrites = new OwnWrites<Node>(isRelevantChange);
+  const problems = new ProblemTracker();
+  const reporter = new NodeReporter(options, problems);
+  const applyPlan = createApplyPlan(options.writes, ownWrites, (name) => queue.add(name));
   /** What the cloud said of a Node's machine when everything was last written as it says. */
   const dealtWith = new Map<string, Instance>();
   const names = new UsedNames(clock);
-  names.follow(nodes, (name) => questions.forget(name));
-  const wakeUps = createWakeUps(options, { queue, questions, echoes, troubles, dealtWith });
+  names.follow(nodes, (name) => pendingLookups.forget(name));
+  const triggers = createTriggers(options, { queue, pendingLookups, ownWrites, problems, dealtWith });
 
   const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
     const node = nodes.get(name);
     dealtWith.delete(name);
     if (node === undefined) {
-      questions.forget(name);
-      troubles.forget(name);
+      pendingLookups.forget(name);
+      problems.forget(name);
       return settled;
     }
     const isOurs = concernsUs(node);
     if (isOurs && isUninitialized(node)) return join(node, signal);
     // Paused, or without its taint by another hand, while it was asked about: the answer would wake it for nothing.
-    questions.forget(name);
+    pendingLookups.forget(name);
     if (!isOurs) return settled;
-    const answer = inventory.look(identityOf(node));
+    const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await refresh(node, answer.instance, signal);
     return settled;
   };
@@ -84,26 +84,27 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   const join = async (node: Node, signal: AbortSignal): Promise<Outcome> => {
     const { name } = node.metadata;
     const identity = identityOf(node);
-    const answer = inventory.look(identity);
+    const answer = inventory.check(identity);
     if (!inventory.canFind(identity)) {
       return failing(node, describeUnmatchable(node, inventory.matchBy), beyondUs, signal);
     }
     const countsFrom = identity.providerID === undefined ? names.countsFrom(name) : Number.NEGATIVE_INFINITY;
     if (!isFresh(name, answer, countsFrom)) {
       const age = milliseconds(Math.min(settings.acceptsAge, clock.monotonic() - countsFrom));
-      await teller.showLasting(node, signal);
+      await reporter.showLasting(node, signal);
       // Thousands were before it: the machine that was seen in time has become too old in the queue.
-      if (answer.kind === "exists" && questions.isUsedUpBy(name, answer.asOf)) questions.forget(name);
-      questions.ask(name, identity, { urgency: "new-node" }, age);
+      if (answer.kind === "exists" && pendingLookups.isUsedUpBy(name, answer.asOf))
+        pendingLookups.forget(name);
+      pendingLookups.ask(name, identity, { urgency: "new-node" }, age);
       return waiting;
     }
-    questions.forget(name);
+    pendingLookups.forget(name);
     switch (answer.kind) {
       case "exists":
         return initialize(node, answer.instance, signal);
       case "ambiguous":
       case "gone":
-        return failing(node, describeAnswer(node, answer), settings.notVisibleRest, signal);
+        return failing(node, describeAnswer(node, answer), settings.notVisibleBackoff, signal);
       case "foreign":
       case "unknown":
         return settled;
@@ -115,7 +116,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     if (!("asOf" in answer)) return answer.kind === "foreign";
     if (answer.kind === "exists" && answer.asOf < countsFrom) return false;
     if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.acceptsAge) return true;
-    return questions.isAnsweredBy(name, answer.asOf);
+    return pendingLookups.isAnsweredBy(name, answer.asOf);
   };
 
   const initialize = async (node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> => {
@@ -127,7 +128,7 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     const written = await apply(node, plan, "a node joined", signal);
     if (isUninitialized(written)) return settled; // only observed
     options.onInitialized(node, clock.now() - Date.parse(node.metadata.creationTimestamp ?? ""));
-    options.tell(written, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
+    options.report(written, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
     await isAsTheCloudSays(written, instance, signal);
     return settled;
   };
@@ -143,12 +144,12 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   };
 
   const apply = (node: Node, plan: NodePlan, why: string, signal: AbortSignal): Promise<Node> => {
-    teller.problems(node, plan.problems);
-    return carryOut(node, plan, why, signal);
+    reporter.problems(node, plan.problems);
+    return applyPlan(node, plan, why, signal);
   };
 
   const isAsTheCloudSays = async (node: Node, instance: Instance, signal: AbortSignal): Promise<void> => {
-    await teller.allIsFine(node, signal);
+    await reporter.allIsFine(node, signal);
     dealtWith.set(node.metadata.name, instance);
   };
 
@@ -158,23 +159,24 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     rest: BackoffLimits,
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    const count = teller.trouble(node, problem);
-    await teller.showLasting(node, signal);
+    const count = reporter.nodeProblem(node, problem);
+    await reporter.showLasting(node, signal);
     const wait = together(clock.monotonic(), backoff(count, rest, random));
-    return again(wait, problem.reason, priorities.urgent);
+    return requeue(wait, problem.reason, priorities.urgent);
   };
 
   const onError = (name: string, error: unknown, failures: number): Outcome => {
-    questions.forget(name);
+    pendingLookups.forget(name);
     const rest = restAfterError(error, failures, options);
     const node = nodes.get(name);
     const problem = describeError(error);
-    if (node !== undefined && problem !== undefined && isUninitialized(node)) teller.trouble(node, problem);
-    return again(rest, problem?.reason ?? "LostRace");
+    if (node !== undefined && problem !== undefined && isUninitialized(node))
+      reporter.nodeProblem(node, problem);
+    return requeue(rest, problem?.reason ?? "LostRace");
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
-    const stop = wakeUps.begin();
+    const stop = triggers.begin();
     try {
       await runWorkers({ queue, count: options.concurrency, reconcile, onError, clock }, signal);
     } finally {
@@ -182,5 +184,5 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
     }
   };
 
-  return { queue, troubles, run };
+  return { queue, problems, run };
 };

@@ -12,7 +12,7 @@ export interface LabelChanges {
   readonly problems: readonly Problem[];
 }
 
-export interface LabelQuestion {
+export interface LabelInput {
   readonly labels: Labels;
   readonly instance: Instance;
   /** A node that joins: everything we know is written, as upstream does. */
@@ -26,25 +26,20 @@ const defaultPolicies = { type: "sync", zone: "report", region: "report" } as co
   LabelPolicy
 >;
 
-export const planLabels = (question: LabelQuestion): LabelChanges => {
+export const planLabels = (input: LabelInput): LabelChanges => {
   const set: Record<string, string> = {};
   const problems: Problem[] = [];
-  for (const fact of ["type", "zone", "region"] as const) planPair(question, fact, set, problems);
-  for (const [key, value] of Object.entries(question.instance.labels ?? {})) {
-    planAdditional(question, key, value, set, problems);
+  for (const fact of ["type", "zone", "region"] as const) planPair(input, fact, set, problems);
+  for (const [key, value] of Object.entries(input.instance.labels ?? {})) {
+    planAdditional(input, key, value, set, problems);
   }
   return { set, problems };
 };
 
 type Pair = keyof typeof labelPairs;
 
-const planPair = (
-  question: LabelQuestion,
-  fact: Pair,
-  set: Record<string, string>,
-  problems: Problem[],
-): void => {
-  const { labels, instance, isNew, settings } = question;
+const planPair = (input: LabelInput, fact: Pair, set: Record<string, string>, problems: Problem[]): void => {
+  const { labels, instance, isNew, settings } = input;
   const { current, beta } = labelPairs[fact];
   const wanted = instance[fact] ?? "";
   if (isNew) {
@@ -73,11 +68,11 @@ const planPair = (
 const policyFor = (
   key: string,
   usual: LabelPolicy,
-  { labelPolicies, reconcileLabels }: LabelQuestion["settings"],
+  { labelPolicies, reconcileLabels }: LabelInput["settings"],
 ): LabelPolicy => labelPolicies[key] ?? (reconcileLabels ? usual : "once");
 
 const planAdditional = (
-  { labels, isNew, ownPrefixes, settings }: LabelQuestion,
+  { labels, isNew, ownPrefixes, settings }: LabelInput,
   key: string,
   value: string,
   set: Record<string, string>,

@@ -2,50 +2,52 @@
 // condition, for those who look at it later, until nothing is wrong any more.
 
 import type { Problem } from "../../core/problem.ts";
-import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { NodePorts } from "../node-deps.ts";
+import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { cloudCondition } from "../well-known.ts";
+import { conditionOf, problemCondition } from "./problem-condition.ts";
+import type { ProblemTracker } from "./problems.ts";
 import type { NodeSettings } from "./settings.ts";
-import { conditionOf, troubleCondition } from "./problem-condition.ts";
-import type { Troubles } from "./problems.ts";
 
-type NodeTellerOptions = Pick<NodePorts, "writes" | "clock" | "tell"> & { readonly settings: NodeSettings };
+type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
+  readonly settings: NodeSettings;
+};
 
-export class NodeTeller {
-  readonly #options: NodeTellerOptions;
-  readonly #troubles: Troubles;
+export class NodeReporter {
+  readonly #options: NodeReporterOptions;
+  readonly #problems: ProblemTracker;
 
-  constructor(options: NodeTellerOptions, troubles: Troubles) {
+  constructor(options: NodeReporterOptions, problems: ProblemTracker) {
     this.#options = options;
-    this.#troubles = troubles;
+    this.#problems = problems;
   }
 
   problems(node: Node, problems: readonly Problem[]): void {
-    for (const { reason, text } of this.#troubles.news(node.metadata.name, problems)) {
-      this.#options.tell(node, { type: "Warning", reason, message: text });
+    for (const { reason, text } of this.#problems.news(node.metadata.name, problems)) {
+      this.#options.report(node, { type: "Warning", reason, message: text });
     }
   }
 
   /** An attempt has failed; says how many in a row did. */
-  trouble(node: Node, problem: Problem): number {
-    const { count } = this.#troubles.add(node.metadata.name, problem);
+  nodeProblem(node: Node, problem: Problem): number {
+    const { count } = this.#problems.add(node.metadata.name, problem);
     this.problems(node, [problem]);
     return count;
   }
 
   async showLasting(node: Node, signal: AbortSignal): Promise<void> {
     const { writes, clock, settings } = this.#options;
-    const trouble = this.#troubles.all.get(node.metadata.name);
-    if (trouble === undefined || trouble.count < settings.failuresBeforeCondition) return;
+    const nodeProblem = this.#problems.all.get(node.metadata.name);
+    if (nodeProblem === undefined || nodeProblem.count < settings.failuresBeforeCondition) return;
     const shown = conditionOf(node);
-    const condition = troubleCondition(trouble.problem, clock.now());
+    const condition = problemCondition(nodeProblem.problem, clock.now());
     if (shown?.reason === condition.reason && shown?.message === condition.message) return;
-    await writes.patch(node, nodeConditionsPatch(node, [condition]), trouble.problem.reason, signal);
+    await writes.patch(node, nodeConditionsPatch(node, [condition]), nodeProblem.problem.reason, signal);
   }
 
   async allIsFine(node: Node, signal: AbortSignal): Promise<void> {
-    this.#troubles.clear(node.metadata.name);
+    this.#problems.clear(node.metadata.name);
     if (conditionOf(node) === undefined) return;
     const removal = nodeConditionsRemovalPatch(node, [cloudCondition]);
     await this.#options.writes.patch(node, removal, "nothing is wrong any more", signal);

@@ -20,14 +20,14 @@ export interface NodePlan {
   readonly problems: readonly Problem[];
 }
 
-export interface NodePlanQuestion {
+export interface NodePlanInput {
   readonly node: Node;
   readonly instance: Instance;
   readonly ownPrefixes: readonly string[];
   readonly settings: NodeSettings;
 }
 
-export const planNode = ({ node, instance, ownPrefixes, settings }: NodePlanQuestion): NodePlan => {
+export const planNode = ({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan => {
   const isNew = isUninitialized(node);
   const { wanted, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
   const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });

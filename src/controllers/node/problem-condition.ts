@@ -10,7 +10,7 @@ const cut = (text: string): string =>
   text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
 
 /** Holds no retry time and no counter: those would be a write each. */
-export const troubleCondition = ({ reason, text }: Problem, now: number): Condition => ({
+export const problemCondition = ({ reason, text }: Problem, now: number): Condition => ({
   type: cloudCondition,
   status: "False",
   reason,

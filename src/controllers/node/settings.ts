@@ -35,7 +35,7 @@ export interface NodeSettings {
   /** Failures in a row before the Node shows a condition. */
   readonly failuresBeforeCondition: number;
   /** First and longest rest of a node whose machine the cloud does not show yet. */
-  readonly notVisibleRest: { readonly first: Milliseconds; readonly cap: Milliseconds };
+  readonly notVisibleBackoff: { readonly first: Milliseconds; readonly cap: Milliseconds };
 }
 
 export const nodeDefaults: NodeSettings = {
@@ -45,5 +45,5 @@ export const nodeDefaults: NodeSettings = {
   reconcileLabels: true,
   acceptsAge: minutes(1),
   failuresBeforeCondition: 3,
-  notVisibleRest: { first: seconds(2), cap: minutes(5) },
+  notVisibleBackoff: { first: seconds(2), cap: minutes(5) },
 };

@@ -4,18 +4,18 @@
 import { seconds } from "../../core/brand.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { again, type Outcome, runWorkers } from "../../runtime/workers.ts";
+import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { restAfterError } from "../lost-race.ts";
-import { createConditions } from "./status/conditions.ts";
-import { LookTimes } from "./queue/schedule.ts";
-import { MachineSearch } from "./desired/machine-search.ts";
-import { createPasses } from "./reconcile/sync.ts";
-import { isRelevantForRoutes } from "./queue/relevant-change.ts";
-import { Rests } from "./reconcile/backoffs.ts";
 import type { RouteControllerOptions } from "./deps.ts";
+import { MachineSearch } from "./desired/machine-search.ts";
 import { RouteTable } from "./observed/route-table.ts";
-import { RouteTeller } from "./status/route-reporter.ts";
 import { createUnderWay } from "./observed/under-way.ts";
+import { isRelevantForRoutes } from "./queue/relevant-change.ts";
+import { CheckSchedule } from "./queue/schedule.ts";
+import { RouteBackoffs } from "./reconcile/backoffs.ts";
+import { createPasses } from "./reconcile/sync.ts";
+import { createConditions } from "./status/conditions.ts";
+import { RouteReporter } from "./status/route-reporter.ts";
 
 export interface RouteController {
   /** Holds one key for all routes, one per Node whose condition is to be written, one per Node whose machine is looked for. */
@@ -30,36 +30,36 @@ const machineOf = (name: string): string => `machine/${name}`;
 export const createRouteController = (options: RouteControllerOptions): RouteController => {
   const { nodes, inventory, settings, clock } = options;
   const queue = new WorkQueue(clock);
-  const rests = new Rests(clock);
-  const teller = new RouteTeller(options);
-  const times = new LookTimes(options);
+  const backoffs = new RouteBackoffs(clock);
+  const reporter = new RouteReporter(options);
+  const times = new CheckSchedule(options);
   const conditions = createConditions(options, (name) => queue.add(conditionOf(name)));
   let table: RouteTable | undefined;
 
-  const lookSoon = (): void => {
+  const checkSoon = (): void => {
     const takesListing = table?.known(settings.acceptsAge) === undefined;
     queue.add(allRoutes, { delay: times.soon(takesListing) });
   };
-  const underWay = createUnderWay(options, rests, lookSoon);
+  const underWay = createUnderWay(options, backoffs, checkSoon);
   const machines = new MachineSearch({
     ...options,
-    wake: (name) => queue.add(machineOf(name)),
-    onFound: lookSoon,
+    enqueue: (name) => queue.add(machineOf(name)),
+    onFound: checkSoon,
   });
-  const passes = createPasses(options, { times, rests, underWay, teller, machines, conditions });
+  const passes = createPasses(options, { times, backoffs, underWay, reporter, machines, conditions });
 
   const reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const [kind, name = ""] = key.split("/");
     if (kind === "condition") return conditions.write(name, signal);
-    if (kind === "machine") return machines.look(name);
+    if (kind === "machine") return machines.check(name);
     // Before all Nodes are known, every route would look like one that nobody asks for.
-    if (!options.isSynced() || table === undefined) return again(seconds(1), "the nodes to be listed");
+    if (!options.isSynced() || table === undefined) return requeue(seconds(1), "the nodes to be listed");
     return passes.run(table, signal);
   };
 
   const onError = (key: string, error: unknown, failures: number): Outcome => {
     if (key === allRoutes) passes.failed(table, error);
-    return again(restAfterError(error, failures, options), "an error");
+    return requeue(restAfterError(error, failures, options), "an error");
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
@@ -69,7 +69,7 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
     // Those of the last term may still wait to be written, and another replica has led since.
     conditions.judge(new Map());
     const stopNodes = nodes.subscribe(({ before, after }) => {
-      if (isRelevantForRoutes(before, after, options.isSelected)) lookSoon();
+      if (isRelevantForRoutes(before, after, options.isSelected)) checkSoon();
     });
     const stopNews = inventory.subscribe(() => machines.onNews());
     underWay.begin(signal);

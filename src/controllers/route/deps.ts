@@ -4,10 +4,10 @@ import type { Inventory } from "../../cloud/inventory.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { Pending } from "../../provider/plan.ts";
-import type { Routes } from "../../provider/routes.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import type { Pending } from "../../provider/plan.ts";
+import type { Routes } from "../../provider/routes.ts";
 import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
 import type { CloudWrites } from "./reconcile/cloud-writes.ts";
 import type { RouteSettings } from "./settings.ts";
@@ -26,7 +26,7 @@ export interface RouteSync {
   readonly failed: number;
 }
 
-export interface RoutePorts {
+export interface RouteDeps {
   readonly nodes: NodeStore;
   /** Whether the nodes are all there: before that, no node is missing. */
   readonly isSynced: () => boolean;
@@ -40,13 +40,13 @@ export interface RoutePorts {
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly tell: (node: Node, event: NodeEvent) => void;
+  readonly report: (node: Node, event: NodeEvent) => void;
   readonly note: Note;
   /** Problems that are about no single Node. */
-  readonly report: (problem: Problem) => void;
+  readonly reportProblem: (problem: Problem) => void;
 }
 
-export interface RouteControllerOptions extends RoutePorts {
+export interface RouteControllerOptions extends RouteDeps {
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;

@@ -19,7 +19,7 @@ export interface RouteSettings {
   /** Share of the table's limit from which on it is said that it fills up. */
   readonly warnAt: number;
   /** First and longest rest of a node whose machine the cloud does not show yet. */
-  readonly notVisibleRest: { readonly first: Milliseconds; readonly cap: Milliseconds };
+  readonly notVisibleBackoff: { readonly first: Milliseconds; readonly cap: Milliseconds };
 }
 
 export const routeDefaults: RouteSettings = {
@@ -30,7 +30,7 @@ export const routeDefaults: RouteSettings = {
   changesAtOnce: 16,
   conditionsAtOnce: 32,
   warnAt: 0.8,
-  notVisibleRest: { first: seconds(5), cap: minutes(5) },
+  notVisibleBackoff: { first: seconds(5), cap: minutes(5) },
 };
 
 /** What `--route-reconciliation-period` gives is kept to exactly. */

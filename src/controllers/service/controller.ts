@@ -5,70 +5,70 @@ import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
-import { createTickets } from "../operations.ts";
+import { createOperations } from "../operations.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
+import type { ServiceControllerOptions, ServiceDeps } from "./deps.ts";
 import { createBalancerInputs } from "./desired/balancer-inputs.ts";
-import { createClaims } from "./observed/ownership.ts";
-import { createConditions } from "./status/conditions.ts";
+import { createDesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
+import { createPlacement } from "./desired/placement.ts";
 import { createFreshListing } from "./observed/fresh-listing.ts";
+import { createOwnership } from "./observed/ownership.ts";
 import { Groups } from "./queue/groups.ts";
 import { createNodeSyncLatency } from "./queue/node-sync-latency.ts";
-import { createPlacement } from "./desired/placement.ts";
-import type { ServiceControllerOptions, ServicePorts } from "./deps.ts";
-import { Progress } from "./reconcile/progress.ts";
+import { createOwnServiceWrites } from "./queue/own-service-writes.ts";
+import { Turns } from "./queue/owner-lock.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
+import { createTriggers } from "./queue/triggers.ts";
 import { createFailure } from "./reconcile/failure.ts";
-import { createInTurn } from "./reconcile/with-owner-lock.ts";
+import { Progress } from "./reconcile/progress.ts";
 import { createRound } from "./reconcile/reconcile.ts";
 import type { RoundParts } from "./reconcile/reconcile-deps.ts";
-import { createServiceTeller } from "./status/service-reporter.ts";
+import { createInTurn } from "./reconcile/with-owner-lock.ts";
+import { createConditions } from "./status/conditions.ts";
+import { createServiceReporter } from "./status/service-reporter.ts";
 import { createEndpointNodes } from "./targets/endpoint-nodes.ts";
-import { Turns } from "./queue/owner-lock.ts";
-import { createWakeUps } from "./queue/triggers.ts";
-import { createWishes } from "./desired/desired-services.ts";
-import { createWriteEchoes } from "./queue/own-service-writes.ts";
 
 export const createServiceController = (options: ServiceControllerOptions) => {
   const { clock, listing } = options;
   const queue = new WorkQueue(clock);
-  const wake = (group: string): void => queue.add(group);
-  const look = (key: string): void => wakeUps.look(key);
+  const enqueue = (group: string): void => queue.add(group);
+  const check = (key: string): void => triggers.check(key);
 
   const isRelevant = relevanceTo(options);
-  const echoes = createWriteEchoes(options.writes, isRelevant, look);
-  const ports: ServiceControllerOptions = { ...options, writes: echoes.writes };
+  const ownWrites = createOwnServiceWrites(options.writes, isRelevant, check);
+  const ports: ServiceControllerOptions = { ...options, writes: ownWrites.writes };
 
   const groups = new Groups();
   const progress = new Progress(clock);
   const nodeSyncLatency = createNodeSyncLatency(clock, ports.observer);
-  const teller = createServiceTeller(ports.tell);
-  const tickets = createTickets(ports, wake);
-  const endpoints = createEndpointNodes(ports.openSlices, clock, (keys) => keys.forEach(look));
-  const inputs = createBalancerInputs(ports.readInput, clock, (changed) => changed.forEach(wake));
-  const wishes = createWishes({ ...ports, endpoints });
-  const freshListing = createFreshListing(ports, wishes);
-  const placement = createPlacement(ports, groups, wishes, teller, wake);
+  const reporter = createServiceReporter(ports.report);
+  const operations = createOperations(ports, enqueue);
+  const endpoints = createEndpointNodes(ports.openSlices, clock, (keys) => keys.forEach(check));
+  const inputs = createBalancerInputs(ports.readInput, clock, (changed) => changed.forEach(enqueue));
+  const desiredServices = createDesiredServices({ ...ports, endpoints });
+  const freshListing = createFreshListing(ports, desiredServices);
+  const placement = createPlacement(ports, groups, desiredServices, reporter, enqueue);
   const parts: RoundParts = {
     ports,
     groups,
-    wishes,
+    desiredServices,
     freshListing,
-    claims: createClaims(ports, groups, wishes, placement, wake),
+    ownership: createOwnership(ports, groups, desiredServices, placement, enqueue),
     turns: new Turns(),
-    tickets,
+    operations,
     inputs,
     progress,
-    teller,
+    reporter,
     conditions: createConditions(ports),
   };
 
-  const wakeUps = createWakeUps(ports, {
+  const triggers = createTriggers(ports, {
     ...parts,
     queue,
     placement,
     nodeSyncLatency,
-    isNews: echoes.isNews,
+    isNews: ownWrites.isNews,
   });
   const failure = createFailure(parts);
   const reconcile = createInTurn({
@@ -76,15 +76,15 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     nodeSyncLatency,
     failure,
     round: createRound(parts),
-    forgetGone: wakeUps.forgetGone,
-    wake,
+    forgetGone: triggers.forgetGone,
+    enqueue,
   });
 
   const run = async (signal: AbortSignal): Promise<void> => {
     freshListing.begin();
     progress.begin();
-    tickets.begin(signal);
-    const stop = wakeUps.begin();
+    operations.begin(signal);
+    const stop = triggers.begin();
     try {
       const { onError } = failure;
       const work = { queue, count: ports.concurrency, reconcile, onError, clock };
@@ -92,7 +92,7 @@ export const createServiceController = (options: ServiceControllerOptions) => {
       await Promise.all([runWorkers(work, signal), ...beside]);
     } finally {
       stop();
-      tickets.end();
+      operations.end();
     }
   };
 
@@ -104,13 +104,13 @@ export const createServiceController = (options: ServiceControllerOptions) => {
     );
   };
 
-  return { queue, groups, orphans, troubles: () => teller.troubles, run };
+  return { queue, groups, orphans, activeProblems: () => reporter.activeProblems, run };
 };
 
 export type ServiceController = ReturnType<typeof createServiceController>;
 
 /** Facts stand where the provider says: what is written there is read by us too. */
-const relevanceTo = ({ annotations, facts }: Pick<ServicePorts, "annotations" | "facts">) => {
+const relevanceTo = ({ annotations, facts }: Pick<ServiceDeps, "annotations" | "facts">) => {
   const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
   return (before: Service | undefined, after: Service | undefined): boolean =>

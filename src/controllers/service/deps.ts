@@ -4,11 +4,11 @@ import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Random } from "../../platform/random.ts";
 import type { InputReader } from "../input-reader.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
@@ -32,7 +32,7 @@ export interface ServiceObserver {
   readonly onHostUpdate: (durationMs: number, isFailed: boolean) => void;
 }
 
-export interface ServicePorts {
+export interface ServiceDeps {
   readonly services: ServiceStore;
   readonly writes: ServiceWrites;
   readonly nodes: NodeStore;
@@ -50,7 +50,7 @@ export interface ServicePorts {
   readonly pending: Pending | undefined;
   /** Reads one Secret, ConfigMap or file that a plan needs. */
   readonly readInput: InputReader;
-  readonly tell: (service: Service, event: NodeEvent) => void;
+  readonly report: (service: Service, event: NodeEvent) => void;
   /** What is done where there is no Service any more to tell it on. */
   readonly note: Note;
   /** Every step handed to the cloud, with the group it is for. */
@@ -67,6 +67,6 @@ export interface ServicePorts {
   readonly concurrency: number;
 }
 
-export interface ServiceControllerOptions extends ServicePorts {
+export interface ServiceControllerOptions extends ServiceDeps {
   readonly settings: ServiceSettings;
 }

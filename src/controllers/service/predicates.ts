@@ -26,7 +26,7 @@ export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.delet
 export const isPaused = ({ metadata }: Service): boolean =>
   (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 
-interface CleanupQuestion {
+interface CleanupInput {
   /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */
   readonly hasBalancer?: boolean;
 }
@@ -35,7 +35,7 @@ interface CleanupQuestion {
  * Something of ours has to go. Upstream's table, but for Services of another class: with a balancer of ours (they had no
  * class before) they are cleaned up at once, without one they are invisible.
  */
-export const needsCleanup = (service: Service, { hasBalancer = false }: CleanupQuestion = {}): boolean => {
+export const needsCleanup = (service: Service, { hasBalancer = false }: CleanupInput = {}): boolean => {
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
   if (isForeignClass(service)) return hasBalancer;
   return isEnding && (hasFinalizer(service) || hasBalancer);
@@ -51,5 +51,5 @@ export const concernsUs = (service: Service): boolean =>
   (!isForeignClass(service) && hasOurConditions(service));
 
 /** It asks for nothing any more; what it has goes. */
-export const isEnding = (service: Service, question: CleanupQuestion = {}): boolean =>
-  !isServed(service) || needsCleanup(service, question);
+export const isEnding = (service: Service, input: CleanupInput = {}): boolean =>
+  !isServed(service) || needsCleanup(service, input);

@@ -2,8 +2,8 @@
 // share. Nothing here sends anything.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import type { Lane } from "./request-ceiling.ts";
 import type { Query } from "../resource-path.ts";
+import type { Lane } from "./request-ceiling.ts";
 import type { WritePriority } from "./write-window.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";

@@ -3,10 +3,11 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { momentOfSeconds, retryAfterIn, untilMoment } from "../../core/moment.ts";
-import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
+import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { Connection } from "../connection/connection.ts";
+import { withQuery } from "../resource-path.ts";
 import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
 import { createPoolKey, keyedTls } from "./pool-key.ts";
 import {
@@ -17,7 +18,6 @@ import {
   type Verb,
 } from "./request.ts";
 import type { RequestCeiling } from "./request-ceiling.ts";
-import { withQuery } from "../resource-path.ts";
 import { readStatus, statusError } from "./status-error.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import { transportError } from "./transport-error.ts";
@@ -153,7 +153,7 @@ export const createRequests = (options: RequestsOptions): Requests => {
 
   const observed = async <T>(request: KubeRequest, work: () => Promise<T>): Promise<T> => {
     const started = clock.monotonic();
-    const tell = (code: string): void =>
+    const report = (code: string): void =>
       onRequest?.({
         verb: request.verb,
         resource: request.resource,
@@ -163,10 +163,10 @@ export const createRequests = (options: RequestsOptions): Requests => {
       });
     try {
       const result = await work();
-      tell(request.verb === "create" ? "201" : "200");
+      report(request.verb === "create" ? "201" : "200");
       return result;
     } catch (error) {
-      if (error instanceof KubeError) tell(error.status === undefined ? error.kind : String(error.status));
+      if (error instanceof KubeError) report(error.status === undefined ? error.kind : String(error.status));
       throw error;
     }
   };

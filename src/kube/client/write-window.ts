@@ -30,7 +30,7 @@ export interface WriteWindow {
 }
 
 /** What a proxy before the server says must not stop all writes for an hour. */
-const longestRest = minutes(1);
+const maxBackoff = minutes(1);
 /** More in flight that makes each this much slower than the best epoch only adds latency. */
 const tolerated = 1.25;
 const tooSlow = 1.6;
@@ -80,7 +80,7 @@ export const createWriteWindow = (clock: Clock, { start = 16, least = 1, most = 
       latencySum = 0;
     }
     if (retryAfter === undefined || retryAfter <= 0) return;
-    closedUntil = Math.max(closedUntil, clock.monotonic() + Math.min(retryAfter, longestRest));
+    closedUntil = Math.max(closedUntil, clock.monotonic() + Math.min(retryAfter, maxBackoff));
     cancelReopening?.();
     cancelReopening = clock.after(milliseconds(closedUntil - clock.monotonic()), admit);
   };

@@ -4,8 +4,8 @@
 import { codeOf } from "../../core/code-of.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
-import { type Access, type Credentials, createCredentials } from "./credentials.ts";
 import { KubeError } from "../client/kube-error.ts";
+import { type Access, type Credentials, createCredentials } from "./credentials.ts";
 import { type KubeconfigCluster, type KubeconfigUser, readKubeconfig } from "./kubeconfig.ts";
 import { chooseProxy, type ProxySettings } from "./proxy.ts";
 
@@ -133,17 +133,17 @@ const normalized = (address: string): string => {
 /** Reads everything once, so that what waiting cannot mend is found at the start. */
 export const openConnection = async (
   source: ConnectionSource,
-  seams: { readonly files: Files; readonly clock: Clock },
+  platform: { readonly files: Files; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<Connection> => {
-  const target = await findTarget(source, seams.files);
+  const target = await findTarget(source, platform.files);
   const hasMaster = source.master !== undefined && source.master !== "";
   const server = normalized(hasMaster && source.master !== undefined ? source.master : target.cluster.server);
   const credentials: Credentials = createCredentials(
     { ...target.cluster, server },
     target.user,
     target.path,
-    seams,
+    platform,
   );
   try {
     await credentials.current(signal);

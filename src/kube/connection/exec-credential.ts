@@ -4,9 +4,9 @@
 import { minutes } from "../../core/brand.ts";
 import { codeOf } from "../../core/code-of.ts";
 import { Secret } from "../../core/secret.ts";
-import { abortable } from "../../runtime/abortable.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import { KubeError } from "../client/kube-error.ts";
 import type { ExecPlugin, KubeconfigCluster } from "./kubeconfig.ts";
 

@@ -14,14 +14,14 @@ export interface WatchedFile {
 }
 
 /** At thousands of requests per second, a look at the disk for each would cost more than the requests. */
-const lookEvery = seconds(1);
+const checkEvery = seconds(1);
 
 export const watchedFile = (path: string, files: Files, clock: Clock): WatchedFile => {
   let known: { readonly content: string; readonly version: string | undefined } | undefined;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let looking: Promise<string> | undefined;
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let checking: Promise<string> | undefined;
 
-  const look = async (): Promise<string> => {
+  const check = async (): Promise<string> => {
     // The version is taken before the content: a change in between is seen at the next look.
     const version = await files.version(path);
     if (known !== undefined && (version === undefined || version === known.version)) return known.content;
@@ -37,15 +37,15 @@ export const watchedFile = (path: string, files: Files, clock: Clock): WatchedFi
     path,
     content: () => {
       const now = clock.monotonic();
-      if (known !== undefined && now - lookedAt < lookEvery) return Promise.resolve(known.content);
-      looking ??= look().finally(() => {
-        looking = undefined;
-        lookedAt = clock.monotonic();
+      if (known !== undefined && now - checkedAt < checkEvery) return Promise.resolve(known.content);
+      checking ??= check().finally(() => {
+        checking = undefined;
+        checkedAt = clock.monotonic();
       });
-      return looking;
+      return checking;
     },
     invalidate: () => {
-      lookedAt = Number.NEGATIVE_INFINITY;
+      checkedAt = Number.NEGATIVE_INFINITY;
     },
   };
 };

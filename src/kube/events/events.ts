@@ -2,14 +2,14 @@
 // Nothing waits for an event, and none is lost without being counted.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
-import { abortable } from "../../runtime/abortable.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
-import { type Correlated, createEventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
 import { isKubeError, KubeError } from "../client/kube-error.ts";
 import { events } from "../resources.ts";
 import { toTime } from "../timestamps.ts";
+import { type Correlated, createEventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
 
 export type EventLoss = "spam" | "queue-full" | "refused" | "undeliverable";
 

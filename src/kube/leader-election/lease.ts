@@ -2,14 +2,14 @@
 // prove at any moment that it is still ours. Losing it calls back and goes on; what to stop is for others.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
-import { abortable, linkedController } from "../../runtime/abortable.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError } from "../client/kube-error.ts";
-import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";
 import type { Lease } from "../objects.ts";
 import { leases } from "../resources.ts";
+import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";
 
 export interface LeaderElectionOptions {
   /** In the reserved lane and without a write gate. */

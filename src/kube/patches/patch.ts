@@ -1,8 +1,8 @@
 // What a patch is, and the small steps guarded patches are made of. Pure: it sends nothing and decides nothing.
 // A `test` against null holds where the key is absent (and only if its parent is there), so absence can be guarded too.
 
-import { jsonPointer } from "./json-pointer.ts";
 import type { KubeObject } from "../objects.ts";
+import { jsonPointer } from "./json-pointer.ts";
 
 export type JsonPatchStep =
   | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }

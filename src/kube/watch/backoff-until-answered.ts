@@ -2,8 +2,8 @@
 // and a moment longer. It does not know who asked; any answer shows that an outage is over.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import { linkedController } from "../../runtime/abortable.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import { linkedController } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
 
 export interface Rest {
@@ -13,7 +13,7 @@ export interface Rest {
 }
 
 /** Says whether an answer cut it short; rejects with the signal's reason when that comes first. */
-export const restUntilAnswered = async (
+export const backoffUntilAnswered = async (
   { whenAnswered }: Pick<KubeApi, "whenAnswered">,
   clock: Clock,
   { atMost, afterAnswer }: Rest,

@@ -116,7 +116,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     }
     if (isKnown) return;
     this.#objects.set(key, object);
-    this.#tell(before === undefined ? { key, after: object } : { key, before, after: object });
+    this.#report(before === undefined ? { key, after: object } : { key, before, after: object });
   }
 
   #remove(key: string): void {
@@ -127,7 +127,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     const before = this.#objects.get(key);
     if (before === undefined) return;
     this.#objects.delete(key);
-    this.#tell({ key, before });
+    this.#report({ key, before });
   }
 
   #swap(): void {
@@ -148,7 +148,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     this.#whenSynced.resolve();
   }
 
-  #tell(change: Change<T>): void {
+  #report(change: Change<T>): void {
     for (const live of this.#indexes) this.#reindex(live, change);
     for (const listener of this.#listeners) listener(change);
   }

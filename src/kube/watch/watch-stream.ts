@@ -2,16 +2,16 @@
 // what comes before and after it is decided in `watch.ts`.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
-import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { abortable, linkedController } from "../../runtime/abortable.ts";
 import { KubeError } from "../client/kube-error.ts";
-import { LineDecoder } from "./line-decoder.ts";
-import type { KubeObject } from "../objects.ts";
 import { createPacer } from "../client/pacer.ts";
 import type { OpenStream } from "../client/request.ts";
-import type { Resource } from "../resources.ts";
 import { readStatus, statusError } from "../client/status-error.ts";
 import { transportError } from "../client/transport-error.ts";
+import type { KubeObject } from "../objects.ts";
+import type { Resource } from "../resources.ts";
+import { LineDecoder } from "./line-decoder.ts";
 
 export type WatchEvent<T> =
   | { readonly type: "changed" | "deleted"; readonly object: T }

@@ -2,15 +2,15 @@
 // again over whatever breaks. It keeps no objects; a store does.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
-import { backoff } from "../../runtime/backoff.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { collectGarbage } from "../../platform/memory.ts";
 import type { Random } from "../../platform/random.ts";
+import { backoff } from "../../runtime/backoff.ts";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError, KubeError } from "../client/kube-error.ts";
 import type { KubeObject } from "../objects.ts";
 import type { Resource } from "../resources.ts";
-import { restUntilAnswered } from "./backoff-until-answered.ts";
+import { backoffUntilAnswered } from "./backoff-until-answered.ts";
 import { readWatchStream, SilenceError } from "./watch-stream.ts";
 
 export type WatchStep<T> =
@@ -224,7 +224,7 @@ export async function* watch<T extends KubeObject>(
       if (!isOutage || shortened >= mostShortened) await sleep(clock, retryIn, signal);
       else {
         const afterAnswer = milliseconds(200 + 800 * random.fraction());
-        const isCutShort = await restUntilAnswered(api, clock, { atMost: retryIn, afterAnswer }, signal);
+        const isCutShort = await backoffUntilAnswered(api, clock, { atMost: retryIn, afterAnswer }, signal);
         if (isCutShort) shortened += 1;
       }
     } catch {

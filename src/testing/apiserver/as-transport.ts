@@ -1,11 +1,11 @@
 // The API server as a Transport: for unit tests and simulation, in virtual time, without a socket. Who calls is told by the bearer token.
 
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import type { ApiServer } from "./api-server.ts";
 import { answerError } from "./http/answer.ts";
 import { unauthorized } from "./http/api-error.ts";
-import type { ApiServer } from "./api-server.ts";
-import type { Identity } from "./storage/kube-object.ts";
 import { headerOf } from "./http/read-body.ts";
+import type { Identity } from "./storage/kube-object.ts";
 
 export const administrator: Identity = {
   username: "admin",

@@ -6,7 +6,7 @@ import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { Crash, converge, type Memory } from "./balancer-driver.ts";
 import { faultHows } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
-import { makeWish, targetOf, type WishWords } from "./make-desired.ts";
+import { type DesiredWords, makeDesired, targetOf } from "./make-desired.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 const targets = [targetOf("node-1", "machines", "1")];
@@ -20,8 +20,9 @@ export const adoptionConformance = (harness: Harness): void => {
       throw new Error("This provider has `adopts`: its harness needs `addUnmarkedBalancer` and `adopting`.");
     }
     const memory: Memory = new Map();
-    const wish = (words: Partial<WishWords> = {}) => makeWish(harness, { name: "web", targets, ...words });
-    return { lab, memory, says, plain: wish(), naming: wish({ annotations: says }), wish };
+    const desired = (words: Partial<DesiredWords> = {}) =>
+      makeDesired(harness, { name: "web", targets, ...words });
+    return { lab, memory, says, plain: desired(), naming: desired({ annotations: says }), desired };
   };
   type World = ReturnType<typeof fresh>;
   const stateOf = ({ lab }: World): string => JSON.stringify(lab.simulated.state());
@@ -54,7 +55,7 @@ export const adoptionConformance = (harness: Harness): void => {
     const before = stateOf(world);
     await converge(world, [world.plain]);
     expect((await listOf(world)).filter(({ ownership }) => ownership === "unmarked")).toHaveLength(1);
-    await converge(world, [world.wish({ ending: "delete" })]);
+    await converge(world, [world.desired({ ending: "delete" })]);
     expect(stateOf(world)).toBe(before);
   });
 
@@ -86,9 +87,9 @@ export const adoptionConformance = (harness: Harness): void => {
       const before = world.lab.mutations;
       expect((await converge(world, [released])).steps).toBe(0);
       world.lab.connect();
-      expect((await converge(world, [world.wish({ ending: "delete" })])).steps).toBe(0);
+      expect((await converge(world, [world.desired({ ending: "delete" })])).steps).toBe(0);
       expect(world.lab.mutations).toBe(before);
-      const heir = world.wish({ name: "heir", annotations: world.says });
+      const heir = world.desired({ name: "heir", annotations: world.says });
       await converge(world, [heir]);
       expect(await ownershipOf(world)).toEqual([["ours", [heir.owner.uid]]]);
       expect(stateOf(world).replaceAll(heir.owner.uid, world.naming.owner.uid)).toBe(adopted);

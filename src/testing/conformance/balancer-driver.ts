@@ -13,7 +13,7 @@ import type { Facts, Step } from "../../provider/plan.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import { collect, type Lab, noInputs } from "./lab.ts";
 
-type Wish = DesiredLoadBalancer<Fields>;
+type Desired = DesiredLoadBalancer<Fields>;
 type Balancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
 export class Crash extends Error {}
@@ -33,7 +33,7 @@ export interface Drive {
 export interface Driven {
   readonly steps: number;
   readonly observed: ReadonlyMap<string, ObservedLoadBalancer | undefined>;
-  readonly members: ReadonlyMap<string, readonly Wish[]>;
+  readonly members: ReadonlyMap<string, readonly Desired[]>;
 }
 
 const mostRounds = 100;
@@ -45,32 +45,32 @@ const balancersOf = (lab: Lab): Balancers => {
 };
 
 /** Until one round over all groups has nothing to do. Cloud errors are what the next round is for. */
-export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<Driven> => {
+export const converge = async (drive: Drive, desired: readonly Desired[]): Promise<Driven> => {
   const { lab, memory, crash, strangers = [] } = drive;
-  const present = new Set([...strangers, ...wishes.map(({ owner }) => owner.uid)]);
+  const present = new Set([...strangers, ...desired.map(({ owner }) => owner.uid)]);
   const balancers = balancersOf(lab);
   let steps = 0;
 
-  const settle = async (ticket: string, checkAfter: Milliseconds): Promise<void> => {
+  const settle = async (operation: string, checkAfter: Milliseconds): Promise<void> => {
     const { pending } = lab.cloud;
     if (pending === undefined) throw new Error("A step gave a ticket, and this provider has no `pending`.");
     for (let wait = checkAfter, asked = 0; asked < mostRounds; asked++) {
       await lab.clock.advance(wait);
-      const answer = (await lab.run((call) => pending.check([ticket], call))).get(ticket);
+      const answer = (await lab.run((call) => pending.check([operation], call))).get(operation);
       if (CloudError.is(answer)) throw answer;
       // Lost: what became of it is observed.
       if (answer === undefined) return;
       if (answer.done) return remember(memory, answer.remember);
       wait = answer.checkAfter;
     }
-    throw new Error(`The work of ticket ${ticket} did not end.`);
+    throw new Error(`The work of ticket ${operation} did not end.`);
   };
 
   const listAll = () => lab.run(async (call) => (await collect(balancers.list(call))).flat());
 
   const reconcile = async (
     group: string,
-    members: readonly Wish[],
+    members: readonly Desired[],
     listed: ObservedLoadBalancer | undefined,
     survey: unknown,
   ): Promise<{ isSettled: boolean; observed: ObservedLoadBalancer | undefined }> => {
@@ -94,8 +94,8 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
       if (outcome.done) remember(memory, outcome.remember);
       if (isLast) throw new Crash();
       if (!outcome.done) {
-        if (outcome.ticket === undefined) await lab.clock.advance(outcome.checkAfter);
-        else await settle(outcome.ticket, outcome.checkAfter);
+        if (outcome.operation === undefined) await lab.clock.advance(outcome.checkAfter);
+        else await settle(outcome.operation, outcome.checkAfter);
         break;
       }
     }
@@ -104,7 +104,7 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
   };
 
   for (let round = 0; round < mostRounds; round++) {
-    const members = groupsOf(balancers, wishes, memory);
+    const members = groupsOf(balancers, desired, memory);
     const observed = new Map<string, ObservedLoadBalancer | undefined>();
     let isSettled = true;
     try {
@@ -137,7 +137,7 @@ export const converge = async (drive: Drive, wishes: readonly Wish[]): Promise<D
 /** Where nothing of ours is there, one that nobody manages and that a member asks for. */
 const adopted = (
   balancers: Balancers,
-  members: readonly Wish[],
+  members: readonly Desired[],
   listed: readonly ObservedLoadBalancer[],
 ): ObservedLoadBalancer | undefined => {
   const hits = listed.filter(
@@ -151,13 +151,13 @@ const adopted = (
 
 const groupsOf = (
   balancers: Balancers,
-  wishes: readonly Wish[],
+  desired: readonly Desired[],
   memory: Memory,
-): Map<string, readonly Wish[]> => {
-  const groups = new Map<string, readonly Wish[]>();
-  for (const wish of wishes) {
-    const current = { ...wish, facts: memory.get(wish.owner.uid) ?? {} };
-    const group = balancers.groupOf?.(current) ?? wish.owner.uid;
+): Map<string, readonly Desired[]> => {
+  const groups = new Map<string, readonly Desired[]>();
+  for (const wanted of desired) {
+    const current = { ...wanted, facts: memory.get(wanted.owner.uid) ?? {} };
+    const group = balancers.groupOf?.(current) ?? wanted.owner.uid;
     groups.set(group, [...(groups.get(group) ?? []), current]);
   }
   return groups;

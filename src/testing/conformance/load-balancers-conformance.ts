@@ -6,9 +6,9 @@ import { adoptionConformance } from "./adoption-conformance.ts";
 import { Crash, converge, type Memory } from "./balancer-driver.ts";
 import { faultHows } from "./faulty-transport.ts";
 import { Lab, noInputs } from "./lab.ts";
-import { makeWish, targetOf, type WishWords } from "./make-desired.ts";
+import { type DesiredWords, makeDesired, targetOf } from "./make-desired.ts";
+import { operationsConformance } from "./operations-conformance.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
-import { ticketsConformance } from "./operations-conformance.ts";
 
 const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
 
@@ -27,18 +27,18 @@ export const loadBalancersConformance = (
   /** Put on every Service: what makes them share a balancer, for a second run. */
   annotations: Readonly<Record<string, string>> = {},
 ): void => {
-  const wish = (words: WishWords) => makeWish(harness, { annotations, ...words });
+  const desired = (words: DesiredWords) => makeDesired(harness, { annotations, ...words });
   const first = [
-    wish({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
-    wish({ name: "mail", ports: [25], targets }),
+    desired({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
+    desired({ name: "mail", ports: [25], targets }),
   ];
   const second = [
-    wish({ name: "web", ports: [80, 8443], targets: targets.slice(1) }),
-    wish({ name: "mail", ports: [25], targets: [] }),
+    desired({ name: "web", ports: [80, 8443], targets: targets.slice(1) }),
+    desired({ name: "mail", ports: [25], targets: [] }),
   ];
   const gone = [
-    wish({ name: "web", ports: [80, 8443], ending: "delete" }),
-    wish({ name: "mail", ending: "delete" }),
+    desired({ name: "web", ports: [80, 8443], ending: "delete" }),
+    desired({ name: "mail", ending: "delete" }),
   ];
 
   const fresh = () => {
@@ -51,8 +51,8 @@ export const loadBalancersConformance = (
   /** The whole life of two Services; what matters is the state after each part of it. */
   const live = async ({ lab, memory }: { lab: Lab; memory: Memory }): Promise<string[]> => {
     const states: string[] = [];
-    for (const wishes of [first, second, gone]) {
-      await converge({ lab, memory }, wishes);
+    for (const desired of [first, second, gone]) {
+      await converge({ lab, memory }, desired);
       states.push(stateOf(lab));
     }
     return states;
@@ -62,7 +62,7 @@ export const loadBalancersConformance = (
 
   describe(`${name}: load balancers`, () => {
     if (abilities?.adopts !== undefined) adoptionConformance(harness);
-    if (abilities !== undefined && pending !== undefined) ticketsConformance(harness);
+    if (abilities !== undefined && pending !== undefined) operationsConformance(harness);
     if (abilities?.survey !== undefined) {
       test("plans on a survey that was made for others too as on one of its own, and asks without changing", async () => {
         const { lab } = fresh();
@@ -102,8 +102,8 @@ export const loadBalancersConformance = (
     test("publishes addresses, or says that the status is not ours, once settled", async () => {
       const { lab, memory } = fresh();
       const { observed, members } = await converge({ lab, memory }, first);
-      for (const [group, wishes] of members) {
-        for (const member of wishes) {
+      for (const [group, desired] of members) {
+        for (const member of desired) {
           const publication = lab.cloud.loadBalancers?.publish(member, observed.get(group));
           expect(publication?.kind).not.toBe("wait");
         }
@@ -157,11 +157,11 @@ export const loadBalancersConformance = (
       async (when) => {
         const clean = fresh();
         const expected = await live(clean);
-        for (const [part, wishes] of [first, second, gone].entries()) {
+        for (const [part, desired] of [first, second, gone].entries()) {
           for (let atStep = 0; ; atStep++) {
             const { lab, memory } = fresh();
             for (const earlier of [first, second].slice(0, part)) await converge({ lab, memory }, earlier);
-            const crashed = await converge({ lab, memory, crash: { atStep, when } }, wishes).then(
+            const crashed = await converge({ lab, memory, crash: { atStep, when } }, desired).then(
               () => false,
               (error) => {
                 if (error instanceof Crash) return true;
@@ -170,7 +170,7 @@ export const loadBalancersConformance = (
             );
             if (!crashed) break;
             lab.connect();
-            await converge({ lab, memory }, wishes);
+            await converge({ lab, memory }, desired);
             expect({ part, atStep, state: stateOf(lab) }).toEqual({
               part,
               atStep,

@@ -6,7 +6,7 @@ import type { Fields } from "../../core/settings.ts";
 import type { BalancerTarget, DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-export interface WishWords {
+export interface DesiredWords {
   readonly name: string;
   readonly ports?: readonly number[];
   readonly targets?: readonly BalancerTarget[];
@@ -23,7 +23,7 @@ export const targetOf = (name: string, source: string, key: string): BalancerTar
   draining: false,
 });
 
-export const makeWish = (harness: Harness, words: WishWords): DesiredLoadBalancer<Fields> => {
+export const makeDesired = (harness: Harness, words: DesiredWords): DesiredLoadBalancer<Fields> => {
   const uid = `5e1f-${words.name}` as ServiceUID;
   const fields: Fields = harness.definition.annotations?.fields ?? {};
   const { values, problems } = readSettings(fields, words.annotations ?? {}, { what: "annotation" });

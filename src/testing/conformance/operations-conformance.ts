@@ -7,12 +7,12 @@ import { CloudError } from "../../provider/errors.ts";
 import type { Pending } from "../../provider/plan.ts";
 import { readFaultHows } from "./faulty-transport.ts";
 import { Lab, noInputs } from "./lab.ts";
-import { makeWish, targetOf } from "./make-desired.ts";
+import { makeDesired, targetOf } from "./make-desired.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-const mostQuestions = 50;
+const maxQueries = 50;
 
-export const ticketsConformance = (harness: Harness): void => {
+export const operationsConformance = (harness: Harness): void => {
   const fresh = () => {
     const lab = new Lab(harness);
     const { pending, loadBalancers } = lab.cloud;
@@ -22,27 +22,27 @@ export const ticketsConformance = (harness: Harness): void => {
 
   /** The first thing to be done for so many Services, begun and not waited for. */
   const begin = async ({ lab, loadBalancers }: ReturnType<typeof fresh>, count: number) => {
-    const wishes = Array.from({ length: count }, (_, index) =>
-      makeWish(harness, {
+    const desired = Array.from({ length: count }, (_, index) =>
+      makeDesired(harness, {
         name: `web-${index}`,
         ports: [80 + index],
         targets: [targetOf("node-1", "machines", "1")],
       }),
     );
-    const survey = await lab.run(async (call) => loadBalancers.survey?.(wishes, call));
-    const tickets: string[] = [];
-    for (const wish of wishes) {
-      const [step] = loadBalancers.plan([wish], undefined, { survey, inputs: noInputs, orphans: [] }).steps;
+    const survey = await lab.run(async (call) => loadBalancers.survey?.(desired, call));
+    const operations: string[] = [];
+    for (const wanted of desired) {
+      const [step] = loadBalancers.plan([wanted], undefined, { survey, inputs: noInputs, orphans: [] }).steps;
       if (step === undefined) throw new Error("Nothing was planned for a Service that has nothing.");
       const outcome = await lab.run((call) => loadBalancers.apply(step, call));
-      if (!outcome.done && outcome.ticket !== undefined) tickets.push(outcome.ticket);
+      if (!outcome.done && outcome.operation !== undefined) operations.push(outcome.operation);
     }
-    return tickets;
+    return operations;
   };
 
-  const ask = async (lab: Lab, pending: Pending, tickets: readonly string[]) => {
+  const ask = async (lab: Lab, pending: Pending, operations: readonly string[]) => {
     const before = lab.requests.length;
-    const answers = await lab.run((call) => pending.check(tickets, call));
+    const answers = await lab.run((call) => pending.check(operations, call));
     expect(lab.requests.length - before).toBeLessThanOrEqual(1);
     return answers;
   };
@@ -53,12 +53,12 @@ export const ticketsConformance = (harness: Harness): void => {
     let open: readonly string[] = await begin(world, pending.limit);
     expect(open).toHaveLength(pending.limit);
     expect(new Set(open).size).toBe(open.length);
-    for (let asked = 0; open.length > 0 && asked < mostQuestions; asked++) {
+    for (let asked = 0; open.length > 0 && asked < maxQueries; asked++) {
       const answers = await ask(lab, pending, open);
-      expect([...answers.keys()].filter((ticket) => !open.includes(ticket))).toEqual([]);
+      expect([...answers.keys()].filter((operation) => !open.includes(operation))).toEqual([]);
       expect([...answers.values()].filter((answer) => CloudError.is(answer))).toEqual([]);
-      open = open.filter((ticket) => {
-        const answer = answers.get(ticket);
+      open = open.filter((operation) => {
+        const answer = answers.get(operation);
         return answer !== undefined && !CloudError.is(answer) && !answer.done;
       });
       await lab.clock.advance(seconds(5));
@@ -72,11 +72,11 @@ export const ticketsConformance = (harness: Harness): void => {
     const answers = await ask(lab, pending, ["no-such-ticket"]);
     const answer = answers.get("no-such-ticket");
     expect(answer === undefined || CloudError.is(answer)).toBe(true);
-    const [ticket = ""] = await begin(world, 1);
+    const [operation = ""] = await begin(world, 1);
     for (const how of readFaultHows) {
       lab.faulty.failAt(0, how);
-      await expect(lab.run((call) => pending.check([ticket], call))).rejects.toThrow();
+      await expect(lab.run((call) => pending.check([operation], call))).rejects.toThrow();
     }
-    expect((await ask(lab, pending, [ticket])).has(ticket)).toBe(true);
+    expect((await ask(lab, pending, [operation])).has(operation)).toBe(true);
   });
 };

@@ -2,10 +2,10 @@
 // on demand. Faults, time, signals and counting are the suites' own business.
 
 import type { Fields } from "../../core/settings.ts";
+import type { Transport } from "../../platform/transport.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Step } from "../../provider/plan.ts";
 import type { Cloud, ProviderDefinition } from "../../provider/provider.ts";
-import type { Transport } from "../../platform/transport.ts";
 import type { VirtualClock } from "../virtual-time/virtual-clock.ts";
 
 export interface SimulatedCloud {

@@ -20,7 +20,7 @@ const read = async (
 ) => {
   const whole = await readAll({ provider: cloud, args, environment, files: memoryFiles(contents).files });
   const { values } = readConfig(cloud, { environment, ...whole.settings.cloud });
-  return { ...whole, values, told: whole.problems.map(({ text }) => text) };
+  return { ...whole, values, reported: whole.problems.map(({ text }) => text) };
 };
 
 describe("a flag", () => {
@@ -41,12 +41,12 @@ describe("a flag", () => {
   });
 
   test("of the file that does nothing here is told with its place", async () => {
-    const { told } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
+    const { reported } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
       "--config",
       config,
     ]);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toStartWith(`${config}:4:25: --contention-profiling has no effect`);
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).toStartWith(`${config}:4:25: --contention-profiling has no effect`);
   });
 });
 
@@ -74,8 +74,8 @@ test("everything wrong in both files is told at once, each with its place [F78]"
     [own]: "endpont = x\nnonsense\npage-size = none\n",
     [config]: `${head}flags:\n  mode: dry\ncloud:\n  lookup-limit: 100000\n`,
   };
-  const { told } = await read(contents, [`--cloud-config=${own}`, `--config=${config}`]);
-  expect(told.toSorted()).toEqual([
+  const { reported } = await read(contents, [`--cloud-config=${own}`, `--config=${config}`]);
+  expect(reported.toSorted()).toEqual([
     `${own}:1: endpont is not known; did you mean "endpoint"?`,
     `${own}:2: a line such as name = value was expected`,
     `${own}:3: page-size must be a whole number from 1 to 500, got "none"`,
@@ -85,11 +85,11 @@ test("everything wrong in both files is told at once, each with its place [F78]"
 });
 
 test("a file that is not there, or is too long, is an error that names it", async () => {
-  const { told } = await read({ [own]: "x".repeat(300_000) }, [
+  const { reported } = await read({ [own]: "x".repeat(300_000) }, [
     `--cloud-config=${own}`,
     "--config=/etc/none",
   ]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     "/etc/none: --config cannot be read: there is no /etc/none",
     `${own}: it has 300000 characters; at most 262144 are read`,
   ]);
@@ -97,17 +97,17 @@ test("a file that is not there, or is too long, is an error that names it", asyn
 
 test("what the cloud itself finds wrong is told with its place, unless a variable says it", async () => {
   const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
-  const { told } = await read(file, [`--config=${config}`]);
-  expect(told).toHaveLength(1);
-  expect(told[0]).toStartWith(`${config}:5:13: endpoint (FAKE_ENDPOINT) must be an address`);
+  const { reported } = await read(file, [`--config=${config}`]);
+  expect(reported).toHaveLength(1);
+  expect(reported[0]).toStartWith(`${config}:5:13: endpoint (FAKE_ENDPOINT) must be an address`);
   const other = await read(file, [`--config=${config}`], { FAKE_ENDPOINT: "elsewhere" });
-  expect(other.told[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be an address");
+  expect(other.reported[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be an address");
 });
 
 test("an unknown setting of --config-set names the flag, the nearest one and those there are", async () => {
-  const { told } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
+  const { reported } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
   const all = "(there are endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
-  expect(told).toEqual([
+  expect(reported).toEqual([
     `--config-set: foo is not known ${all}`,
     `--config-set: endpiont is not known; did you mean "endpoint"? ${all}`,
   ]);
@@ -150,8 +150,8 @@ test("an input of the cloud that is no file is refused: nobody reads it before t
     ...provider,
     inputs: () => [{ kind: "Secret", namespace: "kube-system", name: "cloud" }],
   };
-  const { told, settings } = await read({}, [], { FAKE_ENDPOINT: "http://cloud" }, wanting);
-  expect(told).toEqual([
+  const { reported, settings } = await read({}, [], { FAKE_ENDPOINT: "http://cloud" }, wanting);
+  expect(reported).toEqual([
     "The cloud fake wants the Secret kube-system/cloud before it connects, and only files can be had then; mount it, and name the file in the settings",
   ]);
   expect(settings.cloud.inputFiles?.size).toBe(0);

@@ -7,10 +7,10 @@ import { type ReloadResult, runConfigured } from "../../../src/app/configuration
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { createManager, type Manager } from "../../../src/app/manager.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
-import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
+import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -41,7 +41,7 @@ const startIn = async (
     world.asked.push(`${request.method} ${new URL(request.url).pathname}`);
     return cloudTransport(world.cloud)(request, signal);
   };
-  const seams = {
+  const platform = {
     clock,
     random: seededRandom(7),
     files: disk.files,
@@ -51,20 +51,20 @@ const startIn = async (
   };
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });
   const args = ["--master=http://sandbox", "--controllers=service", ...more];
-  const read = () => readAll({ provider, args, environment: seams.environment, files: disk.files });
+  const read = () => readAll({ provider, args, environment: platform.environment, files: disk.files });
   const done = runConfigured(
     {
       first: await read(),
       readConfiguration: read,
       createManager: async ({ settings }, signal) => {
         const manager = await createManager(
-          { provider, settings, seams, log, identity: "replica_1" },
+          { provider, settings, platform, log, identity: "replica_1" },
           signal,
         );
         managers.push(manager);
         return manager;
       },
-      ...{ provider, environment: seams.environment, files: disk.files, clock, log, reloads },
+      ...{ provider, environment: platform.environment, files: disk.files, clock, log, reloads },
       onVerbosity: (level) => levels.push(level),
       onReload: (result) => results.push(result),
     },
@@ -122,18 +122,18 @@ test("a wrong file leaves the old configuration in force and is told once, and t
   await world.pass(10);
   process.disk.put(config, body("many"));
   await world.pass(60);
-  const told = () => process.said(`${config}:4:29: concurrent-service-syncs must be a number`);
-  expect(told()).toHaveLength(1);
+  const reported = () => process.said(`${config}:4:29: concurrent-service-syncs must be a number`);
+  expect(reported()).toHaveLength(1);
   // The same mistake, seen anew by the process itself.
   process.disk.put(config, body("many"));
   await world.pass(60);
   expect(process.results).toEqual(["refused", "refused"]);
-  expect(told()).toHaveLength(1);
+  expect(reported()).toHaveLength(1);
   for (const times of [2, 3]) {
     process.reloads.request();
     await world.pass(1);
     expect(process.results.at(-1)).toBe("refused");
-    expect(told()).toHaveLength(times);
+    expect(reported()).toHaveLength(times);
     expect(process.said("The configuration was not changed")).toHaveLength(times);
   }
   expect(process.managers).toHaveLength(1);

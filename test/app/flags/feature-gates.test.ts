@@ -1,20 +1,20 @@
 import { expect, test } from "bun:test";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 
-const told = (value: string) =>
+const reported = (value: string) =>
   readFlags([`--feature-gates=${value}`]).problems.map(({ severity, text }) => `${severity}: ${text}`);
 
 test("a gate that is how we always work is accepted in silence", () => {
-  expect(told("CloudControllerManagerWatchBasedRoutesReconciliation=true,ContextualLogging=false")).toEqual(
-    [],
-  );
+  expect(
+    reported("CloudControllerManagerWatchBasedRoutesReconciliation=true,ContextualLogging=false"),
+  ).toEqual([]);
 });
 
 test("a gate that does nothing here is accepted and explained", () => {
-  expect(told("WatchList=true")).toEqual([
+  expect(reported("WatchList=true")).toEqual([
     "warning: --feature-gates: WatchList=true has no effect: it is about something that this manager does not have",
   ]);
-  expect(told("CloudControllerManagerWatchBasedRoutesReconciliation=false")).toEqual([
+  expect(reported("CloudControllerManagerWatchBasedRoutesReconciliation=false")).toEqual([
     "warning: --feature-gates: CloudControllerManagerWatchBasedRoutesReconciliation=false has no effect: routes are looked at when something changes; --route-reconciliation-period makes it regular",
   ]);
 });
@@ -27,10 +27,10 @@ test("a gate that older managers had is refused with what became of it", () => {
 });
 
 test("a gate that upstream does not have is refused with the nearest name, and so is a wrong value", () => {
-  expect(told("CloudControllerManagerWebhok=true")).toEqual([
+  expect(reported("CloudControllerManagerWebhok=true")).toEqual([
     "error: --feature-gates names CloudControllerManagerWebhok, which upstream does not have; did you mean CloudControllerManagerWebhook?",
   ]);
-  expect(told("WatchList=maybe")).toEqual([
+  expect(reported("WatchList=maybe")).toEqual([
     'error: --feature-gates: WatchList must be true or false, got "maybe"',
   ]);
 });

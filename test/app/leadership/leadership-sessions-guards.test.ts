@@ -1,5 +1,8 @@
 import { expect, test } from "bun:test";
-import { runTerms, type TermsOptions } from "../../../src/app/leadership/leadership-sessions.ts";
+import {
+  type LeadershipSessionsOptions,
+  runLeadershipSessions,
+} from "../../../src/app/leadership/leadership-sessions.ts";
 import type { Task } from "../../../src/runtime/scope.ts";
 
 const quiet = () => undefined;
@@ -7,11 +10,11 @@ const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Terms of one controller; the Lease is in the hand of the test, and takes a moment to be given up. */
-const terms = (run: Task["run"], changes: Partial<TermsOptions> = {}) => {
+const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> = {}) => {
   const stop = new AbortController();
   const said: string[] = [];
-  let callbacks: Parameters<TermsOptions["elect"]>[0] | undefined;
-  const ended = runTerms({
+  let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
+  const ended = runLeadershipSessions({
     stop: stop.signal,
     identity: "me",
     log,
@@ -27,7 +30,7 @@ const terms = (run: Task["run"], changes: Partial<TermsOptions> = {}) => {
           await turn();
           said.push("released");
         },
-      } as unknown as ReturnType<TermsOptions["elect"]>;
+      } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
     },
     ...changes,
   });
@@ -42,7 +45,7 @@ const terms = (run: Task["run"], changes: Partial<TermsOptions> = {}) => {
 
 test("a new term begins when the work of the one before is over: nothing is worked on twice at once", async () => {
   const inHand: PromiseWithResolvers<void>[] = [];
-  const { stop, ended, lose, regain } = terms(() => {
+  const { stop, ended, lose, regain } = sessions(() => {
     const work = Promise.withResolvers<void>();
     inHand.push(work);
     return work.promise;
@@ -61,14 +64,14 @@ test("a new term begins when the work of the one before is over: nothing is work
 });
 
 test("a process whose controller failed does not end before its Lease is given up", async () => {
-  const { said, ended } = terms(() => Promise.reject(new Error("boom")));
+  const { said, ended } = sessions(() => Promise.reject(new Error("boom")));
   expect(await ended.catch(String)).toContain("boom");
   expect(said).toEqual(["released"]);
 });
 
 test("a Lease that is lost while we stop makes no failure of it, also with --exit-on-lost-lease", async () => {
   const work = Promise.withResolvers<void>();
-  const { stop, ended, lose } = terms(() => work.promise, { exitOnLoss: true });
+  const { stop, ended, lose } = sessions(() => work.promise, { exitOnLoss: true });
   await turn();
   stop.abort(new Error("asked to stop"));
   lose();

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { runTerms, type TermsOptions } from "../../../src/app/leadership/leadership-sessions.ts";
+import {
+  type LeadershipSessionsOptions,
+  runLeadershipSessions,
+} from "../../../src/app/leadership/leadership-sessions.ts";
 import { Draining } from "../../../src/runtime/draining.ts";
 
 const quiet = () => undefined;
@@ -7,16 +10,16 @@ const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Terms whose Lease is in the hand of the test. */
-const terms = (changes: Partial<TermsOptions> = {}) => {
+const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
   const said: string[] = [];
   const stop = new AbortController();
-  let callbacks: Parameters<TermsOptions["elect"]>[0] | undefined;
-  const ended = runTerms({
+  let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
+  const ended = runLeadershipSessions({
     stop: stop.signal,
     identity: "me",
     log,
     controllers: [],
-    onTerm: (isOurs) => said.push(isOurs ? "term begins" : "term ends"),
+    onSession: (isOurs) => said.push(isOurs ? "term begins" : "term ends"),
     beforeRelease: async () => void said.push("last writes"),
     elect: (given) => {
       callbacks = given;
@@ -28,7 +31,7 @@ const terms = (changes: Partial<TermsOptions> = {}) => {
           );
           said.push("released");
         },
-      } as unknown as ReturnType<TermsOptions["elect"]>;
+      } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
     },
     ...changes,
   });
@@ -36,7 +39,7 @@ const terms = (changes: Partial<TermsOptions> = {}) => {
 };
 
 test("the Lease is given up when a controller fails, and the failure is told after it", async () => {
-  const { said, ended } = terms({
+  const { said, ended } = sessions({
     controllers: [{ name: "x", run: () => Promise.reject(new Error("boom")) }],
   });
   expect(await ended.catch(String)).toContain("boom");
@@ -45,7 +48,7 @@ test("the Lease is given up when a controller fails, and the failure is told aft
 
 test("the work drains, then the last events are written, then the Lease is given up [F67]", async () => {
   const work = Promise.withResolvers<void>();
-  const { said, stop, ended } = terms({ controllers: [{ name: "x", run: () => work.promise }] });
+  const { said, stop, ended } = sessions({ controllers: [{ name: "x", run: () => work.promise }] });
   await turn();
   stop.abort(new Draining("asked to stop", new AbortController().signal));
   await turn();
@@ -58,7 +61,7 @@ test("the work drains, then the last events are written, then the Lease is given
 describe("when the Lease is lost", () => {
   test("the controllers are cut and the process goes on [N14]", async () => {
     let reason: unknown;
-    const { said, stop, ended, lose } = terms({
+    const { said, stop, ended, lose } = sessions({
       controllers: [
         {
           name: "x",
@@ -84,7 +87,7 @@ describe("when the Lease is lost", () => {
 
   test("in the middle of a drain, what is in hand is cut at once [N14]", async () => {
     let cutAt: AbortSignal | undefined;
-    const { stop, ended, lose } = terms({
+    const { stop, ended, lose } = sessions({
       controllers: [
         {
           name: "x",
@@ -108,7 +111,7 @@ describe("when the Lease is lost", () => {
   });
 
   test("--exit-on-lost-lease ends the process as upstream does [F67]", async () => {
-    const { ended, lose } = terms({ exitOnLoss: true });
+    const { ended, lose } = sessions({ exitOnLoss: true });
     await turn();
     lose();
     expect(await ended.catch(String)).toContain("leaderelection lost");

@@ -18,14 +18,14 @@ const linesOf = (leads: boolean): readonly string[] => {
     leads: () => leads,
     nodes: { list: () => [nodeOf("a", waits), nodeOf("b", waits), nodeOf("c"), nodeOf("theirs", waits)] },
     isSelected: ({ metadata }) => metadata.name !== "theirs",
-    suspects: new Map([
+    candidates: new Map([
       ["d", { heldFor: "MassDeletionHeld" }],
       ["e", { heldFor: "MassDeletionHeld" }],
       ["f", { heldFor: "DeletionPaused" }],
       ["g", {}],
     ]),
     service: {
-      troubles: () => new Map([["default/web", ["why"]]]),
+      activeProblems: () => new Map([["default/web", ["why"]]]),
       orphans: () => [{}, {}, {}],
     },
   });

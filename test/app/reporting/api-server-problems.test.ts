@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createServerTroubles } from "../../../src/app/reporting/api-server-problems.ts";
+import { createApiServerProblems } from "../../../src/app/reporting/api-server-problems.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -10,38 +10,38 @@ const setUp = () => {
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });
   return {
     clock,
-    troubles: createServerTroubles(log, clock),
+    problems: createApiServerProblems(log, clock),
     said: () => lines.map((line) => line.split("] ")[1]?.trim()),
   };
 };
 
 test("a server that is away is told once, however many watches meet it, and once when it is back", async () => {
-  const { clock, troubles, said } = setUp();
+  const { clock, problems, said } = setUp();
   for (let round = 0; round < 10; round += 1) {
-    for (const watch of ["nodes", "services"]) troubles.failed(new Error("cannot be reached"), watch);
-    troubles.failed(new Error("cannot be reached"));
+    for (const watch of ["nodes", "services"]) problems.failed(new Error("cannot be reached"), watch);
+    problems.failed(new Error("cannot be reached"));
     await clock.advance(seconds(10));
   }
   expect(said()).toEqual(["cannot be reached"]);
-  troubles.recovered("nodes");
+  problems.recovered("nodes");
   expect(said()).toHaveLength(1);
-  troubles.recovered("services");
+  problems.recovered("services");
   expect(said().slice(1)).toEqual(["Every watch works again afterSeconds=100"]);
-  troubles.failed(new Error("cannot be reached"), "nodes");
+  problems.failed(new Error("cannot be reached"), "nodes");
   expect(said()).toHaveLength(3);
 });
 
 test("what lasts is told again after five minutes, and another trouble at once", async () => {
-  const { clock, troubles, said } = setUp();
-  troubles.failed(new Error("cannot be reached"), "nodes");
+  const { clock, problems, said } = setUp();
+  problems.failed(new Error("cannot be reached"), "nodes");
   await clock.advance(minutes(5));
-  troubles.failed(new Error("cannot be reached"), "nodes");
-  troubles.failed(new Error("answered 401"), "nodes");
+  problems.failed(new Error("cannot be reached"), "nodes");
+  problems.failed(new Error("answered 401"), "nodes");
   expect(said()).toEqual(["cannot be reached", "cannot be reached forSeconds=300", "answered 401"]);
 });
 
 test("a watch that works and has not failed says nothing", () => {
-  const { troubles, said } = setUp();
-  troubles.recovered("nodes");
+  const { problems, said } = setUp();
+  problems.recovered("nodes");
   expect(said()).toEqual([]);
 });

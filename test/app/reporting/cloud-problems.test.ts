@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
 import { asTransport } from "../../../providers/fake/simulator/transport.ts";
-import { createCloudTroubles } from "../../../src/app/reporting/cloud-problems.ts";
+import { createCloudProblems } from "../../../src/app/reporting/cloud-problems.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
-import { ServiceWorld } from "../../support/service-world.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
@@ -69,15 +69,15 @@ const setUp = () => {
   const clock = new VirtualClock();
   const lines: string[] = [];
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(textOf(line)) });
-  const troubles = createCloudTroubles(log, clock);
+  const problems = createCloudProblems(log, clock);
   const call = { account: "a", operation: "GET /x", mutates: false, durationMs: 1 };
   return {
     clock,
     lines,
     fails: (failure: string, account = "a") =>
-      troubles.saw({ ...call, account, failure, message: `it is ${failure}` }),
+      problems.saw({ ...call, account, failure, message: `it is ${failure}` }),
     answers: (status = 200) =>
-      troubles.saw({ ...call, status, ...(status >= 400 && { failure: "not-found", message: "no" }) }),
+      problems.saw({ ...call, status, ...(status >= 400 && { failure: "not-found", message: "no" }) }),
   };
 };
 

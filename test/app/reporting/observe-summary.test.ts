@@ -10,15 +10,15 @@ const observed = (w: ServiceWorld): readonly string[] =>
 
 test.each([
   [
-    { nodes: 1, services: 0, wishes: 0, troubles: 0 },
+    { nodes: 1, services: 0, desired: 0, problems: 0 },
     "1 Node and 0 Services of type LoadBalancer: nothing would be done",
   ],
   [
-    { nodes: 9, services: 1, wishes: 1, troubles: 0 },
+    { nodes: 9, services: 1, desired: 1, problems: 0 },
     "9 Nodes and 1 Service of type LoadBalancer: 1 thing would be done, told above",
   ],
   [
-    { nodes: 9, services: 2, wishes: 0, troubles: 3 },
+    { nodes: 9, services: 2, desired: 0, problems: 3 },
     "9 Nodes and 2 Services of type LoadBalancer: nothing would be done; of 3 it cannot be said, as the warnings tell",
   ],
 ])("%j", (observation, text) => {

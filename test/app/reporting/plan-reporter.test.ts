@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { createPlanTeller } from "../../../src/app/reporting/plan-reporter.ts";
+import { createPlanReporter } from "../../../src/app/reporting/plan-reporter.ts";
 import { describePatch } from "../../../src/controllers/describe-patch.ts";
+import type { Service } from "../../../src/kube/objects.ts";
 import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../../src/kube/patches/node-patch.ts";
-import type { Service } from "../../../src/kube/objects.ts";
 import { jsonPatch } from "../../../src/kube/patches/patch.ts";
 import { serviceStatusPatch } from "../../../src/kube/patches/service-patch.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
-import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
+import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -33,7 +33,7 @@ const observing = () => {
     clock: w.clock,
     write: (line) => lines.push(line),
   });
-  w.nodes.journal.subscribe(createPlanTeller(log).tell);
+  w.nodes.journal.subscribe(createPlanReporter(log).report);
   end = () => w.stop();
   return { w, would: () => textsOf(lines) };
 };
@@ -67,8 +67,8 @@ test("a wish that changes is told again", async () => {
   await w.pass(30);
   w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://n0" } }));
   await w.pass(30);
-  const told = would().filter((line) => line.startsWith("Would patch: "));
-  expect(told.map((line) => line.includes("provider id"))).toEqual([true, false]);
+  const reported = would().filter((line) => line.startsWith("Would patch: "));
+  expect(reported.map((line) => line.includes("provider id"))).toEqual([true, false]);
 });
 
 test("what would be done in the cloud is told with the Service, its ports and the number of targets [N3 F76]", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
 import {
+  addObservation,
   addProof,
-  addSighting,
   type Evidence,
   isRecent,
   judge,
@@ -50,9 +50,9 @@ test("a listing and a lookup that began at one moment are two proofs, so the nod
 });
 
 test("a machine that the cloud was taking away stays announced, whatever state is told last", () => {
-  expect(addSighting(addSighting(noEvidence(0), seen("terminating")), seen("running")).wasTerminating).toBe(
-    true,
-  );
+  expect(
+    addObservation(addObservation(noEvidence(0), seen("terminating")), seen("running")).wasTerminating,
+  ).toBe(true);
 });
 
 describe("what is decided about a node without provider id", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { createMassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
 import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
-import { Suspects } from "../../../src/controllers/node-lifecycle/candidates.ts";
-import { Questions } from "../../../src/controllers/pending-lookups.ts";
+import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
@@ -18,14 +18,14 @@ interface Draft {
 const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
-  const suspects = new Suspects(clock, new Questions(inventory, clock));
+  const candidates = new Candidates(clock, new PendingLookups(inventory, clock));
   const count = createMassCount(
     {
       ...{ nodes: w.nodes.store, writes: w.nodes.writes, inventory, clock, random: seededRandom(1) },
-      ...{ tell: () => undefined, note: () => undefined, isSelected: () => true, concurrency: 1 },
+      ...{ report: () => undefined, note: () => undefined, isSelected: () => true, concurrency: 1 },
       settings: lifecycleDefaults,
     },
-    suspects,
+    candidates,
     (node) => node.metadata.labels?.["account"] !== "theirs",
   );
   count.follow();
@@ -51,7 +51,7 @@ const setUp = () => {
   const remove = (prefix: string, amount: number) => {
     for (let index = 0; index < amount; index += 1) w.nodes.remove(`${prefix}${index}`);
   };
-  return { ...w, w, add, put, list, remove, mayDelete: () => count.verdict().mayDelete };
+  return { ...w, w, add, put, list, remove, mayDelete: () => count.decision().mayDelete };
 };
 
 describe("what counts as a node that went unannounced", () => {

@@ -26,7 +26,7 @@ test("a node that was Ready for a moment between two proofs stays, though nobody
   const w = setUp().start("lifecycle");
   settled(w, "n0");
   await w.pass(25);
-  expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs).toHaveLength(1);
+  expect(w.lifecycle.candidates.get("n0")?.evidence?.proofs).toHaveLength(1);
   w.nodes.setReady("n0", "True");
   w.nodes.setReady("n0", "False");
   await w.pass(25);
@@ -40,7 +40,7 @@ test("a node is not deleted on what was proved in an earlier term, even if it wa
   w.cloud.hidden.set("n0", "both");
   settled(w, "n0");
   await w.pass(3);
-  expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs).toHaveLength(1);
+  expect(w.lifecycle.candidates.get("n0")?.evidence?.proofs).toHaveLength(1);
   first.abort(new Error("somebody else leads"));
   await ended;
   await w.pass(3600);

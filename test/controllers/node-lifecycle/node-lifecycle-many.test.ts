@@ -21,7 +21,7 @@ const settled = (at: NodeControllers, name: string, status: "True" | "False" | "
     status: { conditions: [{ type: "Ready", status }] },
   });
 const heldFor = ({ lifecycle }: NodeControllers) =>
-  [...lifecycle.suspects.values()].flatMap(({ heldFor: reason }) => reason ?? []);
+  [...lifecycle.candidates.values()].flatMap(({ heldFor: reason }) => reason ?? []);
 const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
 describe("many at once", () => {
@@ -65,7 +65,7 @@ describe("many at once", () => {
     }
     for (const name of ["n0", "their0"]) w.nodes.setReady(name, "Unknown");
     await w.pass(600);
-    expect(w.told.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletingNode"]]);
+    expect(w.reported.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletingNode"]]);
     expect(w.nodes.names()).toHaveLength(44);
   });
 
@@ -85,7 +85,7 @@ describe("many at once", () => {
     Object.assign(w.nodes.writes, { delete: gated });
     w.nodes.setReady("n0", "Unknown");
     await w.pass(300);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
     isOurs = true;
     await w.until(() => w.nodes.names().length === 4, "the deletion", 600);
     expect(w.reasons("n0")).toEqual(["DeletingNode"]);

@@ -29,7 +29,7 @@ describe("a machine that is gone", () => {
     await w.pass(3);
     expect(w.nodes.names()).toEqual([]);
     expect(w.cloud.listings).toBe(2);
-    expect(w.told.map(({ reason, message }) => [reason, message])).toEqual([
+    expect(w.reported.map(({ reason, message }) => [reason, message])).toEqual([
       ["DeletingNode", "Deleting node n0 because it does not exist in the cloud provider"],
     ]);
   });
@@ -76,7 +76,7 @@ describe("a machine that is gone", () => {
   test("keeps its node when that became Ready between the last proof and the delete", async () => {
     const w = setUp({ lag: 5000 }).start("lifecycle");
     settled(w, "n0");
-    await w.until(() => w.lifecycle.suspects.get("n0")?.evidence?.proofs.length === 1, "the first proof");
+    await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.proofs.length === 1, "the first proof");
     await w.pass(27);
     w.nodes.setReady("n0", "True");
     const before = w.nodes.sent.length;
@@ -114,7 +114,7 @@ describe("a machine that is gone", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
     await w.pass(90);
-    expect(w.lifecycle.suspects.get("n0")?.evidence?.proofs.length).toBeGreaterThan(1);
+    expect(w.lifecycle.candidates.get("n0")?.evidence?.proofs.length).toBeGreaterThan(1);
     w.cloud.put(machine("7", { names: ["other"] }));
     w.nodes.change("n0", (node) => ({ ...node, spec: { providerID: "fake://7" } }));
     w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "confirmed" });
@@ -145,7 +145,7 @@ describe("a machine that is gone", () => {
     await w.pass(600);
     expect(w.nodes.names()).toEqual(["foreign", "leaving", "paused"]);
     expect(w.nodes.sent).toEqual([]);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
   });
 });
 
@@ -217,10 +217,10 @@ describe("who may go", () => {
       w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
     }
     await w.pass(20);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
     await w.pass(600);
     expect(w.nodes.names()).toEqual(["n0", "n1"]);
-    expect(w.told.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletionForbidden"]]);
+    expect(w.reported.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletionForbidden"]]);
   });
 
   test("nodes that are kept for ever do not hold back the others [F20 F22]", async () => {

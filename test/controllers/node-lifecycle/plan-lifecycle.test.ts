@@ -1,15 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
 import {
+  addObservation,
   addProof,
-  addSighting,
   type Evidence,
   judge,
   noEvidence,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { massLimit, RecentDeletions } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
-import { type LifecycleSettings, lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
+import {
+  type LifecycleSettings,
+  lifecycleDefaults,
+} from "../../../src/controllers/node-lifecycle/settings.ts";
 import { minutes } from "../../../src/core/brand.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { machine } from "../../support/scripted-source.ts";
@@ -88,9 +91,9 @@ describe("evidence [F21]", () => {
 
   test("a sighting ends what was proved, an old one does not", () => {
     const evidence = { ...proved(["listing", 50]), since: 50 };
-    expect(addSighting(evidence, exists(60)).proofs).toEqual([]);
-    expect(addSighting(evidence, exists(40)).proofs).toHaveLength(1);
-    expect(addSighting(evidence, exists(60, "terminating")).wasTerminating).toBe(true);
+    expect(addObservation(evidence, exists(60)).proofs).toEqual([]);
+    expect(addObservation(evidence, exists(40)).proofs).toHaveLength(1);
+    expect(addObservation(evidence, exists(60, "terminating")).wasTerminating).toBe(true);
   });
 });
 
@@ -108,8 +111,8 @@ describe("the mass limit [F22 N1]", () => {
   });
 
   test("says how many, of how many, and what to do", () => {
-    const verdict = massLimit({ recent: 1, candidates: 5, managed: 10 }, limit);
-    const text = verdict.mayDelete ? "" : verdict.text;
+    const decision = massLimit({ recent: 1, candidates: 5, managed: 10 }, limit);
+    const text = decision.mayDelete ? "" : decision.text;
     expect(text).toContain("5 of 10 nodes look gone at once and 1 were deleted in the last 10 minutes");
     expect(text).toContain("fairlead.dev/node-deletion=confirmed");
   });

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import type { Inventory } from "../../../src/cloud/inventory.ts";
-import { createCarryOut } from "../../../src/controllers/node/apply.ts";
-import { Questions } from "../../../src/controllers/pending-lookups.ts";
+import { createApplyPlan } from "../../../src/controllers/node/apply.ts";
+import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
-import { toNode } from "../../support/api-server-nodes.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
 
 const uninitialized = { key: uninitializedTaint, value: "true", effect: "NoSchedule" };
 const theirs = { key: "example.com/theirs", value: "", effect: "NoSchedule" };
@@ -21,14 +21,14 @@ test("a taint that somebody adds while addresses are written to a Node stays whe
       return { ...each, spec: { ...each.spec, taints: [uninitialized, theirs] } };
     },
   };
-  const echoes = { begin: () => undefined, end: () => false };
-  const carryOut = createCarryOut(writes as never, echoes as never, () => undefined);
+  const ownWrites = { begin: () => undefined, end: () => false };
+  const applyPlan = createApplyPlan(writes as never, ownWrites as never, () => undefined);
   const plan = {
     addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
     labels: {},
     removeUninitializedTaint: true,
   };
-  await carryOut(node, plan as never, "it joins", new AbortController().signal);
+  await applyPlan(node, plan as never, "it joins", new AbortController().signal);
   expect(patches.at(-1)?.body).toContainEqual({ op: "add", path: "/spec/taints", value: [theirs] });
 });
 
@@ -40,8 +40,8 @@ test("a question that failed is asked again, and not held for one that is under 
     want: (_: unknown, { since }: { readonly since: number }) => void wants.push(since),
     failureFor: () => failure,
   };
-  const questions = new Questions(inventory as unknown as Inventory, clock);
-  const ask = () => questions.ask("n1", { name: "n1" } as never, { urgency: "new-node" } as never);
+  const pendingLookups = new PendingLookups(inventory as unknown as Inventory, clock);
+  const ask = () => pendingLookups.ask("n1", { name: "n1" } as never, { urgency: "new-node" } as never);
   ask();
   failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
   expect(ask).toThrow("the cloud was away");

@@ -62,7 +62,7 @@ describe("a node that joins", () => {
     joins(w, "n0");
     await w.until(() => w.initialized.length === 1, "the node to be initialised");
     expect(seen).toEqual(["1 - n0 -", "1 - 10.0.0.1 -", "0 fake://n0 10.0.0.1 z"]);
-    expect(w.told.map(({ type, reason, message }) => [type, reason, message])).toEqual([
+    expect(w.reported.map(({ type, reason, message }) => [type, reason, message])).toEqual([
       ["Normal", "Synced", "Node synced successfully"],
     ]);
     await w.pass(3600);
@@ -142,8 +142,8 @@ describe("a node that joins", () => {
     joins(w, "n0");
     await w.pass(60);
     expect(w.nodes.node("n0").spec.taints).toEqual([uninitialized]);
-    expect(w.told[0]).toMatchObject({ type: "Warning", reason: "AmbiguousMatch" });
-    expect(w.told[0]?.message).toContain("fake://1 (n0), fake://2 (n0)");
+    expect(w.reported[0]).toMatchObject({ type: "Warning", reason: "AmbiguousMatch" });
+    expect(w.reported[0]?.message).toContain("fake://1 (n0), fake://2 (n0)");
   });
 
   test("tells that the cloud failed, and waits with its taint on [F14 F23]", async () => {
@@ -185,7 +185,7 @@ describe("nodes that are left alone", () => {
     w.start("node");
     await w.pass(600);
     expect(w.nodes.sent).toEqual([]);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
   });
 
   test("are all of them in observe mode, and the plan is in the journal [N3 F76]", async () => {
@@ -193,7 +193,7 @@ describe("nodes that are left alone", () => {
     joins(w, "n0");
     await w.pass(3600);
     expect(w.nodes.sent).toEqual([]);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
     const actions = w.nodes.journal.entries().map(({ action }) => action);
     expect(actions.slice(0, 2)).toEqual([
       "patch status: add /status/addresses",

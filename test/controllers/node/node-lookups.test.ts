@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import { priorities } from "../../../src/runtime/work-queue.ts";
 import { sleep } from "../../../src/platform/clock.ts";
+import { priorities } from "../../../src/runtime/work-queue.ts";
 import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
@@ -48,11 +48,11 @@ test("a node that got its id while its name was asked for is asked about by its 
 
 test("a controller that runs again after it was stopped goes on where things stand [N14]", async () => {
   const w = setUp({ machines: [machine("n0"), machine("n1")], script: { takes: milliseconds(1000) } });
-  const term = new AbortController();
-  const running = w.node.run(term.signal);
+  const session = new AbortController();
+  const running = w.node.run(session.signal);
   joins(w, "n0");
   await w.pass(0.5);
-  term.abort();
+  session.abort();
   await running;
   joins(w, "n1");
   await w.pass(60);
@@ -66,28 +66,28 @@ test("a listing that shows the same machines brings no Node to anybody's attenti
   for (const name of ["n0", "n1", "n2"]) joins(w, name);
   await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 5);
   await w.pass(5);
-  const looked: string[] = [];
+  const checked: string[] = [];
   const add = w.node.queue.add.bind(w.node.queue);
   w.node.queue.add = (key, options) => {
-    looked.push(key);
+    checked.push(key);
     add(key, options);
   };
   w.inventory.wantListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
-  expect(looked).toEqual([]);
+  expect(checked).toEqual([]);
   w.cloud.put(machine("n1", { type: "larger" }));
   w.inventory.wantListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
-  expect(looked).toEqual(["n1"]);
+  expect(checked).toEqual(["n1"]);
 });
 
 test("a node that tells nothing by which its machine could be found is told so, and goes on when it does", async () => {
   const w = setUp({ machines: [machine("7", { uuids: ["AB-CD"] })], matchBy: ["uuid"] }).start("node");
   joins(w, "n0");
   await w.pass(600);
-  const told = w.told.filter(({ node }) => node === "n0");
-  expect(told.map(({ reason }) => reason)).toEqual(["NothingToMatchBy"]);
-  expect(told[0]?.message).toBe(
+  const reported = w.reported.filter(({ node }) => node === "n0");
+  expect(reported.map(({ reason }) => reason)).toEqual(["NothingToMatchBy"]);
+  expect(reported[0]?.message).toBe(
     'Machines of this cloud are found by a system UUID, and node "n0" tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.',
   );
   expect(w.nodes.node("n0").status.conditions).toMatchObject([{ type: "CloudReady", status: "False" }]);

@@ -3,11 +3,15 @@ import { planAddresses, sameAddresses, sameAddressSet } from "../../../src/contr
 import { planLabels } from "../../../src/controllers/node/labels.ts";
 import { planNode } from "../../../src/controllers/node/plan.ts";
 import { isRelevantChange } from "../../../src/controllers/node/relevant-change.ts";
-import { type AddressPolicy, type NodeSettings, nodeDefaults } from "../../../src/controllers/node/settings.ts";
+import {
+  type AddressPolicy,
+  type NodeSettings,
+  nodeDefaults,
+} from "../../../src/controllers/node/settings.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Instance, InstanceAddress } from "../../../src/provider/instances.ts";
-import { uninitialized } from "../../support/node-controllers.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
 const I = (value: string, network?: string): InstanceAddress => ({

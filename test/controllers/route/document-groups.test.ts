@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/reconcile/document-groups.ts";
-import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/reconcile/route-change.ts";
 import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
@@ -19,11 +19,11 @@ const removals: readonly RouteChange[] = ranges.map((destination) => ({
 const shown = (groups: readonly Group[]) => groups.map((group) => [...group]);
 
 test("what was refused before goes after the others, by itself; what rests is not sent, nor what stands with it", () => {
-  const rests = new Rests(new VirtualClock());
+  const backoffs = new RouteBackoffs(new VirtualClock());
   const [refused, resting] = [creations[1], removals[2]] as [RouteChange, RouteChange];
-  rests.failed(keyOf(refused), aboutOf(refused), milliseconds(0));
-  rests.failed(keyOf(resting), aboutOf(resting), seconds(60));
-  const { held, groups } = groupsOf([...removals, ...creations], rests);
+  backoffs.failed(keyOf(refused), aboutOf(refused), milliseconds(0));
+  backoffs.failed(keyOf(resting), aboutOf(resting), seconds(60));
+  const { held, groups } = groupsOf([...removals, ...creations], backoffs);
   expect(shown(groups)).toEqual([[ranges[0]], [ranges[1]]]);
   expect(held.map(({ change, outcome }) => [change.do, change.route.destination, outcome.kind])).toEqual([
     ["remove", ranges[2], "held"],

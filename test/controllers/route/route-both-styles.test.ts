@@ -31,7 +31,7 @@ describe.each(styles)("%s", (style) => {
       lastTransitionTime: expect.any(String),
     });
     expect(w.network("n2")).toBe("False RouteCreated");
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
   });
 
   test("on a settled state nothing is written, nor at the full checks that follow [F58]", async () => {
@@ -92,7 +92,7 @@ describe.each(styles)("%s", (style) => {
     w.inventory.wantListing(w.clock.monotonic(), "refresh");
     await w.pass(10);
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n2 10.0.0.1"]);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
   });
 
   test("dual stack: one route per range, and the node is reachable only when both are there [F63]", async () => {
@@ -119,8 +119,8 @@ describe.each(styles)("%s", (style) => {
     await w.pass(600);
     expect(w.cloud.changes).toHaveLength(1);
     expect(w.network("n1")).toBe("False RouteCreated");
-    expect(w.reported.map(({ reason }) => reason)).toEqual(["RouteFamilyUnsupported"]);
-    expect(w.told).toEqual([]);
+    expect(w.reportedProblems.map(({ reason }) => reason)).toEqual(["RouteFamilyUnsupported"]);
+    expect(w.reported).toEqual([]);
   });
 
   test("another spelling of a range is the same range", async () => {
@@ -201,7 +201,7 @@ describe.each(styles)("%s", (style) => {
     w.cloud.put("10.244.2.0/24", { targetKey: "gone" });
     await w.settle();
     await w.pass(3600);
-    expect([w.cloud.changes, w.nodes.sent, w.told]).toEqual([[], [], []]);
+    expect([w.cloud.changes, w.nodes.sent, w.reported]).toEqual([[], [], []]);
     expect(w.journal("cloud")).toEqual([
       "observed: remove route 10.244.2.0/24 (route/r1)",
       "observed: create route 10.244.1.0/24 (node/n1)",

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
 import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
+import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
-import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
-import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Call } from "../../../src/provider/call.ts";
@@ -42,7 +42,7 @@ describe("as a document", () => {
     };
     await w.settle();
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1", "172.16.0.0/12 -> x"]);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
     expect(w.syncs.map(({ failed }) => failed)).not.toContain(1);
   });
 
@@ -75,9 +75,9 @@ describe("as a document", () => {
       return { ...routes, read };
     };
     const w = await setUp({ routes: withoutRevision }).add("n1", "10.244.1.0/24").settle();
-    const reasons = () => w.reported.map(({ reason }) => reason);
+    const reasons = () => w.reportedProblems.map(({ reason }) => reason);
     expect(reasons()).toEqual(["RoutesUnfinished"]);
-    expect(w.reported[0]?.text).toBe(
+    expect(w.reportedProblems[0]?.text).toBe(
       "The cloud's routes were listed, but making and removing them broke off, and is tried again: A table that is one document was listed as pages.",
     );
     const broken = w.syncs.filter(({ isComplete }) => !isComplete);
@@ -97,13 +97,13 @@ describe("as a document", () => {
     const cloud = new ScriptedRoutes(clock, document);
     const { routes } = cloud;
     if (routes.style !== "document") throw new Error("It was to be a document.");
-    const rests = new Rests(clock);
+    const backoffs = new RouteBackoffs(clock);
     const wanted = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
       destination: cidr(range),
       target: { node: nodeName("n1"), uid: "1", addresses: [] },
     }));
     const failed = { do: "create", route: wanted[0] as WantedRoute } as const;
-    rests.failed(keyOf(failed), aboutOf(failed), milliseconds(0));
+    backoffs.failed(keyOf(failed), aboutOf(failed), milliseconds(0));
     const { signal } = new AbortController();
     const table = new RouteTable(routes, clock, signal);
     const nothing = new Set<never>();
@@ -111,7 +111,7 @@ describe("as a document", () => {
     const results = await applyDocument(
       await table.beganAfter(0, "refresh"),
       {
-        ...{ routes, rests, clock, changesAtOnce: 1 },
+        ...{ routes, backoffs, clock, changesAtOnce: 1 },
         writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
         readAgain:
           readAgain ??

@@ -93,9 +93,9 @@ describe.each(styles)("%s", (style) => {
     await w.pass(20);
     expect(w.network("n1")).toBe("False RouteCreated");
     await w.pass(20);
-    const looks = w.syncs.length;
+    const checks = w.syncs.length;
     await w.pass(600);
-    expect(w.syncs).toHaveLength(looks);
+    expect(w.syncs).toHaveLength(checks);
   });
 
   test("a removal rests on a listing that began after the node went", async () => {
@@ -114,14 +114,18 @@ describe.each(styles)("%s", (style) => {
       .add("n2", "10.244.2.0/24");
     w.inventory.wantListing(0, "refresh");
     await w.pass(1);
-    const term = new AbortController();
-    const ended = w.controller.run(term.signal);
+    const session = new AbortController();
+    const ended = w.controller.run(session.signal);
     await w.pass(1.5);
     expect(w.cloud.inFlight).toBeGreaterThan(0);
-    term.abort(new Error("another one leads"));
+    session.abort(new Error("another one leads"));
     await w.pass(0);
     await ended;
-    expect([w.cloud.inFlight, getEventListeners(term.signal, "abort").length, w.told]).toEqual([0, 0, []]);
+    expect([w.cloud.inFlight, getEventListeners(session.signal, "abort").length, w.reported]).toEqual([
+      0,
+      0,
+      [],
+    ]);
     expect(w.cloud.table).toEqual([]);
     await w.settle();
     expect(w.cloud.table).toHaveLength(2);
@@ -132,7 +136,7 @@ describe.each(styles)("%s", (style) => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("unavailable", "not the leader", "fenced"));
     await w.settle();
-    expect([w.told, w.nodes.sent]).toEqual([[], []]);
+    expect([w.reported, w.nodes.sent]).toEqual([[], []]);
     expect(w.journal("cloud")[0]).toBe("refused: create route 10.244.1.0/24 (node/n1)");
     w.cloud.failures.clear();
     await w.pass(15);
@@ -147,7 +151,7 @@ describe.each(styles)("%s", (style) => {
     await w.pass(600);
     expect(w.cloud.listings).toBeLessThan(20);
     expect(w.cloud.changes).toEqual([]);
-    expect(w.reported.map(({ reason }) => reason)).toEqual(["RoutesUnknown"]);
+    expect(w.reportedProblems.map(({ reason }) => reason)).toEqual(["RoutesUnknown"]);
     expect(w.syncs.every(({ isComplete }) => !isComplete)).toBe(true);
     w.cloud.failures.clear();
     await w.pass(600);
@@ -234,18 +238,18 @@ describe.each(styles)("%s", (style) => {
     const w = withStyle({ script: { limit: 5 } });
     for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
-    expect(w.reported).toEqual([]);
+    expect(w.reportedProblems).toEqual([]);
     const join = async () => {
       w.add("n4", "10.244.4.0/24");
       w.inventory.wantListing(w.clock.monotonic(), "refresh");
       await w.pass(12);
     };
     await join();
-    expect(w.reported.map(({ reason }) => reason)).toEqual(["RouteTableNearLimit"]);
+    expect(w.reportedProblems.map(({ reason }) => reason)).toEqual(["RouteTableNearLimit"]);
     w.nodes.remove("n4");
     await w.pass(12);
     await join();
-    expect(w.reported).toHaveLength(2);
+    expect(w.reportedProblems).toHaveLength(2);
     expect(w.syncs.at(-1)).toMatchObject({ isComplete: true, limit: 5, wanted: 4, there: 4 });
   });
 
@@ -318,5 +322,5 @@ test("a listing that is in hand when the manager is asked to stop is waited for,
   w.drain();
   await w.pass(10);
   expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
-  expect(w.reported).toEqual([]);
+  expect(w.reportedProblems).toEqual([]);
 });

@@ -1,22 +1,22 @@
 import { afterEach, expect, test } from "bun:test";
-import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
-import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
-import { createConditions } from "../../../src/controllers/route/status/conditions.ts";
-import { LookTimes } from "../../../src/controllers/route/queue/schedule.ts";
-import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
-import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
-import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
 import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
+import { CheckSchedule } from "../../../src/controllers/route/queue/schedule.ts";
+import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
+import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
+import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
+import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
+import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
 import { routeDefaults } from "../../../src/controllers/route/settings.ts";
+import { createConditions } from "../../../src/controllers/route/status/conditions.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import type { RoutesAsDocument } from "../../../src/provider/routes.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
-import { seededRandom } from "../../../src/platform/random.ts";
-import { toNode } from "../../support/api-server-nodes.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
@@ -64,7 +64,7 @@ test("a cloud that refuses every change is not asked about each of them in one p
 test("a manager that is told to end in the middle of its changes says of none that it failed", async () => {
   const clock = new VirtualClock();
   const routes = asDocument(new ScriptedRoutes(clock, document));
-  const rests = new Rests(clock);
+  const backoffs = new RouteBackoffs(clock);
   const [first, second] = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
     destination: cidr(range),
     target: { node: nodeName("n1"), uid: "1", addresses: [] },
@@ -72,7 +72,7 @@ test("a manager that is told to end in the middle of its changes says of none th
   if (first === undefined || second === undefined) throw new Error("Two were made.");
   const failedBefore = { do: "create", route: first } as const;
   // So that there are two changes of the document, one after the other.
-  rests.failed(keyOf(failedBefore), aboutOf(failedBefore), seconds(0));
+  backoffs.failed(keyOf(failedBefore), aboutOf(failedBefore), seconds(0));
   const stop = new AbortController();
   const table = new RouteTable(routes, clock, stop.signal);
   const nothing = new Set<never>();
@@ -80,7 +80,7 @@ test("a manager that is told to end in the middle of its changes says of none th
   const applied = applyDocument(
     await table.beganAfter(0, "refresh"),
     {
-      ...{ routes, rests, clock, changesAtOnce: 1 },
+      ...{ routes, backoffs, clock, changesAtOnce: 1 },
       writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
       readAgain: () => {
         stop.abort(new Error("asked to stop"));
@@ -138,17 +138,17 @@ test("a Node that is paused, or handed to another manager, after the look at its
 });
 
 test("a route that failed often and then waits for the cloud is not begun with as if it were new", () => {
-  const rests = new Rests(new VirtualClock());
-  for (let count = 0; count < 3; count += 1) rests.failed("route", "n1", seconds(1));
-  rests.wait("route", "n1", seconds(1));
-  expect(rests.failuresOf("route", "n1")).toBe(3);
+  const backoffs = new RouteBackoffs(new VirtualClock());
+  for (let count = 0; count < 3; count += 1) backoffs.failed("route", "n1", seconds(1));
+  backoffs.wait("route", "n1", seconds(1));
+  expect(backoffs.failuresOf("route", "n1")).toBe(3);
 });
 
 test("a look that takes another listing keeps its distance from the last one, however often something changes", () => {
   const clock = new VirtualClock();
-  const times = new LookTimes({ settings: routeDefaults, clock, random: seededRandom(1) });
+  const times = new CheckSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
   times.begin();
-  times.looked(clock.monotonic(), true);
+  times.checked(clock.monotonic(), true);
   expect([times.soon(false), times.soon(true)]).toEqual([routeDefaults.gathering, routeDefaults.pause]);
   expect(routeDefaults.pause).toBeGreaterThan(routeDefaults.gathering);
 });

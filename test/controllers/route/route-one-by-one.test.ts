@@ -30,7 +30,7 @@ describe("one by one", () => {
     for (const index of [0, 1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
     expect(w.cloud.table).toHaveLength(4);
-    expect(w.told).toEqual([]);
+    expect(w.reported).toEqual([]);
     const [last] = w.cloud.calls.filter(({ what }) => what === "create 10.244.3.0/24");
     const [removal] = w.cloud.calls.filter(({ what }) => what === "remove r1");
     expect(last?.at).toBe(removal?.at as number);
@@ -43,7 +43,7 @@ describe("one by one", () => {
     await w.settle();
     expect(w.cloud.changes).toEqual(["remove r1"]);
     expect(w.network("n1")).toBe("True NoRouteCreated");
-    expect(w.reported.map(({ reason }) => reason)).toEqual(["FailedToRemoveRoute"]);
+    expect(w.reportedProblems.map(({ reason }) => reason)).toEqual(["FailedToRemoveRoute"]);
     w.cloud.failures.clear();
     await w.pass(180);
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
@@ -67,7 +67,7 @@ describe("one by one", () => {
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
     w.cloud.failures.set("r1", refusal("not-found"));
     await w.settle();
-    expect([w.reported, w.cloud.changes]).toEqual([[], ["remove r1"]]);
+    expect([w.reportedProblems, w.cloud.changes]).toEqual([[], ["remove r1"]]);
   });
 
   test("a cloud that is still at it is asked again then, and the condition waits", async () => {
@@ -87,7 +87,7 @@ describe("one by one", () => {
     await w.start().pass(0.05);
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     await w.pass(5);
-    expect([w.told, w.nodes.sent.length]).toEqual([[], 1]);
+    expect([w.reported, w.nodes.sent.length]).toEqual([[], 1]);
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
@@ -124,7 +124,7 @@ test("upstream's message is on the node whose route could not be made", async ()
   const w = setUp({ script: { takes: milliseconds(1500) } }).add("n1", "10.244.1.0/24");
   w.cloud.failures.set("10.244.1.0/24", refusal("quota", "no more routes"));
   await w.settle();
-  expect(w.told).toEqual([
+  expect(w.reported).toEqual([
     {
       node: "n1",
       reason: "FailedToCreateRoute",

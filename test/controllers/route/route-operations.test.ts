@@ -8,9 +8,9 @@ import { refusal } from "./scripted-routes.ts";
 // Routes that take the cloud long and are asked about by ticket: nobody waits in a worker, nobody lists the table for it.
 
 const waitingFor = "the network";
-const stillAtIt = (ticket: string): StepOutcome => ({
+const stillAtIt = (operation: string): StepOutcome => ({
   done: false,
-  ticket,
+  operation,
   checkAfter: seconds(10),
   waitingFor,
 });
@@ -21,13 +21,13 @@ class Desk implements Pending {
   readonly outcomes = new Map<string, StepOutcome | CloudError | "lost">();
   failure: CloudError | undefined;
 
-  async check(tickets: readonly string[]) {
-    this.checks.push(tickets);
+  async check(operations: readonly string[]) {
+    this.checks.push(operations);
     if (this.failure !== undefined) throw this.failure;
     return new Map(
-      tickets.flatMap((ticket): [string, StepOutcome | CloudError][] => {
-        const outcome = this.outcomes.get(ticket) ?? stillAtIt(ticket);
-        return outcome === "lost" ? [] : [[ticket, outcome]];
+      operations.flatMap((operation): [string, StepOutcome | CloudError][] => {
+        const outcome = this.outcomes.get(operation) ?? stillAtIt(operation);
+        return outcome === "lost" ? [] : [[operation, outcome]];
       }),
     );
   }
@@ -51,7 +51,7 @@ test("routes that take ten minutes are asked about together by ticket, and the t
   expect([w.cloud.changes.length, w.cloud.listings, w.nodes.sent.length]).toEqual([5, listings, 0]);
   expect(pending.checks.length).toBeGreaterThan(50);
   expect(pending.checks.length).toBeLessThan(70);
-  expect(new Set(pending.checks.map((tickets) => tickets.toSorted().join()))).toEqual(
+  expect(new Set(pending.checks.map((operations) => operations.toSorted().join()))).toEqual(
     new Set(["t1,t2,t3,t4,t5"]),
   );
   for (let index = 1; index <= 5; index += 1) {
@@ -84,7 +84,7 @@ test("work that failed is told on its node in the cloud's words, and is tried ag
   pending.outcomes.set("t1", refusal("quota", "no room in the table"));
   await w.pass(30);
   expect(w.network("n1")).toBe("True NoRouteCreated");
-  expect(w.told.map(({ message }) => message).join()).toContain("no room in the table");
+  expect(w.reported.map(({ message }) => message).join()).toContain("no room in the table");
   expect(w.cloud.changes).toHaveLength(1);
   await w.pass(300);
   expect(w.cloud.changes).toHaveLength(2);
@@ -134,11 +134,11 @@ test("tickets do not outlive a term: the next one observes", async () => {
   const { w, pending } = setUp();
   w.inventory.wantListing(0, "refresh");
   await w.pass(1);
-  const term = new AbortController();
-  const ended = w.controller.run(term.signal);
+  const session = new AbortController();
+  const ended = w.controller.run(session.signal);
   await w.pass(20);
   expect(w.cloud.changes).toHaveLength(1);
-  term.abort(new Error("another one leads"));
+  session.abort(new Error("another one leads"));
   await ended;
   const { length } = pending.checks;
   await w.settle();
@@ -154,15 +154,15 @@ test("a route that nobody can ask about is said on its node after three attempts
   await w.settle();
   expect(w.reasons("n1")).toEqual([]);
   await w.pass(7200);
-  const told = () => w.told.filter(({ reason }) => reason === "RouteUnknown");
-  expect(told().map(({ node }) => node)).toEqual(["n1"]);
-  expect(told()[0]?.message).toContain("tickets may not be read");
+  const reported = () => w.reported.filter(({ reason }) => reason === "RouteUnknown");
+  expect(reported().map(({ node }) => node)).toEqual(["n1"]);
+  expect(reported()[0]?.message).toContain("tickets may not be read");
   expect(w.cloud.changes).toHaveLength(1);
   pending.failure = undefined;
   await w.pass(7200);
   pending.failure = refusal("forbidden", "tickets may not be read");
   await w.pass(7200);
-  expect(told()).toHaveLength(2);
+  expect(reported()).toHaveLength(2);
   pending.failure = undefined;
   w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
   pending.outcomes.set("t1", { done: true });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
-import { asGoPrints } from "../../../src/controllers/route/status/describe-failure.ts";
-import { describeFill } from "../../../src/controllers/route/status/describe-fill.ts";
 import { overlaps } from "../../../src/controllers/route/desired/overlaps.ts";
 import { planWanted } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { isRelevantForRoutes } from "../../../src/controllers/route/queue/relevant-change.ts";
-import { Rests } from "../../../src/controllers/route/reconcile/backoffs.ts";
+import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/settings.ts";
+import { asGoPrints } from "../../../src/controllers/route/status/describe-failure.ts";
+import { describeFill } from "../../../src/controllers/route/status/describe-fill.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 
 describe("--cluster-cidr", () => {
   test.each([
@@ -153,27 +153,27 @@ test("overlaps finds exactly the ranges that overlap", () => {
 describe("rests", () => {
   test("each by itself; another question rests no more, and what is not asked for is forgotten", async () => {
     const clock = new VirtualClock();
-    const rests = new Rests(clock);
-    rests.failed("a", "x", seconds(10));
-    rests.wait("b", "x", seconds(5));
-    expect([rests.of("a", "x"), rests.of("b", "x"), rests.of("a", "y")]).toEqual([
+    const backoffs = new RouteBackoffs(clock);
+    backoffs.failed("a", "x", seconds(10));
+    backoffs.wait("b", "x", seconds(5));
+    expect([backoffs.of("a", "x"), backoffs.of("b", "x"), backoffs.of("a", "y")]).toEqual([
       "failed",
       "waiting",
       undefined,
     ]);
-    expect(rests.next).toBe(5000);
+    expect(backoffs.next).toBe(5000);
     await clock.advance(seconds(10));
-    expect([rests.of("a", "x"), rests.failuresOf("a", "x"), rests.failuresOf("a", "y")]).toEqual([
+    expect([backoffs.of("a", "x"), backoffs.failuresOf("a", "x"), backoffs.failuresOf("a", "y")]).toEqual([
       undefined,
       1,
       0,
     ]);
     // Both have ended: whoever was not tried all the same waits for something else.
-    expect(rests.next).toBeUndefined();
-    rests.failed("a", "x", seconds(10));
-    expect(rests.failuresOf("a", "x")).toBe(2);
-    rests.keepOnly(new Set());
-    expect(rests.next).toBeUndefined();
+    expect(backoffs.next).toBeUndefined();
+    backoffs.failed("a", "x", seconds(10));
+    expect(backoffs.failuresOf("a", "x")).toBe(2);
+    backoffs.keepOnly(new Set());
+    expect(backoffs.next).toBeUndefined();
   });
 });
 

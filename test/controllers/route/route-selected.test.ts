@@ -20,7 +20,7 @@ test("Nodes of another manager get no route, no condition and no event, and thei
     undefined,
     undefined,
   ]);
-  expect([w.told, w.machines.calls.length]).toEqual([[], asked]);
+  expect([w.reported, w.machines.calls.length]).toEqual([[], asked]);
   await w.stop();
 });
 

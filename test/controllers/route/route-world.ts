@@ -2,23 +2,23 @@
 // its whole behaviour starts from. Everything a test may want to look at is a member.
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
-import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { createRouteController, type RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";
+import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Problem } from "../../../src/core/problem.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import type { Pending } from "../../../src/provider/plan.ts";
 import type { Routes } from "../../../src/provider/routes.ts";
 import { Draining } from "../../../src/runtime/draining.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
-import { seededRandom } from "../../../src/platform/random.ts";
-import { SandboxNodes } from "../../support/api-server-nodes.ts";
-import { machine, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { ApiServerNodes } from "../../support/api-server-nodes.ts";
+import { machine, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
 import { type RoutesScript, ScriptedRoutes } from "./scripted-routes.ts";
 
 export interface RouteSetup {
@@ -49,9 +49,9 @@ export class RouteWorld {
   readonly machines: ScriptedSource;
   readonly inventory: Inventory;
   readonly cloud: ScriptedRoutes;
-  readonly nodes: SandboxNodes;
-  readonly told: { readonly node: string; readonly reason: string; readonly message: string }[] = [];
-  readonly reported: Problem[] = [];
+  readonly nodes: ApiServerNodes;
+  readonly reported: { readonly node: string; readonly reason: string; readonly message: string }[] = [];
+  readonly reportedProblems: Problem[] = [];
   readonly syncs: RouteSync[] = [];
   readonly controller: RouteController;
   isSynced = true;
@@ -69,7 +69,7 @@ export class RouteWorld {
       signal: this.#stop.signal,
     });
     this.cloud = new ScriptedRoutes(clock, setup.script);
-    this.nodes = new SandboxNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
+    this.nodes = new ApiServerNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
     this.controller = createRouteController({
       nodes: this.nodes.store,
       isSynced: () => this.isSynced,
@@ -83,8 +83,9 @@ export class RouteWorld {
       clock,
       random,
       note: () => undefined,
-      tell: ({ metadata }, { reason, message }) => this.told.push({ node: metadata.name, reason, message }),
-      report: (problem) => this.reported.push(problem),
+      report: ({ metadata }, { reason, message }) =>
+        this.reported.push({ node: metadata.name, reason, message }),
+      reportProblem: (problem) => this.reportedProblems.push(problem),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
       onSync: (sync) => this.syncs.push(sync),
@@ -149,7 +150,7 @@ export class RouteWorld {
   }
 
   reasons(node: string): readonly string[] {
-    return this.told.flatMap((told) => (told.node === node ? [told.reason] : []));
+    return this.reported.flatMap((reported) => (reported.node === node ? [reported.reason] : []));
   }
 
   journal(target: JournalEntry["target"]): readonly string[] {

@@ -3,6 +3,7 @@
 
 import type { Milliseconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
+import { type Clock, sleep } from "../../../src/platform/clock.ts";
 import { CloudError, type CloudErrorKind } from "../../../src/provider/errors.ts";
 import type { StepOutcome } from "../../../src/provider/plan.ts";
 import type {
@@ -14,7 +15,6 @@ import type {
   RouteTarget,
   WantedRoute,
 } from "../../../src/provider/routes.ts";
-import { type Clock, sleep } from "../../../src/platform/clock.ts";
 
 export interface RoutesScript {
   readonly style?: Routes["style"];

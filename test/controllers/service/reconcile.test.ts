@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
 import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
-import { Groups } from "../../../src/controllers/service/queue/groups.ts";
-import { createInTurn } from "../../../src/controllers/service/reconcile/with-owner-lock.ts";
 import { createObserve } from "../../../src/controllers/service/observed/observe.ts";
-import type { Round } from "../../../src/controllers/service/reconcile/reconcile-deps.ts";
+import { Groups } from "../../../src/controllers/service/queue/groups.ts";
 import { Turns } from "../../../src/controllers/service/queue/owner-lock.ts";
+import type { Round } from "../../../src/controllers/service/reconcile/reconcile-deps.ts";
+import { createInTurn } from "../../../src/controllers/service/reconcile/with-owner-lock.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { settled, waiting } from "../../../src/runtime/workers.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
-import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 // What a round of the service controller lets nobody see or do: two groups at one Service, work that is begun twice, words
 // that are said too often or too soon.
@@ -31,7 +31,7 @@ const inTurn = (round: (round: Round) => Promise<typeof settled>, turns = new Tu
     failure: { show: async (group: string) => void shown.push(group) },
     round,
     forgetGone: () => undefined,
-    wake: () => undefined,
+    enqueue: () => undefined,
   } as never);
   return { groups, shown, reconcile };
 };
@@ -87,7 +87,7 @@ test("what failed in an earlier term is asked anew, and is no failure of this on
 
 test("work that is done is planned on from a listing that began after it, so that nothing is made twice", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
   await w.start();
   for (const name of ["a", "b"]) w.create(name);
@@ -102,7 +102,7 @@ test("work that is done is planned on from a listing that began after it, so tha
 
 test("a Service that is paused is told nothing, and not written to, while the cloud works for it and cannot be asked", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
   await w.start();
   w.create("web");

@@ -190,7 +190,7 @@ test("that work for a balancer could not be asked about is forgotten when the ba
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {
-      one.ticketLimit = 10;
+      one.operationLimit = 10;
     });
     await w.start();
     w.create("web");
@@ -198,10 +198,10 @@ test("that work for a balancer could not be asked about is forgotten when the ba
     script.checkRefusal = refused("nobody may ask");
     await w.pass(600);
     const remembers = async () =>
-      Object.keys(await tracked.sizes()).some((site) => site.includes("ticket-trouble"));
+      Object.keys(await tracked.sizes()).some((site) => site.includes("operation-problem"));
     expect(await remembers()).toBe(true);
     script.checkRefusal = undefined;
-    for (let ticket = 1; ticket < 5; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "done");
+    for (let operation = 1; operation < 5; operation += 1) script.outcomes.set(`ticket-${operation}`, "done");
     w.delete("web");
     await w.pass(3600);
     expect([script.things.size, w.find("web"), await remembers()]).toEqual([0, undefined, false]);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Member } from "../../../src/controllers/service/desired/member.ts";
-import { type GroupAtHand, whoTakesPart } from "../../../src/controllers/service/desired/select-members.ts";
+import { type GroupAtHand, selectMembers } from "../../../src/controllers/service/desired/select-members.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 
 // Who of a group is planned with: by table, since each row is a balancer that must or must not be touched.
@@ -8,7 +8,7 @@ import { serviceUID } from "../../../src/core/brand.ts";
 const [here, left] = [serviceUID("here"), serviceUID("left")];
 const wrong = { severity: "error", reason: "Wrong", text: "it is wrong" } as const;
 const member = (given: Partial<Member> = {}): Member =>
-  ({ wish: { owner: { uid: here } }, problems: [], isBlocked: false, isHeld: false, ...given }) as never;
+  ({ desired: { owner: { uid: here } }, problems: [], isBlocked: false, isHeld: false, ...given }) as never;
 const observed = { group: "g", owners: [here], ownership: "ours", state: "ready" } as const;
 const group = (given: Partial<GroupAtHand>): GroupAtHand => ({
   all: [member()],
@@ -43,20 +43,20 @@ test.each([
   ["one of whom nobody knows what is meant", { all: [member(), member({ isBlocked: true })] }, "only show"],
 ] as const satisfies readonly (readonly [string, Partial<GroupAtHand>, string])[])(
   "of a group with %s",
-  (_, given, kind) => expect(whoTakesPart(group(given)).kind).toBe(kind),
+  (_, given, kind) => expect(selectMembers(group(given)).kind).toBe(kind),
 );
 
 test("nobody takes part who is held or refused, and nothing is taken down of whom nobody knows what it meant", () => {
   const [right, held] = [member(), member({ isHeld: true })];
-  const refused = member({ wish: { owner: { uid: left } } as never, problems: [wrong] });
-  const taking = whoTakesPart(
+  const refused = member({ desired: { owner: { uid: left } } as never, problems: [wrong] });
+  const taking = selectMembers(
     group({ all: [right, held, refused], owed: [here, left], isHeld: (uid) => uid === left }),
   );
   expect(taking).toEqual({ kind: "plan", members: [right], gone: [here] });
 });
 
 test("what ends is not shown while another one is blocked", () => {
-  const ending = member({ wish: { owner: { uid: here }, ending: "delete" } as never });
+  const ending = member({ desired: { owner: { uid: here }, ending: "delete" } as never });
   const blocked = member({ isBlocked: true });
-  expect(whoTakesPart(group({ all: [ending, blocked] }))).toEqual({ kind: "only show", members: [blocked] });
+  expect(selectMembers(group({ all: [ending, blocked] }))).toEqual({ kind: "only show", members: [blocked] });
 });

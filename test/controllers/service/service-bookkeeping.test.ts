@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import { SharedListing } from "../../../src/cloud/shared-listing.ts";
 import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
 import { Groups } from "../../../src/controllers/service/queue/groups.ts";
-import { createCarryOut } from "../../../src/controllers/service/reconcile/apply.ts";
-import { createServiceTeller } from "../../../src/controllers/service/status/service-reporter.ts";
+import { createApply } from "../../../src/controllers/service/reconcile/apply.ts";
+import { createServiceReporter } from "../../../src/controllers/service/status/service-reporter.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
-import { CloudError } from "../../../src/provider/errors.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import { CloudError } from "../../../src/provider/errors.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 // What the service controller remembers between two rounds: debts, questions, listeners and what was said.
@@ -80,7 +80,7 @@ test("an answer that is not enough is asked for anew, and nobody asks twice mean
 
 test("a listener that throws takes nothing from the others, nor from the listings to come", async () => {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const errors: unknown[] = [];
   let listings = 0;
   const listing = new SharedListing<string>({
@@ -96,24 +96,24 @@ test("a listener that throws takes nothing from the others, nor from the listing
   listing.subscribe(() => {
     throw new TypeError("boom");
   });
-  listing.subscribe(() => void told.push("second"));
+  listing.subscribe(() => void reported.push("second"));
   for (let round = 0; round < 2; round += 1) {
     listing.want(clock.monotonic(), "refresh");
     await clock.advance(milliseconds(500));
   }
   expect(listings).toBe(2);
-  expect(told).toEqual(["second", "second"]);
+  expect(reported).toEqual(["second", "second"]);
   expect(errors).toHaveLength(2);
 });
 
 test("an event without a reason is never told", () => {
-  const told: string[] = [];
-  const teller = createServiceTeller((_, { reason }) => void told.push(reason));
+  const reported: string[] = [];
+  const reporter = createServiceReporter((_, { reason }) => void reported.push(reason));
   const service = { metadata: { name: "web", namespace: "default" } } as Service;
-  teller.event(service, { type: "Normal", reason: "", message: "" });
-  teller.problems(service, [{ severity: "warning", reason: "", text: "" }], "plan");
-  teller.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }], "plan");
-  expect(told).toEqual(["Wrong"]);
+  reporter.event(service, { type: "Normal", reason: "", message: "" });
+  reporter.problems(service, [{ severity: "warning", reason: "", text: "" }], "plan");
+  reporter.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }], "plan");
+  expect(reported).toEqual(["Wrong"]);
 });
 
 test("a Service that cannot be understood does not keep another one from adopting", async () => {
@@ -131,13 +131,13 @@ test("a Service that cannot be understood does not keep another one from adoptin
     clock,
     settings: { acceptsAge: minutes(5) },
   };
-  const wishes = {
+  const desiredServices = {
     of: (service: Service) => {
       if (service === broken) throw new TypeError("no group");
-      return { wish: {} };
+      return { desired: {} };
     },
   };
-  const observation = createFreshListing(ports as never, wishes as never);
+  const observation = createFreshListing(ports as never, desiredServices as never);
   expect(observation.find("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
 });
 
@@ -147,7 +147,7 @@ test("a step that our own fence held back was refused, neither failed nor only l
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   };
   const journal = (_: unknown, __: string, outcome: string) => written.push(outcome);
-  const carryOut = createCarryOut({ ports: { balancers: { apply }, journal } } as never);
+  const applySteps = createApply({ ports: { balancers: { apply }, journal } } as never);
   const nothing = { targets: "", rest: "" };
   const work = {
     group: "g",
@@ -158,7 +158,7 @@ test("a step that our own fence held back was refused, neither failed nor only l
     isNew: true,
   };
   const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
-  const failure = await carryOut.run(work, call).catch((error: unknown) => error);
+  const failure = await applySteps.run(work, call).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(CloudError);
   expect(written).toEqual(["refused"]);
 });

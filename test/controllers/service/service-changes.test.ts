@@ -57,8 +57,8 @@ describe("what has to be cleaned up", () => {
     ["even while it is deleted [F28]", { finalizers, deletionTimestamp, spec: foreign }, none, false],
     ["unless it has a balancer of ours", { finalizers, spec: foreign }, some, true],
   ];
-  test.each(cases)("%s", (_, draft, question, expected) => {
-    expect(needsCleanup(toService(draft), question)).toBe(expected);
+  test.each(cases)("%s", (_, draft, input, expected) => {
+    expect(needsCleanup(toService(draft), input)).toBe(expected);
   });
 
   test("never one that wants its balancer and stays", () => {

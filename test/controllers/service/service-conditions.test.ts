@@ -61,8 +61,8 @@ describe("conditions of a Service [F54 N8]", () => {
 
   test("the same trouble later is no news; another one keeps the time of the transition", () => {
     const { conditions } = conditionsFor(toService(), [error("A", "a")], noon);
-    const again = conditionsFor(withConditions(conditions), [error("A", "a")], later);
-    expect(again).toMatchObject({ conditions, isChanged: false, isWorthAWrite: false });
+    const requeue = conditionsFor(withConditions(conditions), [error("A", "a")], later);
+    expect(requeue).toMatchObject({ conditions, isChanged: false, isWorthAWrite: false });
     const other = conditionsFor(withConditions(conditions), [error("B", "b")], later);
     expect(other).toMatchObject({ isChanged: true, isWorthAWrite: true });
     expect(other.conditions).toMatchObject([{ reason: "B", lastTransitionTime: "2026-01-01T12:00:00Z" }]);
@@ -98,8 +98,8 @@ describe("conditions of a Service [F54 N8]", () => {
         ),
         ([list, shuffled]) => {
           const { conditions } = conditionsFor(withConditions([foreign]), list, noon);
-          const again = conditionsFor(withConditions(conditions), shuffled, later);
-          expect(again).toEqual({ conditions, isChanged: false, isWorthAWrite: false });
+          const requeue = conditionsFor(withConditions(conditions), shuffled, later);
+          expect(requeue).toEqual({ conditions, isChanged: false, isWorthAWrite: false });
           expect(conditions).toContain(foreign);
           for (const { reason = "" } of conditions) {
             expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);

@@ -114,15 +114,15 @@ test("one survey serves all who come at once, and a newcomer is never planned on
 
 test("tickets of many groups are checked together, and what is done is observed [F51]", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
   await w.start();
   const names = Array.from({ length: 15 }, (_, index) => `s${index}`);
   for (const name of names) w.create(name);
   await w.pass(1.5);
-  expect(script.tickets).toHaveLength(15);
+  expect(script.operations).toHaveLength(15);
   expect(script.checks.map(({ length }) => length)).toEqual([10, 5]);
-  for (const ticket of script.tickets) script.outcomes.set(ticket, "done");
+  for (const operation of script.operations) script.outcomes.set(operation, "done");
   await w.pass(5);
   expect(script.things.size).toBe(15);
   expect(script.applied).toHaveLength(15);
@@ -134,7 +134,7 @@ test("tickets of many groups are checked together, and what is done is observed 
 
 test("a ticket that failed is the error of its Service and is tried again later; one that is lost is observed", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
   await w.start();
   w.create("a");
@@ -152,9 +152,10 @@ test("a ticket that failed is the error of its Service and is tried again later;
 
 test("tickets that fail one after the other are tried ever less often, and stand on the Service [F51 F54]", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
-  for (let ticket = 1; ticket <= 20; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "failed");
+  for (let operation = 1; operation <= 20; operation += 1)
+    script.outcomes.set(`ticket-${operation}`, "failed");
   await w.start();
   w.create("a");
   const triedAt: number[] = [];
@@ -162,8 +163,8 @@ test("tickets that fail one after the other are tried ever less often, and stand
     await w.pass(1);
     while (triedAt.length < script.applied.length) triedAt.push(second);
   }
-  const rests = triedAt.slice(1).map((at, index) => at - (triedAt[index] ?? 0));
-  expect(rests.at(-1)).toBeGreaterThan(4 * (rests[0] ?? 0));
+  const backoffs = triedAt.slice(1).map((at, index) => at - (triedAt[index] ?? 0));
+  expect(backoffs.at(-1)).toBeGreaterThan(4 * (backoffs[0] ?? 0));
   expect(w.get("a").status.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
     "CloudReady=False",
   ]);

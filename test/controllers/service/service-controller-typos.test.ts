@@ -48,7 +48,7 @@ test("an unknown annotation is said with the nearest name and holds nothing up [
   await w.start();
   w.create("web", { annotations: { "balancer.fake.example/algorithmn": "x" } });
   await w.pass(30);
-  const told = () => w.events("web").filter((text) => text.includes(`did you mean "${key}"`));
-  expect(told()).toHaveLength(1);
+  const reported = () => w.events("web").filter((text) => text.includes(`did you mean "${key}"`));
+  expect(reported()).toHaveLength(1);
   expect(w.owners()).toEqual(w.wanted());
 });

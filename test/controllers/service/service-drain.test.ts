@@ -123,11 +123,11 @@ test("who asks for a drain where the cloud has none is told so, and is served al
   await w.pass(30);
   w.annotate("later", { "fairlead.dev/target-drain": "1m" });
   await w.pass(30);
-  const told = (name: string) => w.events(name).filter((text) => text.includes("DrainUnsupported"));
-  expect(told("asks")).toEqual([
+  const reported = (name: string) => w.events(name).filter((text) => text.includes("DrainUnsupported"));
+  expect(reported("asks")).toEqual([
     "Warning DrainUnsupported fairlead.dev/target-drain has no effect: balancers of this cloud cannot keep a target without new connections, so a node that leaves is left out at once. Remove the annotation.",
   ]);
-  expect([told("later").length, told("without").length]).toEqual([1, 0]);
+  expect([reported("later").length, reported("without").length]).toEqual([1, 0]);
   expect(w.get("asks").status.conditions).toMatchObject([
     { type: "CloudWarning", reason: "DrainUnsupported" },
   ]);

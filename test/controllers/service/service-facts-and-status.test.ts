@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { factsPatch, isFactAnnotation, isFactLabel, readFacts } from "../../../src/controllers/service/desired/facts.ts";
+import {
+  factsPatch,
+  isFactAnnotation,
+  isFactLabel,
+  readFacts,
+} from "../../../src/controllers/service/desired/facts.ts";
 import { ingressOf, isSameIngress } from "../../../src/controllers/service/status/ingress.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
 import type { LoadBalancerIngress, Service } from "../../../src/kube/objects.ts";

@@ -4,9 +4,9 @@ import { seconds } from "../../../src/core/brand.ts";
 import type { InputDeclaration } from "../../../src/provider/inputs.ts";
 import type { JsonObject } from "../../../src/testing/apiserver/storage/json.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import type { ServiceWorld } from "../../support/service-world.ts";
-import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 // A Secret that a Service names: read, handed to the plan as a value, and planned again when it changes.
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { createClaims } from "../../../src/controllers/service/observed/ownership.ts";
-import { Groups } from "../../../src/controllers/service/queue/groups.ts";
 import { createPlacement } from "../../../src/controllers/service/desired/placement.ts";
+import { createOwnership } from "../../../src/controllers/service/observed/ownership.ts";
+import { Groups } from "../../../src/controllers/service/queue/groups.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
-import { scriptedWorld } from "../../support/scripted-world.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
 
 // Services that move between balancers, are made again, or cannot be understood: what they have is found, and none of it is
 // lost on the way.
@@ -38,9 +38,9 @@ test("a Service with a typo keeps the balancer it moved to, and the one it left 
 
 test("a Service that moved and is deleted stays until the work that was begun in its old group is undone", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
-  for (let ticket = 2; ticket < 10; ticket += 1) script.outcomes.set(`ticket-${ticket}`, "done");
+  for (let operation = 2; operation < 10; operation += 1) script.outcomes.set(`ticket-${operation}`, "done");
   await w.start();
   w.create("web", { annotations: { [group]: "x" } });
   await w.pass(5);
@@ -53,7 +53,7 @@ test("a Service that moved and is deleted stays until the work that was begun in
     ["make group-x", "make group-y", "remove group-y"],
     0,
   ]);
-  expect([script.tickets, w.find("web") !== undefined]).toEqual([["ticket-1"], true]);
+  expect([script.operations, w.find("web") !== undefined]).toEqual([["ticket-1"], true]);
   script.outcomes.set("ticket-1", "done");
   await w.pass(120);
   expect([script.applied.at(-1), script.things.size, w.find("web")]).toEqual([
@@ -71,14 +71,14 @@ test("a Service that cannot be understood keeps the balancer that it is found to
     listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
   };
   const placement = { put: () => [], tryAgain: () => undefined };
-  createClaims(ports as never, groups, { tryOf: () => undefined }, placement, () => undefined).claim();
+  createOwnership(ports as never, groups, { tryOf: () => undefined }, placement, () => undefined).claim();
   expect([groups.groupOf(key, first), groups.debtsOf("x")]).toEqual(["x", []]);
 });
 
 test("one that is made again under its name and cannot be placed does not inherit the balancer of the first", () => {
   const groups = new Groups();
   groups.place(key, first, "x");
-  const wishes = {
+  const desiredServices = {
     of: () => {
       throw new TypeError("no group");
     },
@@ -87,7 +87,7 @@ test("one that is made again under its name and cannot be placed does not inheri
   const placement = createPlacement(
     ports as never,
     groups,
-    wishes,
+    desiredServices,
     { failure: () => undefined },
     () => undefined,
   );

@@ -12,7 +12,7 @@ const conditionsOf = (w: ServiceWorld, name: string) =>
 
 test("work that nobody can ask about is said on its Service after three attempts, and taken back when it can be asked again [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
   await w.start();
   script.checkRefusal = refused("tickets may not be read");
@@ -33,14 +33,14 @@ test("work that nobody can ask about is said on its Service after three attempts
   await w.pass(3600);
   expect([conditionsOf(w, "web"), conditionsOf(w, "mail")]).toEqual([[], []]);
   expect(script.things.size).toBe(0);
-  for (const ticket of script.tickets) script.outcomes.set(ticket, "done");
+  for (const operation of script.operations) script.outcomes.set(operation, "done");
   await w.pass(60);
   expect([script.things.size, w.get("web").status.loadBalancer?.ingress?.length]).toEqual([2, 1]);
 });
 
 test("one attempt that failed is nothing to be said", async () => {
   const { w, script } = scriptedWorld((one) => {
-    one.ticketLimit = 10;
+    one.operationLimit = 10;
   });
   await w.start();
   script.checkRefusal = refused("tickets may not be read");

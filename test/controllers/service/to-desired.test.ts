@@ -5,7 +5,11 @@ import {
   healthCheckPathPort,
   sourceRangesOf,
 } from "../../../src/controllers/service/desired/source-ranges.ts";
-import { defaultLoadBalancerName, serviceProblems, wishOf } from "../../../src/controllers/service/desired/to-desired.ts";
+import {
+  defaultLoadBalancerName,
+  serviceProblems,
+  toDesired,
+} from "../../../src/controllers/service/desired/to-desired.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 import { cidr, parseCidr } from "../../../src/core/cidr.ts";
 import { integer, oneOf } from "../../../src/core/fields.ts";
@@ -21,7 +25,7 @@ const settings = { size: 1, algorithm: "a" } as const;
 const rangesIn = (service: Service) => sourceRangesOf(service).ranges;
 const describeSpec = (spec: Service["spec"]) => {
   const service = toService({ spec });
-  return wishOf<typeof fields>({
+  return toDesired<typeof fields>({
     service,
     settings,
     facts: {},
@@ -36,8 +40,14 @@ describe("a Service as a wish", () => {
     const targets = [toTarget("n")];
     const service = toService({ uid });
     const sourceRanges = rangesIn(service);
-    const wish = wishOf<typeof fields>({ service, settings, facts: { id: "7" }, targets, sourceRanges });
-    expect(wish).toEqual({
+    const desired = toDesired<typeof fields>({
+      service,
+      settings,
+      facts: { id: "7" },
+      targets,
+      sourceRanges,
+    });
+    expect(desired).toEqual({
       owner: { uid: serviceUID(uid), namespace: "default", name: "web" },
       defaultName: "a8b7a5b3c1f2e4d3c9a8b7c6d5e4f3a2",
       ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }],
@@ -51,7 +61,7 @@ describe("a Service as a wish", () => {
   });
 
   test("with everything", () => {
-    const wish = describeSpec({
+    const desired = describeSpec({
       type: "LoadBalancer",
       ports: [
         { name: "dns", protocol: "UDP", port: 53, nodePort: 30_053, appProtocol: "example.com/dns" },
@@ -66,7 +76,7 @@ describe("a Service as a wish", () => {
       sessionAffinity: "ClientIP",
       sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
     });
-    expect(wish).toMatchObject({
+    expect(desired).toMatchObject({
       ports: [
         { name: "dns", protocol: "UDP", port: 53, nodePort: 30_053, appProtocol: "example.com/dns" },
         { protocol: "SCTP", port: 54 },
@@ -79,7 +89,7 @@ describe("a Service as a wish", () => {
       healthCheckNodePort: 32_000,
       sessionAffinitySeconds: 60,
     });
-    expect(wish.ports.map((port) => "nodePort" in port)).toEqual([true, false, false]);
+    expect(desired.ports.map((port) => "nodePort" in port)).toEqual([true, false, false]);
   });
 
   test("sticky without a time has Kubernetes' three hours", () => {
@@ -89,9 +99,9 @@ describe("a Service as a wish", () => {
   });
 
   test("that ends", () => {
-    const wish = { service: toService(), settings, facts: {}, targets: [], sourceRanges: [] };
-    expect(wishOf<typeof fields>({ ...wish, ending: "release" }).ending).toBe("release");
-    expect("ending" in wishOf<typeof fields>(wish)).toBe(false);
+    const desired = { service: toService(), settings, facts: {}, targets: [], sourceRanges: [] };
+    expect(toDesired<typeof fields>({ ...desired, ending: "release" }).ending).toBe("release");
+    expect("ending" in toDesired<typeof fields>(desired)).toBe(false);
   });
 
   test("names an address that is none, and every wrong range", () => {

@@ -2,10 +2,10 @@
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { createKubeApi } from "../../../src/kube/client/api.ts";
-import { openConnection } from "../../../src/kube/connection/connection.ts";
 import { createRequestCeiling } from "../../../src/kube/client/request-ceiling.ts";
 import { createRequests, type RequestsOptions } from "../../../src/kube/client/requests.ts";
 import { createWriteWindow } from "../../../src/kube/client/write-window.ts";
+import { openConnection } from "../../../src/kube/connection/connection.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
@@ -16,9 +16,9 @@ export const connect = async (
   kubeconfig: string,
   changes: Partial<RequestsOptions> = {},
 ): Promise<KubeApi> => {
-  const seams = { files: systemFiles, clock: systemClock };
+  const platform = { files: systemFiles, clock: systemClock };
   const requests = createRequests({
-    connection: await openConnection({ kubeconfig }, seams, never),
+    connection: await openConnection({ kubeconfig }, platform, never),
     transport: systemTransport,
     clock: systemClock,
     ceiling: createRequestCeiling(),

@@ -63,7 +63,7 @@ export const cases = (kubeconfigPath: string): void => {
     const running = recorder.run(stop.signal);
     const mark = `mark-${Date.now().toString(36)}`;
     const about = (name: string) => ({ apiVersion: "v1", kind: "Node", name, uid: name });
-    const tell = (name: string) =>
+    const report = (name: string) =>
       recorder.record({
         component: "cloud-node-controller",
         object: about(name),
@@ -71,10 +71,10 @@ export const cases = (kubeconfigPath: string): void => {
         reason: "Synced",
         message: mark,
       });
-    for (let n = 0; n < 200; n++) tell(`${mark}-${n}`);
+    for (let n = 0; n < 200; n++) report(`${mark}-${n}`);
     await recorder.whenIdle(never);
-    tell(`${mark}-0`);
-    tell(`${mark}-0`);
+    report(`${mark}-0`);
+    report(`${mark}-0`);
     await recorder.whenIdle(never);
     const page = await api.listPage(events, { namespace: "default" }, never);
     const ours = page.items.filter((event: Event) => event.message === mark);

@@ -2,18 +2,18 @@
 
 import { expect, test } from "bun:test";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
-import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import {
   guardedNodePatch,
   nodeAddressesPatch,
   nodeConditionsPatch,
   nodeConditionsRemovalPatch,
 } from "../../../src/kube/patches/node-patch.ts";
-import type { Node } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
-import { nodes, services } from "../../../src/kube/resources.ts";
 import { serviceStatusPatch } from "../../../src/kube/patches/service-patch.ts";
+import { nodes, services } from "../../../src/kube/resources.ts";
 import { connect, never } from "./connect.ts";
 
 const taint = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };
@@ -67,11 +67,11 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(send(api, node, initialisation(tainted)))).toBe("precondition");
     await send(api, node, guardedNodePatch({ node, labels: { theirs: "1" } }));
     expect(await kindOf(send(api, node, initialisation(node)))).toBe("precondition");
-    const again = await api.get(nodes, node.metadata, never);
-    await send(api, again, initialisation(again));
-    expect(await kindOf(send(api, again, guardedNodePatch({ node: again, providerID: "fake://2" })))).toBe(
-      "precondition",
-    );
+    const requeue = await api.get(nodes, node.metadata, never);
+    await send(api, requeue, initialisation(requeue));
+    expect(
+      await kindOf(send(api, requeue, guardedNodePatch({ node: requeue, providerID: "fake://2" }))),
+    ).toBe("precondition");
     const last = await api.get(nodes, node.metadata, never);
     expect([last.spec.providerID, last.metadata.labels?.["theirs"]]).toEqual(["fake://1", "1"]);
   });

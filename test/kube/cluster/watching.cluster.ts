@@ -5,8 +5,8 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seconds } from "../../../src/core/brand.ts";
-import { openConnection } from "../../../src/kube/connection/connection.ts";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
+import { openConnection } from "../../../src/kube/connection/connection.ts";
 import { readKubeconfig } from "../../../src/kube/connection/kubeconfig.ts";
 import { configMaps } from "../../../src/kube/resources.ts";
 import { watch } from "../../../src/kube/watch/watch.ts";
@@ -129,9 +129,9 @@ export const cases = (kubeconfigPath: string): void => {
   test("a server that cannot be trusted, or is not there, is told apart", async () => {
     const { config } = readKubeconfig(await systemFiles.read(kubeconfigPath));
     const server = config?.clusters.values().next().value?.server ?? "";
-    const seams = { files: systemFiles, clock: systemClock };
+    const platform = { files: systemFiles, clock: systemClock };
     const kindAt = async (master: string): Promise<unknown> => {
-      const connection = await openConnection({ master }, seams, never);
+      const connection = await openConnection({ master }, platform, never);
       const api = await connect(kubeconfigPath, { connection, deadline: seconds(5) });
       return api
         .get(configMaps, { name: "x", namespace: "default" }, never)

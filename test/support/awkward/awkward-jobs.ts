@@ -2,7 +2,7 @@
 
 import { type JsonApi, type Pending, type ServiceUID, seconds } from "#ccm";
 
-export const ticketOf = (job: string, owners: readonly ServiceUID[]): string => [job, ...owners].join(" ");
+export const operationOf = (job: string, owners: readonly ServiceUID[]): string => [job, ...owners].join(" ");
 
 /** What is to be known of a balancer on its Services. */
 export const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
@@ -14,20 +14,20 @@ interface Body {
 
 export const awkwardJobs = (api: JsonApi): Pending => ({
   limit: 2,
-  check: async (tickets, call) => {
-    const byJob = new Map(tickets.map((ticket) => [ticket.split(" ")[0] ?? "", ticket]));
+  check: async (operations, call) => {
+    const byJob = new Map(operations.map((operation) => [operation.split(" ")[0] ?? "", operation]));
     const query = { ids: [...byJob.keys()].join(",") };
     const request = { operation: "ListJobs", method: "GET", path: "/jobs", query } as const;
     const { jobs } = await api.call<Body>(request, call);
     return new Map(
       jobs.map(({ id, made }) => {
-        const ticket = byJob.get(id) ?? id;
-        const [, ...owners] = ticket.split(" ");
+        const operation = byJob.get(id) ?? id;
+        const [, ...owners] = operation.split(" ");
         const outcome =
           made === undefined
             ? ({ done: false, checkAfter: seconds(1), waitingFor: "the balancer" } as const)
             : remembering(owners as readonly string[] as readonly ServiceUID[], made);
-        return [ticket, outcome];
+        return [operation, outcome];
       }),
     );
   },

@@ -17,7 +17,7 @@ import {
   text,
 } from "#ccm";
 import type { AwkwardFront } from "./awkward-cloud.ts";
-import { remembering, ticketOf } from "./awkward-jobs.ts";
+import { operationOf, remembering } from "./awkward-jobs.ts";
 
 export const annotations = {
   pool: text("Services of one pool share a balancer."),
@@ -89,7 +89,7 @@ export const awkwardLoadBalancers = (
 ): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep, string> => ({
   groupOf,
   // Every balancer is put into the first network, whatever that is today.
-  survey: async (_wishes, call) => {
+  survey: async (_desired, call) => {
     type Body = { readonly networks: readonly [string, ...string[]] };
     const request = { operation: "ListNetworks", method: "GET", path: "/networks" } as const;
     return (await api.call<Body>(request, call)).networks[0];
@@ -143,8 +143,8 @@ export const awkwardLoadBalancers = (
           { operation: "MakeBalancer", method: "POST", path, body },
           call,
         );
-        const ticket = ticketOf(job, step.owners);
-        return { done: false, checkAfter: seconds(1), waitingFor: "the balancer", ticket };
+        const operation = operationOf(job, step.owners);
+        return { done: false, checkAfter: seconds(1), waitingFor: "the balancer", operation };
       }
       case "remember balancer":
         return remembering(step.owners, step.id);

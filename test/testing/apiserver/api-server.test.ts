@@ -3,12 +3,12 @@
 
 import { describe, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import { ApiServer, type ApiServerOptions } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { listAt, textAt, valueAt } from "../../../src/testing/apiserver/storage/json.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
 import type { StoredChange } from "../../../src/testing/apiserver/storage/store.ts";
-import { seededRandom } from "../../../src/platform/random.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { call, type Target, watchLines } from "./cases/target.ts";
 

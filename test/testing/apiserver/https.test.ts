@@ -13,13 +13,13 @@ import {
   wrapHttpLibrary,
 } from "@kubernetes/client-node";
 import { createAuthority } from "../../../src/pki/authority.ts";
-import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
-import { type HttpsFace, saveKubeconfig, startHttpsFace } from "../../../src/testing/apiserver/http/https.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Files } from "../../../src/platform/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
+import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
+import { type HttpsFace, saveKubeconfig, startHttpsFace } from "../../../src/testing/apiserver/http/https.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
 
 const server = new ApiServer({ clock: systemClock, random: systemRandom });
 const authority = createAuthority("sandbox", systemClock, systemRandom);

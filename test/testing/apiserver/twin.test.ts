@@ -3,11 +3,11 @@
 
 import { describe, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { systemTransport, type TlsMaterial } from "../../../src/platform/transport.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { isObject, listAt, textAt, valueAt } from "../../../src/testing/apiserver/storage/json.ts";
-import { seededRandom } from "../../../src/platform/random.ts";
-import { systemTransport, type TlsMaterial } from "../../../src/platform/transport.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { nodeCases } from "./cases/node-cases.ts";
 import { readingCases } from "./cases/reading-cases.ts";
@@ -16,7 +16,7 @@ import type { Target } from "./cases/target.ts";
 
 const cases = [...nodeCases, ...serviceCases, ...readingCases];
 
-const sandboxTarget = (): Target => {
+const testApiServerTarget = (): Target => {
   const server = new ApiServer({ clock: new VirtualClock(), random: seededRandom(1) });
   let serial = 0;
   return {
@@ -55,7 +55,7 @@ const realTarget = (path: string): Target => {
 
 describe("the sandbox", () => {
   test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, { run }) => {
-    await run(sandboxTarget());
+    await run(testApiServerTarget());
   });
 });
 

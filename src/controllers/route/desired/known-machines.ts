@@ -3,11 +3,13 @@
 import type { Inventory } from "../../../cloud/inventory.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { identityOf } from "../../node-facts.ts";
-import type { MachineAnswer, WantedQuestion } from "./plan-desired.ts";
+import type { DesiredRoutesInput, MachineAnswer } from "./plan-desired.ts";
 
-export const createKnownMachines = (inventory: Inventory): Pick<WantedQuestion, "machineOf" | "keysOf"> => ({
+export const createKnownMachines = (
+  inventory: Inventory,
+): Pick<DesiredRoutesInput, "machineOf" | "keysOf"> => ({
   machineOf: (node: Node): MachineAnswer => {
-    const answer = inventory.look(identityOf(node));
+    const answer = inventory.check(identityOf(node));
     if (answer.kind === "foreign") return { kind: "foreign" };
     if (answer.kind !== "exists") return { kind: "unknown" };
     const { key, handles } = answer.instance;

@@ -9,8 +9,8 @@ import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { Routes, WantedRoute } from "../../../provider/routes.ts";
 import { isPaused, nameOf } from "../../node-facts.ts";
-import type { Spared } from "./match-target.ts";
 import { isInside } from "../observed/ours.ts";
+import type { Spared } from "./match-target.ts";
 
 /** `unknown`: the cloud does not show it, or not yet. `foreign`: it is another cloud's. */
 export type MachineAnswer =
@@ -18,7 +18,7 @@ export type MachineAnswer =
   | { readonly kind: "unknown" }
   | { readonly kind: "foreign" };
 
-export interface WantedQuestion {
+export interface DesiredRoutesInput {
   readonly nodes: readonly Node[];
   /** Another manager's Nodes are left alone, whatever their machines are. */
   readonly isSelected: (node: Node) => boolean;
@@ -47,7 +47,7 @@ export const planWanted = ({
   keysOf,
   clusterCIDRs,
   families,
-}: WantedQuestion): Wanted => {
+}: DesiredRoutesInput): Wanted => {
   const routes: WantedRoute[] = [];
   const waiting: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();

@@ -3,10 +3,10 @@
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
 import type { ObservedRoute, RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
 import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
-import type { Clock } from "../../../platform/clock.ts";
 
 export interface RouteListing {
   readonly routes: readonly ObservedRoute[];

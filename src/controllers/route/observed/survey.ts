@@ -1,9 +1,9 @@
 // What the Nodes ask for, what the table has, and what is to be done about it, as of one look. Nothing is removed because of
 // a listing that began before the look.
 
-import { planRoutes, type RoutePlan } from "../reconcile/plan.ts";
-import { planWanted, type Wanted, type WantedQuestion } from "../desired/plan-desired.ts";
 import type { RouteControllerOptions } from "../deps.ts";
+import { type DesiredRoutesInput, planWanted, type Wanted } from "../desired/plan-desired.ts";
+import { planRoutes, type RoutePlan } from "../reconcile/plan.ts";
 import type { RouteListing, RouteTable } from "./route-table.ts";
 
 export interface Survey {
@@ -22,13 +22,13 @@ type SurveyOptions = Pick<
 export const takeSurvey = async (
   { nodes, isSelected, routes: { families }, clusterCIDRs, settings }: SurveyOptions,
   table: RouteTable,
-  machines: Pick<WantedQuestion, "machineOf" | "keysOf">,
+  machines: Pick<DesiredRoutesInput, "machineOf" | "keysOf">,
   { began, isFullCheck }: { readonly began: number; readonly isFullCheck: boolean },
 ): Promise<Survey> => {
   const surveyOf = (listing: RouteListing): Survey => {
     const wanted = planWanted({ ...machines, nodes: nodes.list(), isSelected, clusterCIDRs, families });
-    const wishes = { wanted: wanted.routes, spared: wanted.spared, clusterCIDRs };
-    const planFor = ({ routes: observed }: RouteListing) => planRoutes({ ...wishes, observed });
+    const desiredServices = { wanted: wanted.routes, spared: wanted.spared, clusterCIDRs };
+    const planFor = ({ routes: observed }: RouteListing) => planRoutes({ ...desiredServices, observed });
     return { wanted, listing, plan: planFor(listing), planFor };
   };
   const known = isFullCheck ? undefined : table.known(settings.acceptsAge);

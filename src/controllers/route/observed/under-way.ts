@@ -3,26 +3,32 @@
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
-import { createTickets, type TicketPorts } from "../../operations.ts";
-import type { Rests } from "../reconcile/backoffs.ts";
-import { aboutOf, type ChangeOutcome, type ChangeResult, keyOf, type RouteChange } from "../reconcile/route-change.ts";
+import { createOperations, type OperationDeps } from "../../operations.ts";
+import type { RouteBackoffs } from "../reconcile/backoffs.ts";
+import {
+  aboutOf,
+  type ChangeOutcome,
+  type ChangeResult,
+  keyOf,
+  type RouteChange,
+} from "../reconcile/route-change.ts";
 
 type PendingOutcome = Extract<ChangeOutcome, { readonly kind: "pending" }>;
 
 export type UnderWay = ReturnType<typeof createUnderWay>;
 
 /** While a ticket is held its news ends the rest. */
-const untilToldOf: Milliseconds = milliseconds(Number.POSITIVE_INFINITY);
+const untilReported: Milliseconds = milliseconds(Number.POSITIVE_INFINITY);
 
-export const createUnderWay = (ports: TicketPorts, rests: Rests, onNews: () => void) => {
+export const createUnderWay = (ports: OperationDeps, backoffs: RouteBackoffs, onNews: () => void) => {
   const { clock } = ports;
-  const tickets = createTickets(ports, onNews);
+  const operations = createOperations(ports, onNews);
   const begun = new Map<string, { readonly change: RouteChange; readonly at: number }>();
 
-  const wait = (change: RouteChange, { ticket, checkAfter }: PendingOutcome): void => {
+  const wait = (change: RouteChange, { operation, checkAfter }: PendingOutcome): void => {
     const key = keyOf(change);
-    const isHeld = ticket !== undefined && tickets.hold(key, ticket, checkAfter);
-    rests.wait(key, aboutOf(change), isHeld ? untilToldOf : checkAfter);
+    const isHeld = operation !== undefined && operations.hold(key, operation, checkAfter);
+    backoffs.wait(key, aboutOf(change), isHeld ? untilReported : checkAfter);
     if (isHeld) begun.set(key, { change, at: clock.monotonic() });
   };
 
@@ -31,29 +37,29 @@ export const createUnderWay = (ports: TicketPorts, rests: Rests, onNews: () => v
     const failed: ChangeResult[] = [];
     let isAny = false;
     for (const [key, { change, at }] of begun) {
-      const told = tickets.take(key);
-      if (told === undefined || told === "pending") continue;
+      const reported = operations.take(key);
+      if (reported === undefined || reported === "pending") continue;
       isAny = true;
       begun.delete(key);
-      if (CloudError.is(told)) {
+      if (CloudError.is(reported)) {
         const took = milliseconds(clock.monotonic() - at);
-        failed.push({ change, outcome: { kind: "failed", error: told, took } });
-      } else rests.clear(key);
+        failed.push({ change, outcome: { kind: "failed", error: reported, took } });
+      } else backoffs.clear(key);
     }
     return { failed, isAny };
   };
 
   /** Changes of which nothing can be learnt, and why. */
   const unknown = (): { readonly changes: readonly RouteChange[]; readonly error: unknown } => ({
-    changes: tickets.trouble === undefined ? [] : [...begun.values()].map(({ change }) => change),
-    error: tickets.trouble,
+    changes: operations.problem === undefined ? [] : [...begun.values()].map(({ change }) => change),
+    error: operations.problem,
   });
 
   const end = (): void => {
-    for (const key of begun.keys()) rests.clear(key);
+    for (const key of begun.keys()) backoffs.clear(key);
     begun.clear();
-    tickets.end();
+    operations.end();
   };
 
-  return { wait, news, unknown, begin: tickets.begin, end };
+  return { wait, news, unknown, begin: operations.begin, end };
 };

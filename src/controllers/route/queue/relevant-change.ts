@@ -3,8 +3,8 @@
 
 import type { Node } from "../../../kube/objects.ts";
 import { isPaused } from "../../node-facts.ts";
-import { networkCondition } from "../status/plan-condition.ts";
 import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
+import { networkCondition } from "../status/plan-condition.ts";
 
 const aboutRoutes = (node: Node, isSelected: (node: Node) => boolean): string =>
   JSON.stringify([

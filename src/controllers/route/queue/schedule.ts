@@ -6,19 +6,19 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { nextFullCheck, type RouteSettings } from "../settings.ts";
 
-export interface LookTimesOptions {
+export interface CheckScheduleOptions {
   readonly settings: RouteSettings;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-export class LookTimes {
-  readonly #options: LookTimesOptions;
+export class CheckSchedule {
+  readonly #options: CheckScheduleOptions;
   #pauseFrom = Number.NEGATIVE_INFINITY;
   #fullCheckAt = 0;
   #isFirst = true;
 
-  constructor(options: LookTimesOptions) {
+  constructor(options: CheckScheduleOptions) {
     this.#options = options;
   }
 
@@ -40,7 +40,7 @@ export class LookTimes {
     return milliseconds(earliest - clock.monotonic());
   }
 
-  looked(began: number, knowsAllMachines: boolean): void {
+  checked(began: number, knowsAllMachines: boolean): void {
     const { settings, random } = this.#options;
     // At the start the machines are not known yet; what comes of knowing them does not wait.
     if (!this.#isFirst || knowsAllMachines) this.#pauseFrom = began;

@@ -3,6 +3,7 @@
 
 import { milliseconds } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
+import type { RouteListing } from "../observed/route-table.ts";
 import { type Group, groupsOf, halvesOf } from "./document-groups.ts";
 import {
   changesOf,
@@ -13,7 +14,6 @@ import {
 } from "./document-writer.ts";
 import { planOnly } from "./plan.ts";
 import type { ChangeResult } from "./route-change.ts";
-import type { RouteListing } from "../observed/route-table.ts";
 
 /** Changes sent in one pass while looking for the one that is wrong. */
 const mostAttempts = 32;
@@ -24,7 +24,7 @@ export const applyDocument = async (
   call: Call,
 ): Promise<readonly ChangeResult[]> => {
   const plan = options.planFor(listing);
-  const { held, groups } = groupsOf(changesOf(plan), options.rests);
+  const { held, groups } = groupsOf(changesOf(plan), options.backoffs);
   const results = [...held];
   const writer = new DocumentWriter(listing, options, call);
 

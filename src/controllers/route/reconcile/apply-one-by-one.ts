@@ -25,7 +25,7 @@ export const applyOneByOne = async (
   options: OneByOneOptions,
   call: Call,
 ): Promise<readonly ChangeResult[]> => {
-  const { routes, rests } = options;
+  const { routes, backoffs } = options;
   const results: ChangeResult[] = [];
   const inTheWay = overlaps(
     plan.create.map(({ destination }) => destination),
@@ -38,7 +38,8 @@ export const applyOneByOne = async (
   const remove = async (route: ObservedRoute): Promise<ChangeOutcome> => {
     const change = { do: "remove", route } as const;
     const outcome =
-      heldBack(rests, change) ?? (await attempt([change], options, () => routes.remove(route, call), call));
+      heldBack(backoffs, change) ??
+      (await attempt([change], options, () => routes.remove(route, call), call));
     results.push({ change, outcome });
     return outcome;
   };
@@ -50,7 +51,7 @@ export const applyOneByOne = async (
     const isFree = (await Promise.all(before)).every((isGone) => isGone);
     if (options.isFull) await Promise.all(removals.map(({ gone }) => gone.promise));
     call.signal.throwIfAborted();
-    const held: ChangeOutcome | undefined = isFree ? heldBack(rests, change) : { kind: "held" };
+    const held: ChangeOutcome | undefined = isFree ? heldBack(backoffs, change) : { kind: "held" };
     const outcome = held ?? (await attempt([change], options, () => routes.create(route, call), call));
     results.push({ change, outcome });
   };

@@ -2,23 +2,23 @@
 // listed.
 
 import type { Call } from "../../../provider/call.ts";
-import { applyDocument } from "./apply-document.ts";
-import { applyOneByOne } from "./apply-one-by-one.ts";
-import type { Rests } from "./backoffs.ts";
-import type { ChangeResult } from "./route-change.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { RouteTable } from "../observed/route-table.ts";
 import type { Survey } from "../observed/survey.ts";
+import { applyDocument } from "./apply-document.ts";
+import { applyOneByOne } from "./apply-one-by-one.ts";
+import type { RouteBackoffs } from "./backoffs.ts";
+import type { ChangeResult } from "./route-change.ts";
 
-export const carryOut = async (
+export const apply = async (
   { listing, plan, planFor }: Survey,
   table: RouteTable,
-  rests: Rests,
+  backoffs: RouteBackoffs,
   { routes, cloudWrites: writes, clock, settings }: RouteControllerOptions,
   call: Call,
 ): Promise<readonly ChangeResult[]> => {
   if (plan.create.length + plan.remove.length === 0) return [];
-  const common = { writes, clock, rests, changesAtOnce: settings.changesAtOnce };
+  const common = { writes, clock, backoffs, changesAtOnce: settings.changesAtOnce };
   try {
     if (routes.style === "document") {
       const readAgain = () => {

@@ -4,51 +4,51 @@
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 
-export type RestKind = "failed" | "waiting";
+export type BackoffKind = "failed" | "waiting";
 
 interface Rest {
   readonly about: string;
-  readonly kind: RestKind;
+  readonly kind: BackoffKind;
   readonly until: number;
   readonly failures: number;
 }
 
-export class Rests {
+export class RouteBackoffs {
   readonly #clock: Clock;
-  readonly #rests = new Map<string, Rest>();
+  readonly #backoffs = new Map<string, Rest>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Why it rests now; undefined when it may be tried. */
-  of(key: string, about: string): RestKind | undefined {
-    const rest = this.#rests.get(key);
+  of(key: string, about: string): BackoffKind | undefined {
+    const rest = this.#backoffs.get(key);
     return rest?.about === about && rest.until > this.#clock.monotonic() ? rest.kind : undefined;
   }
 
   failuresOf(key: string, about: string): number {
-    const rest = this.#rests.get(key);
+    const rest = this.#backoffs.get(key);
     return rest?.about === about ? rest.failures : 0;
   }
 
   failed(key: string, about: string, rest: Milliseconds): void {
     const failures = this.failuresOf(key, about) + 1;
-    this.#rests.set(key, { about, kind: "failed", until: this.#clock.monotonic() + rest, failures });
+    this.#backoffs.set(key, { about, kind: "failed", until: this.#clock.monotonic() + rest, failures });
   }
 
   wait(key: string, about: string, rest: Milliseconds): void {
     const failures = this.failuresOf(key, about);
-    this.#rests.set(key, { about, kind: "waiting", until: this.#clock.monotonic() + rest, failures });
+    this.#backoffs.set(key, { about, kind: "waiting", until: this.#clock.monotonic() + rest, failures });
   }
 
   clear(key: string): void {
-    this.#rests.delete(key);
+    this.#backoffs.delete(key);
   }
 
   /** What is not asked for any more is forgotten. */
   keepOnly(keys: ReadonlySet<string>): void {
-    for (const key of this.#rests.keys()) if (!keys.has(key)) this.#rests.delete(key);
+    for (const key of this.#backoffs.keys()) if (!keys.has(key)) this.#backoffs.delete(key);
   }
 
   /**
@@ -58,7 +58,7 @@ export class Rests {
   get next(): number | undefined {
     const now = this.#clock.monotonic();
     let next: number | undefined;
-    for (const { until } of this.#rests.values()) {
+    for (const { until } of this.#backoffs.values()) {
       if (until > now && (next === undefined || until < next)) next = until;
     }
     return next;

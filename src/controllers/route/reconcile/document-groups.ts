@@ -2,7 +2,7 @@
 // refusal halves, until what is wrong stands alone. Pure; a group is named by its destinations.
 
 import type { Cidr } from "../../../core/brand.ts";
-import type { Rests } from "./backoffs.ts";
+import type { RouteBackoffs } from "./backoffs.ts";
 import { aboutOf, type ChangeResult, heldBack, keyOf, type RouteChange } from "./route-change.ts";
 
 export type Group = ReadonlySet<Cidr>;
@@ -16,14 +16,14 @@ export interface Grouped {
 
 export const groupsOf = (
   changes: readonly RouteChange[],
-  rests: Pick<Rests, "of" | "failuresOf">,
+  backoffs: Pick<RouteBackoffs, "of" | "failuresOf">,
 ): Grouped => {
   const held: ChangeResult[] = [];
   const fresh = new Set<Cidr>();
   const failedBefore = new Set<Cidr>();
   for (const [destination, same] of Map.groupBy(changes, ({ route }) => route.destination)) {
-    const outcome = same.flatMap((change) => heldBack(rests, change) ?? [])[0];
-    const hasFailed = same.some((change) => rests.failuresOf(keyOf(change), aboutOf(change)) > 0);
+    const outcome = same.flatMap((change) => heldBack(backoffs, change) ?? [])[0];
+    const hasFailed = same.some((change) => backoffs.failuresOf(keyOf(change), aboutOf(change)) > 0);
     if (outcome !== undefined) held.push(...same.map((change) => ({ change, outcome })));
     // It must not take the others down with it again.
     else if (hasFailed) failedBefore.add(destination);

@@ -4,10 +4,10 @@
 import type { Call } from "../../../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../../../provider/errors.ts";
 import type { RouteDocument, RoutesAsDocument } from "../../../provider/routes.ts";
+import type { RouteListing } from "../observed/route-table.ts";
 import type { Group } from "./document-groups.ts";
 import { planOnly, type RoutePlan } from "./plan.ts";
 import { type ApplyOptions, attempt, type ChangeOutcome, type RouteChange } from "./route-change.ts";
-import type { RouteListing } from "../observed/route-table.ts";
 
 export interface DocumentOptions extends ApplyOptions {
   readonly routes: RoutesAsDocument;

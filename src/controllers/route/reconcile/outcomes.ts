@@ -1,54 +1,54 @@
 // What has come of changes of routes, at once or by their tickets later: who rests how long, and what is said of failures.
 
-import { restAfter } from "../../../cloud/disposition.ts";
+import { backoffAfter } from "../../../cloud/disposition.ts";
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import type { WantedRoute } from "../../../provider/routes.ts";
-import { together } from "../../../runtime/backoff.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
-import { isPassing } from "../status/plan-node-conditions.ts";
-import type { Rests } from "./backoffs.ts";
-import { aboutOf, type ChangeResult, keyOf } from "./route-change.ts";
-import type { RouteTeller } from "../status/route-reporter.ts";
+import type { WantedRoute } from "../../../provider/routes.ts";
+import { together } from "../../../runtime/backoff.ts";
 import type { UnderWay } from "../observed/under-way.ts";
+import { isPassing } from "../status/plan-node-conditions.ts";
+import type { RouteReporter } from "../status/route-reporter.ts";
+import type { RouteBackoffs } from "./backoffs.ts";
+import { aboutOf, type ChangeResult, keyOf } from "./route-change.ts";
 
-const fencedRest: Milliseconds = seconds(10);
+const fencedBackoff: Milliseconds = seconds(10);
 /** What was only written down is still to be done at the next look; once is enough. */
-const observedRest: Milliseconds = minutes(24 * 60);
+const observedBackoff: Milliseconds = minutes(24 * 60);
 
 export interface OutcomeParts {
-  readonly rests: Rests;
+  readonly backoffs: RouteBackoffs;
   readonly underWay: UnderWay;
-  readonly teller: RouteTeller;
+  readonly reporter: RouteReporter;
 }
 
 export const createOutcomes = (
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-  { rests, underWay, teller }: OutcomeParts,
+  { backoffs, underWay, reporter }: OutcomeParts,
 ) => {
   const noteFailure = (result: ChangeResult): void => {
     const { change, outcome } = result;
     if (outcome.kind !== "failed") return;
     const key = keyOf(change);
     const about = aboutOf(change);
-    const failures = rests.failuresOf(key, about) + 1;
-    const rest = restAfter(outcome.error, failures, clock, random);
-    rests.failed(key, about, together(clock.monotonic(), rest));
-    if (!isPassing(outcome.error, failures)) teller.failure(result);
+    const failures = backoffs.failuresOf(key, about) + 1;
+    const rest = backoffAfter(outcome.error, failures, clock, random);
+    backoffs.failed(key, about, together(clock.monotonic(), rest));
+    if (!isPassing(outcome.error, failures)) reporter.failure(result);
   };
 
   const note = (results: readonly ChangeResult[]): void => {
     for (const result of results) {
       const { change, outcome } = result;
       const key = keyOf(change);
-      if (outcome.kind === "done") rests.clear(key);
+      if (outcome.kind === "done") backoffs.clear(key);
       if (outcome.kind === "pending") underWay.wait(change, outcome);
-      if (outcome.kind === "fenced") rests.wait(key, aboutOf(change), fencedRest);
-      if (outcome.kind === "observed") rests.wait(key, aboutOf(change), observedRest);
+      if (outcome.kind === "fenced") backoffs.wait(key, aboutOf(change), fencedBackoff);
+      if (outcome.kind === "observed") backoffs.wait(key, aboutOf(change), observedBackoff);
       noteFailure(result);
     }
-    rests.keepOnly(new Set(results.map(({ change }) => keyOf(change))));
-    teller.changed(results);
+    backoffs.keepOnly(new Set(results.map(({ change }) => keyOf(change))));
+    reporter.changed(results);
   };
 
   /** By tickets, since the last look: whether there is anything to be seen in the table. */
@@ -60,7 +60,7 @@ export const createOutcomes = (
 
   const failuresOf = (route: WantedRoute): number => {
     const change = { do: "create", route } as const;
-    return rests.failuresOf(keyOf(change), aboutOf(change));
+    return backoffs.failuresOf(keyOf(change), aboutOf(change));
   };
 
   return { note, noteNews, failuresOf };

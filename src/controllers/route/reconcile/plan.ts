@@ -5,10 +5,10 @@ import type { Cidr } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { ObservedRoute, WantedRoute } from "../../../provider/routes.ts";
 import { isSpared, matchTarget, type Spared } from "../desired/match-target.ts";
-import { isOurs } from "../observed/ours.ts";
 import { overlaps } from "../desired/overlaps.ts";
+import { isOurs } from "../observed/ours.ts";
 
-export interface RouteQuestion {
+export interface RoutePlanInput {
   /** Of several for one destination the one that is there counts, else the first. */
   readonly wanted: readonly WantedRoute[];
   readonly observed: readonly ObservedRoute[];
@@ -26,26 +26,26 @@ export interface RoutePlan {
   readonly refused: readonly { readonly route: WantedRoute; readonly problem: Problem }[];
 }
 
-export const planRoutes = ({ wanted, observed, spared, clusterCIDRs }: RouteQuestion): RoutePlan => {
+export const planRoutes = ({ wanted, observed, spared, clusterCIDRs }: RoutePlanInput): RoutePlan => {
   // One for many ranges may be how the pods of Nodes that are left alone are reached: a table without marks cannot tell.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...spared.destinations]);
   const mayRemove = (route: ObservedRoute): boolean =>
     isOurs(route, clusterCIDRs) && !isSpared(spared, route) && !touching.has(route.destination);
   const there = Map.groupBy(observed, ({ destination }) => destination);
-  const wishes = Map.groupBy(wanted, ({ destination }) => destination);
+  const desiredServices = Map.groupBy(wanted, ({ destination }) => destination);
   const plan = {
-    remove: observed.filter((route) => !wishes.has(route.destination) && mayRemove(route)),
+    remove: observed.filter((route) => !desiredServices.has(route.destination) && mayRemove(route)),
     create: [] as WantedRoute[],
     present: [] as WantedRoute[],
     undecided: [] as WantedRoute[],
     refused: [] as { route: WantedRoute; problem: Problem }[],
   };
-  for (const [destination, candidates] of wishes) {
+  for (const [destination, candidates] of desiredServices) {
     const routes = there.get(destination) ?? [];
     const [first] = candidates;
     if (first === undefined) continue;
-    const winner = candidates.find((wish) => routes.some(leadsTo(wish))) ?? first;
+    const winner = candidates.find((desired) => routes.some(leadsTo(desired))) ?? first;
     for (const loser of candidates) {
       if (loser !== winner) plan.refused.push({ route: loser, problem: rangeTaken(loser, winner) });
     }

@@ -3,13 +3,13 @@
 
 import { isFenced } from "../../../cloud/disposition.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { StepOutcome } from "../../../provider/plan.ts";
 import type { ObservedRoute, WantedRoute } from "../../../provider/routes.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import type { RouteBackoffs } from "./backoffs.ts";
 import type { CloudChange, CloudWrites } from "./cloud-writes.ts";
-import type { Rests } from "./backoffs.ts";
 
 export type RouteChange =
   | { readonly do: "create"; readonly route: WantedRoute }
@@ -20,7 +20,7 @@ export type ChangeOutcome =
   /** Observe mode: written down, and taken for done. */
   | { readonly kind: "observed" }
   /** The cloud is still at it; with a ticket it is asked about by that. */
-  | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly ticket?: string }
+  | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
   /** We may not write now: nobody's failure. */
   | { readonly kind: "fenced" }
@@ -37,7 +37,7 @@ export interface ChangeResult {
 export interface ApplyOptions {
   readonly writes: CloudWrites;
   readonly clock: Clock;
-  readonly rests: Rests;
+  readonly backoffs: RouteBackoffs;
   readonly changesAtOnce: number;
 }
 
@@ -54,8 +54,11 @@ export const aboutOf = (change: RouteChange): string => {
 };
 
 /** Why it is not tried now; undefined when it may be. */
-export const heldBack = (rests: Pick<Rests, "of">, change: RouteChange): ChangeOutcome | undefined => {
-  const rest = rests.of(keyOf(change), aboutOf(change));
+export const heldBack = (
+  backoffs: Pick<RouteBackoffs, "of">,
+  change: RouteChange,
+): ChangeOutcome | undefined => {
+  const rest = backoffs.of(keyOf(change), aboutOf(change));
   if (rest === undefined) return undefined;
   return rest === "failed" ? { kind: "held" } : { kind: "waiting" };
 };
@@ -85,8 +88,8 @@ export const attempt = async (
     const outcome = await writes.send(changes.map(describeChange), send);
     if (outcome === "observed") return { kind: "observed" };
     if (outcome.done) return { kind: "done" };
-    const { checkAfter, ticket } = outcome;
-    return { kind: "pending", checkAfter, ...(ticket !== undefined && { ticket }) };
+    const { checkAfter, operation } = outcome;
+    return { kind: "pending", checkAfter, ...(operation !== undefined && { operation }) };
   } catch (error) {
     if (call.signal.aborted) throw error;
     if (isFenced(error)) return { kind: "fenced" };

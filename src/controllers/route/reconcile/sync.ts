@@ -2,28 +2,28 @@
 // them for each Node.
 
 import { milliseconds } from "../../../core/brand.ts";
-import { again, type Outcome } from "../../../runtime/workers.ts";
-import { carryOut } from "./apply.ts";
-import type { Conditions } from "../status/conditions.ts";
-import { createKnownMachines } from "../desired/known-machines.ts";
-import type { LookTimes } from "../queue/schedule.ts";
-import type { MachineSearch } from "../desired/machine-search.ts";
-import { createOutcomes, type OutcomeParts } from "./outcomes.ts";
-import { planVerdicts } from "../status/plan-node-conditions.ts";
-import type { ChangeResult } from "./route-change.ts";
+import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import type { RouteControllerOptions } from "../deps.ts";
+import { createKnownMachines } from "../desired/known-machines.ts";
+import type { MachineSearch } from "../desired/machine-search.ts";
 import type { RouteTable } from "../observed/route-table.ts";
 import { type Survey, takeSurvey } from "../observed/survey.ts";
+import type { CheckSchedule } from "../queue/schedule.ts";
+import type { Conditions } from "../status/conditions.ts";
+import { planNodeConditions } from "../status/plan-node-conditions.ts";
+import { apply } from "./apply.ts";
+import { createOutcomes, type OutcomeParts } from "./outcomes.ts";
+import type { ChangeResult } from "./route-change.ts";
 
 export interface PassParts extends OutcomeParts {
-  readonly times: LookTimes;
+  readonly times: CheckSchedule;
   readonly machines: MachineSearch;
   readonly conditions: Conditions;
 }
 
 export const createPasses = (options: RouteControllerOptions, parts: PassParts) => {
   const { clock, routes } = options;
-  const { times, rests, underWay, teller, machines, conditions } = parts;
+  const { times, backoffs, underWay, reporter, machines, conditions } = parts;
   const outcomes = createOutcomes(options, parts);
   const known = createKnownMachines(options.inventory);
   let began = 0;
@@ -34,15 +34,15 @@ export const createPasses = (options: RouteControllerOptions, parts: PassParts) 
     if (outcomes.noteNews()) table.outdate();
     const survey = await takeSurvey(options, table, known, { began, isFullCheck });
     const { wanted, listing, plan } = survey;
-    times.looked(began, wanted.waiting.length === 0);
-    teller.problems(wanted, listing, plan, underWay.unknown());
-    const results = await carryOut(survey, table, rests, options, { signal, urgency: "new-node" });
+    times.checked(began, wanted.waiting.length === 0);
+    reporter.problems(wanted, listing, plan, underWay.unknown());
+    const results = await apply(survey, table, backoffs, options, { signal, urgency: "new-node" });
     outcomes.note(results);
     const isIncomplete = (node: string) => wanted.nodeProblems.has(node);
-    conditions.judge(planVerdicts(plan, results, outcomes.failuresOf, isIncomplete));
+    conditions.judge(planNodeConditions(plan, results, outcomes.failuresOf, isIncomplete));
     machines.follow(wanted);
     count(survey, results);
-    return again(times.next(rests.next), "the next look");
+    return requeue(times.next(backoffs.next), "the next look");
   };
 
   const count = ({ wanted, listing }: Survey, results: readonly ChangeResult[]): void => {
@@ -63,8 +63,8 @@ export const createPasses = (options: RouteControllerOptions, parts: PassParts) 
 
   /** It broke off: without a listing nothing was done, after anything else the next pass goes on. */
   const failed = (table: RouteTable | undefined, error: unknown): void => {
-    if (table?.hasFailedWith(error) === true) teller.failedListing(error);
-    else teller.failedPass(error);
+    if (table?.hasFailedWith(error) === true) reporter.failedListing(error);
+    else reporter.failedPass(error);
     const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
     const duration = milliseconds(clock.monotonic() - began);
     options.onSync({ isComplete: false, duration, ...nothing });

@@ -5,8 +5,8 @@ import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { isPaused } from "../../node-facts.ts";
-import { planNetworkCondition } from "./plan-condition.ts";
 import type { RouteControllerOptions } from "../deps.ts";
+import { planNetworkCondition } from "./plan-condition.ts";
 
 export const createConditions = (
   {
@@ -16,13 +16,13 @@ export const createConditions = (
     isSelected,
   }: Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">,
   /** The condition of this Node is to be written. */
-  wake: (name: string) => void,
+  enqueue: (name: string) => void,
 ) => {
-  let verdicts: ReadonlyMap<string, boolean> = new Map();
+  let decisions: ReadonlyMap<string, boolean> = new Map();
 
   const planned = (name: string) => {
     const node = nodes.get(name);
-    const hasRoutes = node && verdicts.get(node.metadata.uid);
+    const hasRoutes = node && decisions.get(node.metadata.uid);
     if (node === undefined || hasRoutes === undefined) return undefined;
     const condition = planNetworkCondition(node, hasRoutes, clock.now());
     const why = hasRoutes ? "its routes are there" : "a route of it is missing";
@@ -31,8 +31,8 @@ export const createConditions = (
 
   /** By the uid of the Node, whether it has its routes; nothing is said of those that are missing here. */
   const judge = (next: ReadonlyMap<string, boolean>): void => {
-    verdicts = next;
-    for (const { metadata } of nodes.list()) if (planned(metadata.name) !== undefined) wake(metadata.name);
+    decisions = next;
+    for (const { metadata } of nodes.list()) if (planned(metadata.name) !== undefined) enqueue(metadata.name);
   };
 
   const write = async (name: string, signal: AbortSignal): Promise<Outcome> => {

@@ -9,10 +9,10 @@ import type { ChangeOutcome, ChangeResult } from "../reconcile/route-change.ts";
 
 /** Passes by itself in a moment, and is worth no word before it does not. */
 export const isPassing = (error: unknown, failures: number): boolean =>
-  CloudError.is(error) && dispositions[error.kind].tell === "nobody" && failures < 3;
+  CloudError.is(error) && dispositions[error.kind].report === "nobody" && failures < 3;
 
 /** By the uid of the Node: another Node may take its name. */
-export const planVerdicts = (
+export const planNodeConditions = (
   plan: RoutePlan,
   results: readonly ChangeResult[],
   failuresOf: (route: WantedRoute) => number,
@@ -23,7 +23,7 @@ export const planVerdicts = (
   for (const { change, outcome } of results) {
     if (change.do === "create") outcomes.set(change.route.destination, outcome);
   }
-  const told: readonly (readonly [WantedRoute, boolean | undefined])[] = [
+  const reported: readonly (readonly [WantedRoute, boolean | undefined])[] = [
     ...plan.present.map((route) => [route, true] as const),
     ...plan.undecided.map((route) => [route, undefined] as const),
     ...plan.refused.map(({ route }) => [route, false] as const),
@@ -31,13 +31,13 @@ export const planVerdicts = (
       (route) => [route, isThere(outcomes.get(route.destination), failuresOf(route))] as const,
     ),
   ];
-  const verdicts = new Map<string, boolean>();
-  for (const [uid, routes] of Map.groupBy(told, ([{ target }]) => target.uid)) {
-    const isWhole = routes.every(([{ target }, verdict]) => verdict === true && !isIncomplete(target.node));
-    if (routes.some(([, verdict]) => verdict === false)) verdicts.set(uid, false);
-    else if (isWhole) verdicts.set(uid, true);
+  const decisions = new Map<string, boolean>();
+  for (const [uid, routes] of Map.groupBy(reported, ([{ target }]) => target.uid)) {
+    const isWhole = routes.every(([{ target }, decision]) => decision === true && !isIncomplete(target.node));
+    if (routes.some(([, decision]) => decision === false)) decisions.set(uid, false);
+    else if (isWhole) decisions.set(uid, true);
   }
-  return verdicts;
+  return decisions;
 };
 
 const isThere = (outcome: ChangeOutcome | undefined, failures: number): boolean | undefined => {

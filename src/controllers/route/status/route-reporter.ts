@@ -4,7 +4,12 @@
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/short-list.ts";
 import type { NodeEvent } from "../../node-deps.ts";
-import { ToldOnce } from "../../report-deduplicator.ts";
+import { ReportDeduplicator } from "../../report-deduplicator.ts";
+import type { RouteControllerOptions } from "../deps.ts";
+import type { Wanted } from "../desired/plan-desired.ts";
+import type { RouteListing } from "../observed/route-table.ts";
+import type { RoutePlan } from "../reconcile/plan.ts";
+import type { ChangeResult, RouteChange } from "../reconcile/route-change.ts";
 import {
   describeFailedCreate,
   describeFailedListing,
@@ -13,11 +18,6 @@ import {
   describeUnknown,
 } from "./describe-failure.ts";
 import { describeFill } from "./describe-fill.ts";
-import type { RoutePlan } from "../reconcile/plan.ts";
-import type { Wanted } from "../desired/plan-desired.ts";
-import type { ChangeResult, RouteChange } from "../reconcile/route-change.ts";
-import type { RouteControllerOptions } from "../deps.ts";
-import type { RouteListing } from "../observed/route-table.ts";
 
 /** Changes of which nothing can be learnt, and why. */
 export interface Unknown {
@@ -25,19 +25,19 @@ export interface Unknown {
   readonly error: unknown;
 }
 
-type RouteTellerOptions = Pick<
+type RouteReporterOptions = Pick<
   RouteControllerOptions,
-  "nodes" | "routes" | "settings" | "tell" | "report" | "note"
+  "nodes" | "routes" | "settings" | "report" | "reportProblem" | "note"
 >;
 
 /** No Node can have such a name. */
 const subjects = { table: " table", listing: " listing", pass: " pass" } as const;
 
-export class RouteTeller {
-  readonly #options: RouteTellerOptions;
-  readonly #told = new ToldOnce();
+export class RouteReporter {
+  readonly #options: RouteReporterOptions;
+  readonly #reported = new ReportDeduplicator();
 
-  constructor(options: RouteTellerOptions) {
+  constructor(options: RouteReporterOptions) {
     this.#options = options;
   }
 
@@ -69,10 +69,10 @@ export class RouteTeller {
       const { node } = change.route.target;
       byNode.set(node, [...(byNode.get(node) ?? []), problem]);
     }
-    this.#told.forgetAllBut(new Set([...Object.values(subjects), ...names]));
+    this.#reported.forgetAllBut(new Set([...Object.values(subjects), ...names]));
     for (const name of names) {
-      for (const { reason, text } of this.#told.news(name, byNode.get(name) ?? [])) {
-        this.#tell(name, { type: "Warning", reason, message: text });
+      for (const { reason, text } of this.#reported.news(name, byNode.get(name) ?? [])) {
+        this.#sendEvent(name, { type: "Warning", reason, message: text });
       }
     }
   }
@@ -102,8 +102,8 @@ export class RouteTeller {
   failure({ change, outcome }: ChangeResult): void {
     if (outcome.kind !== "failed") return;
     const { error, took } = outcome;
-    if (change.do === "remove") this.#options.report(describeFailedRemoval(change.route, error));
-    else this.#tell(change.route.target.node, describeFailedCreate(change.route, took, error));
+    if (change.do === "remove") this.#options.reportProblem(describeFailedRemoval(change.route, error));
+    else this.#sendEvent(change.route.target.node, describeFailedCreate(change.route, took, error));
   }
 
   failedListing(error: unknown): void {
@@ -115,11 +115,11 @@ export class RouteTeller {
   }
 
   #report(subject: string, problems: readonly Problem[]): void {
-    for (const problem of this.#told.news(subject, problems)) this.#options.report(problem);
+    for (const problem of this.#reported.news(subject, problems)) this.#options.reportProblem(problem);
   }
 
-  #tell(name: string, event: NodeEvent): void {
+  #sendEvent(name: string, event: NodeEvent): void {
     const node = this.#options.nodes.get(name);
-    if (node !== undefined) this.#options.tell(node, event);
+    if (node !== undefined) this.#options.report(node, event);
   }
 }

@@ -4,8 +4,8 @@
 
 import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { type AnnotationTable, type ReadAnnotationsOptions, readAnnotations } from "./annotations.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+import { type AnnotationTable, type ReadAnnotationsOptions, readAnnotations } from "./annotations.ts";
 
 export interface ServiceWrite {
   readonly operation: string;
@@ -13,7 +13,7 @@ export interface ServiceWrite {
   readonly oldObject: unknown;
 }
 
-export interface Verdict {
+export interface Decision {
   readonly refusal?: string;
   readonly warnings?: readonly string[];
 }
@@ -36,7 +36,7 @@ export const admitService = (
   { operation, object, oldObject }: ServiceWrite,
   table: AnnotationTable<Fields>,
   options: ReadAnnotationsOptions = {},
-): Verdict => {
+): Decision => {
   if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
   // One that becomes a load balancer with this write brings all its annotations with it.

@@ -4,9 +4,9 @@
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/message-of.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { type Clock, sleep } from "../../../platform/clock.ts";
 import type { InputDeclaration, Inputs } from "../../../provider/inputs.ts";
 import { abortable } from "../../../runtime/abortable.ts";
-import { type Clock, sleep } from "../../../platform/clock.ts";
 import type { InputReader, InputValue, ReadInput } from "../../input-reader.ts";
 
 export interface GivenInputs {
@@ -62,7 +62,7 @@ export const createBalancerInputs = (
     return one;
   };
 
-  const again = async (one: Held, signal: AbortSignal): Promise<void> => {
+  const requeue = async (one: Held, signal: AbortSignal): Promise<void> => {
     const before = one.last?.version;
     try {
       one.last = await read(one.declaration, signal);
@@ -132,7 +132,7 @@ export const createBalancerInputs = (
         for (const one of all) {
           await sleep(clock, pause, signal).catch(() => undefined);
           if (signal.aborted) return;
-          if (one.groups.size > 0) await again(one, signal);
+          if (one.groups.size > 0) await requeue(one, signal);
         }
       }
     },

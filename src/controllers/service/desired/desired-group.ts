@@ -5,27 +5,27 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { Round, RoundParts } from "../reconcile/reconcile-deps.ts";
 import { createShowProblems } from "../status/show-problems.ts";
-import { type TakingPart, whoTakesPart } from "./select-members.ts";
+import { selectMembers, type TakingPart } from "./select-members.ts";
 
-export const createWish = (
-  parts: Pick<RoundParts, "groups" | "wishes" | "claims" | "teller" | "conditions">,
+export const createDesiredGroup = (
+  parts: Pick<RoundParts, "groups" | "desiredServices" | "ownership" | "reporter" | "conditions">,
 ) => {
-  const { groups, wishes, claims } = parts;
+  const { groups, desiredServices, ownership } = parts;
   const show = createShowProblems(parts);
 
   return async (
     { group, present, call }: Round,
     observed: ObservedLoadBalancer | undefined,
   ): Promise<TakingPart | Outcome> => {
-    const all = present.map((service) => wishes.of(service, observed));
+    const all = present.map((service) => desiredServices.of(service, observed));
     if (all.some(({ isAwaited }) => isAwaited)) return waiting;
     for (const { service, problems } of all) await show("annotations", service, problems, call.signal);
-    return whoTakesPart({
+    return selectMembers({
       all,
       observed,
       owed: groups.debtsOf(group),
-      isHeld: (uid) => wishes.endings.isHeld(uid),
-      isStillUsed: (gone) => claims.isStillUsed(observed, gone),
+      isHeld: (uid) => desiredServices.endings.isHeld(uid),
+      isStillUsed: (gone) => ownership.isStillUsed(observed, gone),
     });
   };
 };

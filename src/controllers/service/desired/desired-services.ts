@@ -7,18 +7,23 @@ import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { mergeObserved, type ReadAnnotations, readAnnotations, unreadable } from "../annotations/annotations.ts";
+import {
+  mergeObserved,
+  type ReadAnnotations,
+  readAnnotations,
+  unreadable,
+} from "../annotations/annotations.ts";
+import type { ServiceDeps } from "../deps.ts";
+import { concernsUs, isEnding } from "../predicates.ts";
+import { createTargets, type TargetDeps } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable, type ImmutableSettings } from "./immutable-settings.ts";
 import { createLastRight } from "./last-valid.ts";
-import { isWrong, type Member, type Wish } from "./member.ts";
+import { type Desired, isWrong, type Member } from "./member.ts";
 import { cannotRelease, deletionHeld, type Ending, endingOf, LastEndings } from "./on-delete.ts";
-import type { ServicePorts } from "../deps.ts";
-import { concernsUs, isEnding } from "../predicates.ts";
-import { createTargets, type TargetPorts } from "../targets/targets.ts";
-import { serviceProblems, wishOf } from "./to-desired.ts";
+import { serviceProblems, toDesired } from "./to-desired.ts";
 
-type WishPorts = TargetPorts & Pick<ServicePorts, "annotations" | "facts" | "services">;
+type DesiredDeps = TargetDeps & Pick<ServiceDeps, "annotations" | "facts" | "services">;
 
 /** One Service as it was understood. */
 interface Understood {
@@ -33,10 +38,10 @@ interface Understood {
   readonly isUnreadable: boolean;
   readonly hasBalancer: boolean;
   readonly ending: Ending;
-  readonly toWish: (rest: Pick<Wish, "settings" | "targets" | "ending">) => Wish;
+  readonly desiredOf: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
 }
 
-export const createWishes = (ports: WishPorts) => {
+export const createDesiredServices = (ports: DesiredDeps) => {
   const { balancers, annotations, facts, services } = ports;
   const targets = createTargets(ports);
   const lastRight = createLastRight(balancers);
@@ -63,17 +68,17 @@ export const createWishes = (ports: WishPorts) => {
       isUnreadable: observed !== undefined && unreadable(read.frozen, known).length > 0,
       hasBalancer: observed?.owners.includes(uid) === true,
       ending: endingOf(service, read.own, { canRelease }),
-      toWish: (rest) => wishOf({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
+      desiredOf: (rest) => toDesired({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
     };
   };
 
   /** It needs no targets, and what is wrong with it makes no difference any more. */
-  const leaving = ({ service, settings, hasBalancer, ending, toWish }: Understood): Member => {
+  const leaving = ({ service, settings, hasBalancer, ending, desiredOf }: Understood): Member => {
     targets.forget(keyOf(service.metadata), serviceUID(service.metadata.uid));
     const isHeld = hasBalancer && ending.kind === "held";
     return {
       service,
-      wish: toWish({ settings, targets: [], ending: ending.kind === "release" ? "release" : "delete" }),
+      desired: desiredOf({ settings, targets: [], ending: ending.kind === "release" ? "release" : "delete" }),
       problems: isHeld ? [deletionHeld(ending.why)] : [],
       isAwaited: false,
       isBlocked: false,
@@ -82,7 +87,7 @@ export const createWishes = (ports: WishPorts) => {
     };
   };
 
-  const asking = ({ service, read, there, held, settings, isUnreadable, toWish }: Understood): Member => {
+  const asking = ({ service, read, there, held, settings, isUnreadable, desiredOf }: Understood): Member => {
     const picked = targets.pick(service, read.own, balancers.targetLimit?.(settings));
     const problems = [
       ...read.problems,
@@ -96,7 +101,7 @@ export const createWishes = (ports: WishPorts) => {
     const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
     return {
       service,
-      wish: toWish({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: picked.targets }),
+      desired: desiredOf({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: picked.targets }),
       problems,
       isAwaited: picked.isAwaited,
       isBlocked: !picked.areKnown || isUnreadable,
@@ -110,7 +115,7 @@ export const createWishes = (ports: WishPorts) => {
     const understood = understand(service, observed);
     const ends = isEnding(service, { hasBalancer: understood.hasBalancer });
     const member = ends ? leaving(understood) : asking(understood);
-    endings.note(understood.ending, member.wish);
+    endings.note(understood.ending, member.desired);
     return member;
   };
 
@@ -141,4 +146,4 @@ export const createWishes = (ports: WishPorts) => {
   };
 };
 
-export type Wishes = ReturnType<typeof createWishes>;
+export type DesiredServices = ReturnType<typeof createDesiredServices>;

@@ -2,8 +2,8 @@
 // Targets are many and shared by all wishes, so each is read once.
 
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
-import type { Wish } from "./member.ts";
 import { hash } from "../targets/rendezvous.ts";
+import type { Desired } from "./member.ts";
 
 export interface Fingerprint {
   readonly targets: string;
@@ -40,10 +40,10 @@ const ofList = (targets: readonly BalancerTarget[]): string => {
 const short = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
 /** Facts are our own doing and not counted. */
-export const fingerprintOf = (wishes: readonly Wish[], inputs = ""): Fingerprint => ({
-  targets: wishes.map(({ targets }) => ofList(targets)).join("|"),
-  rest: textOf(wishes.map(({ facts: _, targets: __, ...wish }) => wish)) + inputs,
+export const fingerprintOf = (desiredServices: readonly Desired[], inputs = ""): Fingerprint => ({
+  targets: desiredServices.map(({ targets }) => ofList(targets)).join("|"),
+  rest: textOf(desiredServices.map(({ facts: _, targets: __, ...desired }) => desired)) + inputs,
 });
 
-export const isSameWish = (a: Fingerprint | undefined, b: Fingerprint): boolean =>
+export const isSameDesired = (a: Fingerprint | undefined, b: Fingerprint): boolean =>
   a !== undefined && a.targets === b.targets && a.rest === b.rest;

@@ -5,11 +5,11 @@ import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 
-export type Wish = DesiredLoadBalancer<Fields>;
+export type Desired = DesiredLoadBalancer<Fields>;
 
 export interface Member {
   readonly service: Service;
-  readonly wish: Wish;
+  readonly desired: Desired;
   /** Errors among them freeze what they govern; a creation waits for them to be mended. */
   readonly problems: readonly Problem[];
   /** Which nodes have endpoints is not known yet; whoever learns it calls. */
@@ -29,7 +29,9 @@ export const isWrong = ({ problems }: Pick<Member, "problems">): boolean =>
 
 /** A creation waits until every annotation is right; teardown and what exists go on. */
 export const isRefused = (
-  { wish, problems }: Pick<Member, "wish" | "problems">,
+  { desired, problems }: Pick<Member, "desired" | "problems">,
   observed: ObservedLoadBalancer | undefined,
 ): boolean =>
-  wish.ending === undefined && isWrong({ problems }) && observed?.owners.includes(wish.owner.uid) !== true;
+  desired.ending === undefined &&
+  isWrong({ problems }) &&
+  observed?.owners.includes(desired.owner.uid) !== true;

@@ -53,11 +53,11 @@ export const cannotRelease: Problem = {
   text: `Balancers of this cloud cannot be given back: when the Service ends, its load balancer stays as it is, and the Service waits, until ${onDeleteAnnotation} is "delete" or removed.`,
 };
 
-type Wish = DesiredLoadBalancer<Fields>;
+type Desired = DesiredLoadBalancer<Fields>;
 
 /** By uid: Services whose balancer is not simply deleted. It may be lost; then what is left of them is an orphan. */
 export class LastEndings {
-  readonly #last = new Map<ServiceUID, Wish | "held">();
+  readonly #last = new Map<ServiceUID, Desired | "held">();
   readonly #names = new Map<ServiceUID, string>();
   readonly #isThere: (uid: ServiceUID) => boolean;
 
@@ -65,14 +65,14 @@ export class LastEndings {
     this.#isThere = isThere;
   }
 
-  note({ kind }: Ending, wish: Wish): void {
-    const { uid } = wish.owner;
+  note({ kind }: Ending, desired: Desired): void {
+    const { uid } = desired.owner;
     if (kind === "delete") this.#last.delete(uid);
-    else this.#last.set(uid, kind === "held" ? kind : { ...wish, targets: [], ending: "release" });
+    else this.#last.set(uid, kind === "held" ? kind : { ...desired, targets: [], ending: "release" });
   }
 
   /** Of those that are gone without having waited for us: what is to be given back. One that only moved is not gone. */
-  released(gone: readonly ServiceUID[]): readonly Wish[] {
+  released(gone: readonly ServiceUID[]): readonly Desired[] {
     return gone.flatMap((uid) => {
       const last = this.#last.get(uid);
       return last === undefined || last === "held" || this.#isThere(uid) ? [] : [last];

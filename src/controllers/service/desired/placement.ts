@@ -1,26 +1,26 @@
 // Puts each Service into the group that the provider names. A Service that cannot be placed is told so and tried again, and
 // the others go on.
 
-import { restAfter } from "../../../cloud/disposition.ts";
+import { backoffAfter } from "../../../cloud/disposition.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { WorkQueue } from "../../../runtime/work-queue.ts";
-import { again, runWorkers, settled } from "../../../runtime/workers.ts";
-import { failureOf } from "../status/event-texts.ts";
-import type { Groups } from "../queue/groups.ts";
-import { isWrong } from "./member.ts";
-import type { ServicePorts } from "../deps.ts";
+import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
+import type { ServiceDeps } from "../deps.ts";
 import { concernsUs } from "../predicates.ts";
-import type { ServiceTeller } from "../status/service-reporter.ts";
-import type { Wishes } from "./desired-services.ts";
+import type { Groups } from "../queue/groups.ts";
+import { failureOf } from "../status/event-texts.ts";
+import type { ServiceReporter } from "../status/service-reporter.ts";
+import type { DesiredServices } from "./desired-services.ts";
+import { isWrong } from "./member.ts";
 
 export const createPlacement = (
-  { services, balancers, clock, random }: Pick<ServicePorts, "services" | "balancers" | "clock" | "random">,
+  { services, balancers, clock, random }: Pick<ServiceDeps, "services" | "balancers" | "clock" | "random">,
   groups: Groups,
-  wishes: Pick<Wishes, "of">,
-  teller: Pick<ServiceTeller, "failure">,
+  desiredServices: Pick<DesiredServices, "of">,
+  reporter: Pick<ServiceReporter, "failure">,
   /** This group has to be looked at. */
-  wake: (group: string) => void,
+  enqueue: (group: string) => void,
 ) => {
   /** Keys of Services that could not be placed. */
   const unplaced = new WorkQueue(clock);
@@ -29,9 +29,9 @@ export const createPlacement = (
 
   /** Returns the groups that must be looked at; throws what the provider says. */
   const put = (key: string, service: Service): readonly string[] => {
-    const member = wishes.of(service);
-    const { uid } = member.wish.owner;
-    const asked = balancers.groupOf?.(member.wish) ?? uid;
+    const member = desiredServices.of(service);
+    const { uid } = member.desired.owner;
+    const asked = balancers.groupOf?.(member.desired) ?? uid;
     // A wrong annotation moves nobody: what it says of the group may be the wrong part.
     const held = isWrong(member) ? groups.groupOf(key, uid) : undefined;
     return groups.place(key, uid, held ?? asked);
@@ -70,14 +70,14 @@ export const createPlacement = (
           reconcile: async (key) => {
             const service = services.get(key);
             const hasLeftovers = service !== undefined && withLeftovers.has(key);
-            for (const group of hasLeftovers ? put(key, service) : placeOrThrow(key, service)) wake(group);
+            for (const group of hasLeftovers ? put(key, service) : placeOrThrow(key, service)) enqueue(group);
             withLeftovers.delete(key);
             return settled;
           },
           onError: (key, error, failures) => {
             const service = services.get(key);
-            if (service !== undefined) teller.failure(service, failureOf(service, error));
-            return again(restAfter(error, failures, clock, random), "it cannot be placed");
+            if (service !== undefined) reporter.failure(service, failureOf(service, error));
+            return requeue(backoffAfter(error, failures, clock, random), "it cannot be placed");
           },
           clock,
         },

@@ -29,14 +29,14 @@ export type TakingPart =
   | { readonly kind: "orphan"; readonly owed: readonly ServiceUID[] }
   | { readonly kind: "nobody" };
 
-export const whoTakesPart = ({ all, observed, owed, isHeld, isStillUsed }: GroupAtHand): TakingPart => {
+export const selectMembers = ({ all, observed, owed, isHeld, isStillUsed }: GroupAtHand): TakingPart => {
   const members = all.filter((member) => !member.isHeld && !isRefused(member, observed));
   const gone = owed.filter((uid) => !isHeld(uid));
   if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nobody" };
   if (members.length === 0 && isStillUsed(gone)) return { kind: "nobody" };
   if (all.length === 0 && gone.length < owed.length) return { kind: "orphan", owed };
   if (members.some(({ isBlocked }) => isBlocked)) {
-    return { kind: "only show", members: members.filter(({ wish }) => wish.ending === undefined) };
+    return { kind: "only show", members: members.filter(({ desired }) => desired.ending === undefined) };
   }
   return { kind: "plan", members, gone };
 };

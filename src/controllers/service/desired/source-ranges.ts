@@ -15,8 +15,8 @@ const everything = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") } as const sati
 
 /** Of the Service; IPv4 where an old object tells none. */
 export const familiesOf = ({ spec }: Service): readonly Family[] => {
-  const told = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
-  if (told.length > 0) return told;
+  const reported = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
+  if (reported.length > 0) return reported;
   const derived = (spec.clusterIPs ?? [])
     .filter((ip) => ip !== "" && ip !== "None")
     .map((ip): Family => (ip.includes(":") ? "IPv6" : "IPv4"));

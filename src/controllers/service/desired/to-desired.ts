@@ -10,7 +10,7 @@ import type { BalancerPort, BalancerTarget, DesiredLoadBalancer } from "../../..
 import type { Facts } from "../../../provider/plan.ts";
 import { familiesOf, healthCheckPathPort, sourceRangesOf } from "./source-ranges.ts";
 
-interface WishParts<A extends Fields> {
+interface DesiredParts<A extends Fields> {
   readonly service: Service;
   readonly settings: Values<A>;
   readonly facts: Facts;
@@ -47,14 +47,14 @@ const affinitySecondsOf = ({ spec }: Service): number | undefined =>
     ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? defaultAffinitySeconds)
     : undefined;
 
-export const wishOf = <A extends Fields>({
+export const toDesired = <A extends Fields>({
   service,
   settings,
   facts,
   targets,
   sourceRanges,
   ending,
-}: WishParts<A>): DesiredLoadBalancer<A> => {
+}: DesiredParts<A>): DesiredLoadBalancer<A> => {
   const { metadata, spec } = service;
   const uid = serviceUID(metadata.uid);
   const requestedAddress = requestedAddressOf(service);

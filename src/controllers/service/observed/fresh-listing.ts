@@ -3,10 +3,10 @@
 
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
-import { type Adoption, adoptionOf } from "../desired/adoption.ts";
 import type { ServiceControllerOptions } from "../deps.ts";
+import { type Adoption, adoptionOf } from "../desired/adoption.ts";
+import type { DesiredServices } from "../desired/desired-services.ts";
 import { concernsUs } from "../predicates.ts";
-import type { Wishes } from "../desired/desired-services.ts";
 
 type FreshListingOptions = Pick<ServiceControllerOptions, "listing" | "balancers" | "clock" | "services"> & {
   readonly settings: Pick<ServiceControllerOptions["settings"], "acceptsAge">;
@@ -14,7 +14,7 @@ type FreshListingOptions = Pick<ServiceControllerOptions, "listing" | "balancers
 
 export const createFreshListing = (
   { listing, balancers, clock, settings, services }: FreshListingOptions,
-  wishes: Pick<Wishes, "of">,
+  desiredServices: Pick<DesiredServices, "of">,
 ) => {
   /** Another replica may have led until then. */
   let began = Number.NEGATIVE_INFINITY;
@@ -51,8 +51,8 @@ export const createFreshListing = (
         () => services.list().filter(concernsUs),
         latest.items,
         (service, one) => {
-          const { wish } = wishes.of(service);
-          return wish.ending === undefined && adopts.call(balancers, wish, one);
+          const { desired } = desiredServices.of(service);
+          return desired.ending === undefined && adopts.call(balancers, desired, one);
         },
       );
     },

@@ -12,9 +12,9 @@ interface Observed {
 }
 
 export const createObserve = (
-  parts: Pick<RoundParts, "ports" | "freshListing" | "wishes" | "turns" | "teller" | "conditions">,
+  parts: Pick<RoundParts, "ports" | "freshListing" | "desiredServices" | "turns" | "reporter" | "conditions">,
 ) => {
-  const { ports, freshListing, wishes, turns } = parts;
+  const { ports, freshListing, desiredServices, turns } = parts;
   const { balancers } = ports;
   const show = createShowProblems(parts);
 
@@ -24,7 +24,7 @@ export const createObserve = (
   ): Promise<ObservedLoadBalancer | undefined> => {
     const isEnough = listed !== undefined && listed.shallow !== true;
     if (balancers.observe === undefined || isEnough) return listed;
-    const plain = present.map((service) => wishes.of(service).wish);
+    const plain = present.map((service) => desiredServices.of(service).desired);
     return balancers.observe(plain, listed, call);
   };
 

@@ -5,19 +5,19 @@ import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { Groups } from "../queue/groups.ts";
+import type { ServiceDeps } from "../deps.ts";
+import type { DesiredServices } from "../desired/desired-services.ts";
 import { isWrong } from "../desired/member.ts";
 import type { Placement } from "../desired/placement.ts";
-import type { ServicePorts } from "../deps.ts";
-import type { Wishes } from "../desired/desired-services.ts";
+import type { Groups } from "../queue/groups.ts";
 
-export const createClaims = (
-  { services, listing }: Pick<ServicePorts, "services" | "listing">,
+export const createOwnership = (
+  { services, listing }: Pick<ServiceDeps, "services" | "listing">,
   groups: Groups,
-  wishes: Pick<Wishes, "tryOf">,
+  desiredServices: Pick<DesiredServices, "tryOf">,
   placement: Pick<Placement, "put" | "tryAgain">,
   /** This group has to be looked at. */
-  wake: (group: string) => void,
+  enqueue: (group: string) => void,
 ) => {
   const ours = (): readonly ObservedLoadBalancer[] =>
     (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
@@ -26,7 +26,7 @@ export const createClaims = (
     ours().some((one) => one.group === group && one.owners.includes(uid));
 
   const isStuck = (service: Service): boolean => {
-    const member = wishes.tryOf(service);
+    const member = desiredServices.tryOf(service);
     return member === undefined || isWrong(member);
   };
 
@@ -56,7 +56,7 @@ export const createClaims = (
           const service = byUid.get(uid);
           if (service === undefined) continue;
           try {
-            for (const each of claimOne(service, uid, group)) wake(each);
+            for (const each of claimOne(service, uid, group)) enqueue(each);
           } catch {
             placement.tryAgain(keyOf(service.metadata));
           }
@@ -79,4 +79,4 @@ export const createClaims = (
   };
 };
 
-export type Claims = ReturnType<typeof createClaims>;
+export type Ownership = ReturnType<typeof createOwnership>;

@@ -2,29 +2,29 @@
 
 import { minutes } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
+import type { ServiceDeps } from "../deps.ts";
 import { fingerprintOf } from "../desired/fingerprint.ts";
-import type { Wish } from "../desired/member.ts";
-import type { ServicePorts } from "../deps.ts";
+import type { Desired } from "../desired/member.ts";
 
 const acceptsAge = minutes(1);
 
-export const createSharedSurvey = ({ balancers, clock }: Pick<ServicePorts, "balancers" | "clock">) => {
+export const createSharedSurvey = ({ balancers, clock }: Pick<ServiceDeps, "balancers" | "clock">) => {
   let held:
     | { readonly value: Promise<unknown>; readonly at: number; readonly asked: ReadonlySet<string> }
     | undefined;
-  const textOf = (wish: Wish): string => fingerprintOf([wish]).rest;
+  const textOf = (desired: Desired): string => fingerprintOf([desired]).rest;
   return {
     /** One that was made without these wishes does not know what they are about. */
-    current: (mine: readonly Wish[], all: () => readonly Wish[], call: Call): Promise<unknown> => {
+    current: (mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> => {
       if (balancers.survey === undefined) return Promise.resolve(undefined);
       const now = clock.monotonic();
       const isFresh = held !== undefined && now - held.at < acceptsAge;
-      if (isFresh && held !== undefined && mine.every((wish) => held?.asked.has(textOf(wish)))) {
+      if (isFresh && held !== undefined && mine.every((desired) => held?.asked.has(textOf(desired)))) {
         return held.value;
       }
-      const wishes = all();
-      const value = balancers.survey(wishes, call);
-      held = { value, at: now, asked: new Set(wishes.map(textOf)) };
+      const desiredServices = all();
+      const value = balancers.survey(desiredServices, call);
+      held = { value, at: now, asked: new Set(desiredServices.map(textOf)) };
       // One that failed is nobody's answer.
       value.catch(() => {
         if (held?.value === value) held = undefined;

@@ -3,16 +3,16 @@
 
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
-import { Echoes } from "../../own-writes.ts";
+import { OwnWrites } from "../../own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 
-export const createWriteEchoes = (
+export const createOwnServiceWrites = (
   { patch }: ServiceWrites,
   isRelevant: (before: Service | undefined, after: Service | undefined) => boolean,
   /** Something of others came while a write was under way. */
   onNews: (key: string) => void,
 ) => {
-  const own = new Echoes<Service>(isRelevant);
+  const own = new OwnWrites<Service>(isRelevant);
   const writes: ServiceWrites = {
     patch: async (service, patched, ...rest) => {
       const key = keyOf(service.metadata);

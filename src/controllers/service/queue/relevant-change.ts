@@ -2,8 +2,8 @@
 // and of the annotations only those that are read by somebody here.
 
 import type { Labels, Service } from "../../../kube/objects.ts";
-import { isSameIngress } from "../status/ingress.ts";
 import { hasFinalizer, wantsLoadBalancer } from "../predicates.ts";
+import { isSameIngress } from "../status/ingress.ts";
 
 export interface RelevantChangeOptions {
   /** Labels that hold facts or choose a pool; none when left out. */

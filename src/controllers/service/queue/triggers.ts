@@ -5,46 +5,46 @@ import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
-import type { Claims } from "../observed/ownership.ts";
-import { createDebounce } from "./debounce.ts";
+import type { ServiceDeps } from "../deps.ts";
+import type { DesiredServices } from "../desired/desired-services.ts";
+import type { Placement } from "../desired/placement.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
+import type { Ownership } from "../observed/ownership.ts";
+import type { Progress } from "../reconcile/progress.ts";
+import type { ServiceReporter } from "../status/service-reporter.ts";
+import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
+import { createDebounce } from "./debounce.ts";
 import type { Groups } from "./groups.ts";
 import type { NodeSyncLatency } from "./node-sync-latency.ts";
-import type { Placement } from "../desired/placement.ts";
-import type { ServicePorts } from "../deps.ts";
-import type { Progress } from "../reconcile/progress.ts";
-import type { ServiceTeller } from "../status/service-reporter.ts";
-import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
-import type { Wishes } from "../desired/desired-services.ts";
 
-export interface WakeUpParts {
+export interface TriggerDeps {
   readonly queue: WorkQueue;
   readonly groups: Groups;
-  readonly wishes: Wishes;
+  readonly desiredServices: DesiredServices;
   readonly placement: Pick<Placement, "place">;
-  readonly claims: Pick<Claims, "claim">;
+  readonly ownership: Pick<Ownership, "claim">;
   readonly freshListing: Pick<FreshListing, "asking">;
-  readonly progress: Pick<Progress, "touch" | "isResting">;
+  readonly progress: Pick<Progress, "touch" | "isBackingOff">;
   readonly nodeSyncLatency: Pick<NodeSyncLatency, "begin">;
-  readonly teller: Pick<ServiceTeller, "forget">;
+  readonly reporter: Pick<ServiceReporter, "forget">;
   /** Whether a change of a Service means anything to us. */
   readonly isNews: (key: string, before: Service | undefined, after: Service | undefined) => boolean;
 }
 
-export const createWakeUps = (
-  { services, nodes, isSelected, onMachines, listing, clock }: ServicePorts,
+export const createTriggers = (
+  { services, nodes, isSelected, onMachines, listing, clock }: ServiceDeps,
   {
     queue,
     groups,
-    wishes,
+    desiredServices,
     placement,
-    claims,
+    ownership,
     freshListing,
     progress,
     nodeSyncLatency,
-    teller,
+    reporter,
     isNews,
-  }: WakeUpParts,
+  }: TriggerDeps,
 ) => {
   const urgent = { priority: priorities.urgent };
 
@@ -66,32 +66,32 @@ export const createWakeUps = (
 
   /** What was remembered of this very Service, which is gone. */
   const forget = (key: string, uid: ServiceUID): void => {
-    teller.forget(key);
-    wishes.forget(key, uid);
+    reporter.forget(key);
+    desiredServices.forget(key, uid);
   };
 
   const isGone = (key: string, uid: ServiceUID): boolean => services.get(key)?.metadata.uid !== uid;
 
   const onListing = (): void => {
-    if (listing.failure === undefined) claims.claim();
+    if (listing.failure === undefined) ownership.claim();
     const asking = new Set(freshListing.asking());
     for (const group of asking) queue.add(group, urgent);
     if (listing.failure !== undefined) return;
     for (const group of groups.all) {
-      if (asking.has(group) || progress.isResting(group)) continue;
+      if (asking.has(group) || progress.isBackingOff(group)) continue;
       queue.add(group, { priority: priorities.background });
     }
   };
 
   const onTargets = (): void => {
-    if (!wishes.refreshTargets()) return;
-    const looked = [...groups.all].filter((group) => !progress.isResting(group));
-    nodeSyncLatency.begin(looked);
-    for (const group of looked) queue.add(group);
+    if (!desiredServices.refreshTargets()) return;
+    const checked = [...groups.all].filter((group) => !progress.isBackingOff(group));
+    nodeSyncLatency.begin(checked);
+    for (const group of checked) queue.add(group);
   };
 
   return {
-    look: (key: string): void => put(key, services.get(key)),
+    check: (key: string): void => put(key, services.get(key)),
     /** After a round: its Service may have gone meanwhile, and the round remembered it again. */
     forgetGone: (members: readonly Service[]): void => {
       for (const { metadata } of members) {
@@ -105,14 +105,14 @@ export const createWakeUps = (
       const stops = [
         services.subscribe(onService),
         nodes.subscribe(({ before, after }) => {
-          if (isRelevantNodeChange(before, after, { labelsMatter: wishes.labelsMatter, isSelected }))
+          if (isRelevantNodeChange(before, after, { labelsMatter: desiredServices.labelsMatter, isSelected }))
             burst.hit();
         }),
         onMachines(() => burst.hit()),
         listing.subscribe(onListing),
         burst.stop,
       ];
-      wishes.refreshTargets();
+      desiredServices.refreshTargets();
       const { placed } = groups;
       for (const service of services.list()) {
         for (const group of placement.place(keyOf(service.metadata), service)) queue.add(group);

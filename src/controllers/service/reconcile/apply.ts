@@ -3,19 +3,19 @@
 
 import { isFenced } from "../../../cloud/disposition.ts";
 import { messageOf } from "../../../core/message-of.ts";
-import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Service } from "../../../kube/objects.ts";
+import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
-import { again, type Outcome, settled, waiting } from "../../../runtime/workers.ts";
-import { beginOf } from "../status/event-texts.ts";
+import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { Fingerprint } from "../desired/fingerprint.ts";
 import { changeOf } from "../desired/kind-of-change.ts";
 import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
-import { describeWishes } from "../status/describe-desired.ts";
-import { createRememberFacts } from "./remember-facts.ts";
+import { describeDesired } from "../status/describe-desired.ts";
+import { beginOf } from "../status/event-texts.ts";
 import type { RoundParts } from "./reconcile-deps.ts";
+import { createRememberFacts } from "./remember-facts.ts";
 
 export interface Work {
   readonly group: string;
@@ -32,32 +32,32 @@ export interface Work {
 const namesOf = (steps: readonly Step[]): string =>
   [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
 
-export const createCarryOut = ({
+export const createApply = ({
   ports,
-  wishes,
-  teller,
-  tickets,
+  desiredServices,
+  reporter,
+  operations,
   progress,
-}: Pick<RoundParts, "ports" | "wishes" | "teller" | "tickets" | "progress">) => {
+}: Pick<RoundParts, "ports" | "desiredServices" | "reporter" | "operations" | "progress">) => {
   const { balancers, writes, journal } = ports;
   const remember = createRememberFacts(ports);
   /** What was told last, by group: each plan is told once. */
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
 
   const announce = ({ members, steps, before, now, isNew }: Work): void => {
-    for (const { service, wish } of members) {
-      const event = beginOf(changeOf(before, now, wish.ending));
-      if (wish.ending === "release") wishes.endings.name(wish.owner.uid, namesOf(steps));
-      if (event !== undefined && isNew) teller.event(service, event);
+    for (const { service, desired } of members) {
+      const event = beginOf(changeOf(before, now, desired.ending));
+      if (desired.ending === "release") desiredServices.endings.name(desired.owner.uid, namesOf(steps));
+      if (event !== undefined && isNew) reporter.event(service, event);
     }
   };
 
   /** The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind. */
   const mark = (members: readonly Member[], signal: AbortSignal): Promise<readonly Service[]> =>
     Promise.all(
-      members.map(async ({ service, wish }) => {
+      members.map(async ({ service, desired }) => {
         const patch =
-          wish.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
+          desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
         if (patch === undefined) return service;
         return (await writes.patch(service, patch, "a load balancer is about to be made", signal)) ?? service;
       }),
@@ -76,13 +76,13 @@ export const createCarryOut = ({
 
   return {
     /** In observe mode, where nothing is carried out: what would be done if we did anything. */
-    onlyTell: ({ group, members, steps }: Pick<Work, "group" | "members" | "steps">): Outcome => {
+    reportOnly: ({ group, members, steps }: Pick<Work, "group" | "members" | "steps">): Outcome => {
       const text = JSON.stringify(steps);
-      if (told.get(group) !== text) {
-        const words = describeWishes(members);
+      if (reported.get(group) !== text) {
+        const words = describeDesired(members);
         for (const step of steps) journal(step, group, "observed", words);
       }
-      told.set(group, text);
+      reported.set(group, text);
       return settled;
     },
 
@@ -96,15 +96,15 @@ export const createCarryOut = ({
           services = await remember(services, outcome, call.signal);
           continue;
         }
-        const { ticket, checkAfter, waitingFor } = outcome;
-        for (const service of services) teller.waits(service, waitingFor);
+        const { operation, checkAfter, waitingFor } = outcome;
+        for (const service of services) reporter.waits(service, waitingFor);
         // Neither a success nor a failure: what the ticket comes to counts.
-        if (ticket !== undefined && tickets.hold(group, ticket, checkAfter)) return waiting;
-        return again(progress.patience(group, checkAfter), waitingFor);
+        if (operation !== undefined && operations.hold(group, operation, checkAfter)) return waiting;
+        return requeue(progress.patience(group, checkAfter), waitingFor);
       }
-      return again(progress.pause(group), "the changes to be seen");
+      return requeue(progress.pause(group), "the changes to be seen");
     },
 
-    forget: (group: string): void => void told.delete(group),
+    forget: (group: string): void => void reported.delete(group),
   };
 };

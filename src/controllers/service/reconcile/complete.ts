@@ -2,17 +2,17 @@
 // not any more.
 
 import { seconds } from "../../../core/brand.ts";
-import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Service } from "../../../kube/objects.ts";
+import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import { jsonPatch } from "../../../kube/patches/patch.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
-import { again, type Outcome, settled } from "../../../runtime/workers.ts";
-import { endOf, releasedAs } from "../status/event-texts.ts";
-import { ingressOf, isSameIngress } from "../status/ingress.ts";
+import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { Change } from "../desired/kind-of-change.ts";
 import type { Member } from "../desired/member.ts";
 import { finalizer, hasFinalizer } from "../predicates.ts";
+import { endOf, releasedAs } from "../status/event-texts.ts";
+import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 
 interface Reached {
@@ -25,20 +25,20 @@ interface Reached {
 export const createFinish = ({
   ports: { balancers, writes },
   conditions,
-  wishes: { endings },
-  claims,
+  desiredServices: { endings },
+  ownership,
   progress,
-  teller,
-}: Pick<RoundParts, "ports" | "conditions" | "wishes" | "claims" | "progress" | "teller">) => {
+  reporter,
+}: Pick<RoundParts, "ports" | "conditions" | "desiredServices" | "ownership" | "progress" | "reporter">) => {
   const serve = async (
-    { service, wish, problems }: Member,
+    { service, desired, problems }: Member,
     { observed, done }: Reached,
     { call: { signal } }: Round,
   ): Promise<Outcome> => {
-    const publication = balancers.publish(wish, observed);
+    const publication = balancers.publish(desired, observed);
     if (publication.kind === "wait") {
-      teller.waits(service, publication.waitingFor);
-      return again(seconds(2), publication.waitingFor);
+      reporter.waits(service, publication.waitingFor);
+      return requeue(seconds(2), publication.waitingFor);
     }
     const isTheirs = publication.kind === "not-ours";
     const guarded = isTheirs ? undefined : finalizerPatch(service, finalizer, "present", "status");
@@ -59,18 +59,18 @@ export const createFinish = ({
 
   /** It asks for nothing any more: once the cloud has nothing of it, the finalizer goes. */
   const letGo = async (
-    { service, wish }: Member,
+    { service, desired }: Member,
     { observed }: Reached,
     { group, call: { signal } }: Round,
   ): Promise<Outcome> => {
-    const isLeft = observed?.owners.includes(wish.owner.uid) === true;
-    if (isLeft) return again(seconds(2), "the cloud to let go of the load balancer");
+    const isLeft = observed?.owners.includes(desired.owner.uid) === true;
+    if (isLeft) return requeue(seconds(2), "the cloud to let go of the load balancer");
     // It moved, and the group it left has not let go of it: without the finalizer nobody would know whose that was.
-    if (claims.isLeftElsewhere(wish.owner.uid, group)) {
-      return again(progress.patience(group, seconds(2)), "another group to let go of the load balancer");
+    if (ownership.isLeftElsewhere(desired.owner.uid, group)) {
+      return requeue(progress.patience(group, seconds(2)), "another group to let go of the load balancer");
     }
     // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.
-    const isTheirs = balancers.publish(wish, observed).kind === "not-ours";
+    const isTheirs = balancers.publish(desired, observed).kind === "not-ours";
     const shown = conditions.atRest(service, [], true);
     const steps = [
       serviceStatusPatch({
@@ -83,8 +83,8 @@ export const createFinish = ({
     if (steps.length === 0) return settled;
     await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
     if (!hasFinalizer(service)) return settled;
-    const isReleased = wish.ending === "release";
-    teller.event(service, isReleased ? releasedAs(endings.nameOf(wish.owner.uid)) : endOf("delete"));
+    const isReleased = desired.ending === "release";
+    reporter.event(service, isReleased ? releasedAs(endings.nameOf(desired.owner.uid)) : endOf("delete"));
     return settled;
   };
 
@@ -93,15 +93,15 @@ export const createFinish = ({
     let rest: Outcome = settled;
     // Who waits does not keep the others waiting.
     for (const member of members) {
-      const act = member.wish.ending === undefined ? serve : letGo;
+      const act = member.desired.ending === undefined ? serve : letGo;
       const outcome = await act(member, reached, round);
       if (outcome.kind !== "settled") rest = outcome;
     }
     if (rest.kind !== "settled") return rest;
-    for (const { service, wish } of members) {
-      teller.recovered(service);
-      if (wish.ending === undefined && (done === "ensure" || done === "update")) {
-        teller.event(service, endOf(done));
+    for (const { service, desired } of members) {
+      reporter.recovered(service);
+      if (desired.ending === undefined && (done === "ensure" || done === "update")) {
+        reporter.event(service, endOf(done));
       }
     }
     return settled;

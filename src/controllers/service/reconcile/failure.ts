@@ -1,31 +1,31 @@
 // What an error of a round leads to: it is shown and told on the Services whose business it is, and the group rests. A lost
 // race is nobody's business.
 
-import { isFenced, restAfter } from "../../../cloud/disposition.ts";
+import { backoffAfter, isFenced } from "../../../cloud/disposition.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { again, type Outcome } from "../../../runtime/workers.ts";
+import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { isLostRace, restAfterError } from "../../lost-race.ts";
-import { failureOf, updateFailureOf } from "../status/event-texts.ts";
 import { isEnding } from "../predicates.ts";
+import { failureOf, updateFailureOf } from "../status/event-texts.ts";
 import type { RoundParts } from "./reconcile-deps.ts";
 
 export const createFailure = ({
   ports: { services, listing, clock, random },
   groups,
-  wishes,
+  desiredServices,
   freshListing,
   progress,
-  teller,
+  reporter,
   conditions,
 }: Pick<
   RoundParts,
-  "ports" | "groups" | "wishes" | "freshListing" | "progress" | "teller" | "conditions"
+  "ports" | "groups" | "desiredServices" | "freshListing" | "progress" | "reporter" | "conditions"
 >) => {
   const membersOf = (group: string) => groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
   const isOfListing = (error: unknown): boolean => error === listing.failure?.error;
 
   const hostsOf = (service: Service): readonly string[] =>
-    (wishes.tryOf(service)?.wish.targets ?? []).map(({ node }) => node);
+    (desiredServices.tryOf(service)?.desired.targets ?? []).map(({ node }) => node);
 
   return {
     /** As a condition. A listing that failed is nobody's business who has what was asked for. */
@@ -34,7 +34,10 @@ export const createFailure = ({
         const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
         return !(isOfListing(error) && hasAddress && !isEnding(service));
       });
-      const members = concerned.map((service) => ({ service, problems: wishes.problemsOf(service) }));
+      const members = concerned.map((service) => ({
+        service,
+        problems: desiredServices.problemsOf(service),
+      }));
       return conditions.failed(group, error, members, signal);
     },
 
@@ -42,21 +45,21 @@ export const createFailure = ({
     onError: (group: string, error: unknown, failures: number): Outcome => {
       freshListing.stopAsking(group);
       const broken = progress.takeBroken(group);
-      if (isLostRace(error)) return again(restAfterError(error, failures, { clock, random }), "LostRace");
+      if (isLostRace(error)) return requeue(restAfterError(error, failures, { clock, random }), "LostRace");
       if (!isFenced(error)) {
         const isUpdate = failures === 1 && broken === "update";
         for (const service of membersOf(group)) {
           const isOfHosts = isUpdate && !isEnding(service);
-          teller.failure(
+          reporter.failure(
             service,
             isOfHosts ? updateFailureOf(hostsOf(service), error) : failureOf(service, error),
           );
         }
       }
-      const rest = restAfter(error, failures, clock, random);
+      const rest = backoffAfter(error, failures, clock, random);
       // A listing that works is news for everybody; what this group was refused is not mended by it.
       if (!isOfListing(error)) progress.rest(group, rest);
-      return again(rest, "an error");
+      return requeue(rest, "an error");
     },
   };
 };

@@ -5,15 +5,18 @@ import { keyOf } from "../../../kube/resource-path.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { isPaused } from "../predicates.ts";
-import { createRememberFacts } from "./remember-facts.ts";
+import { createOperationProblem } from "../status/operation-problem.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
-import { createTicketTrouble } from "../status/operation-problem.ts";
+import { createRememberFacts } from "./remember-facts.ts";
 
 export const createGate = (
-  parts: Pick<RoundParts, "ports" | "tickets" | "freshListing" | "teller" | "conditions" | "wishes">,
+  parts: Pick<
+    RoundParts,
+    "ports" | "operations" | "freshListing" | "reporter" | "conditions" | "desiredServices"
+  >,
 ) => {
-  const { ports, tickets, freshListing, teller } = parts;
-  const trouble = createTicketTrouble(parts);
+  const { ports, operations, freshListing, reporter } = parts;
+  const problem = createOperationProblem(parts);
   const remember = createRememberFacts(ports);
 
   /** Whoever shares a balancer with a paused one waits for it. */
@@ -21,16 +24,16 @@ export const createGate = (
     const paused = present.find(isPaused);
     if (paused === undefined) return undefined;
     for (const service of present.filter((each) => !isPaused(each))) {
-      teller.waits(service, `${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
+      reporter.waits(service, `${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
     }
     return settled;
   };
 
-  const ticket = async ({ group, present, call }: Round): Promise<Outcome | undefined> => {
-    const news = tickets.take(group);
+  const operation = async ({ group, present, call }: Round): Promise<Outcome | undefined> => {
+    const news = operations.take(group);
     if (news === undefined) return undefined;
     if (news === "pending") {
-      await trouble.show(group, present, tickets.trouble, call.signal);
+      await problem.show(group, present, operations.problem, call.signal);
       return waiting;
     }
     freshListing.changed(group);
@@ -41,7 +44,7 @@ export const createGate = (
 
   return {
     /** Undefined: the round goes on. */
-    stop: async (round: Round): Promise<Outcome | undefined> => pause(round) ?? (await ticket(round)),
-    forget: trouble.forget,
+    stop: async (round: Round): Promise<Outcome | undefined> => pause(round) ?? (await operation(round)),
+    forget: problem.forget,
   };
 };

@@ -3,16 +3,16 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import { type Fingerprint, isSameWish } from "../desired/fingerprint.ts";
+import { type Fingerprint, isSameDesired } from "../desired/fingerprint.ts";
 import type { Change } from "../desired/kind-of-change.ts";
 
 interface State {
   underWay?: Change;
   broken?: Change;
-  settledWish?: Fingerprint;
+  lastDesired?: Fingerprint;
   rounds?: number;
   waitsSince?: number;
-  restsUntil?: number;
+  backoffUntil?: number;
 }
 
 /** A cloud that takes long is asked ever less often: at most a tenth of the time already waited is lost. */
@@ -61,27 +61,27 @@ export class Progress {
     return more <= 0 ? milliseconds(0) : milliseconds(Math.min(longestPause, 1000 * 2 ** Math.min(more, 20)));
   }
 
-  settledWish(group: string): Fingerprint | undefined {
-    return this.#states.get(group)?.settledWish;
+  lastDesired(group: string): Fingerprint | undefined {
+    return this.#states.get(group)?.lastDesired;
   }
 
   /** Nothing was wished and nothing begun since it settled: a difference then comes from the cloud. */
-  isUnchanged(group: string, wish: Fingerprint): boolean {
-    const { settledWish, underWay } = this.#of(group);
-    return underWay === undefined && isSameWish(settledWish, wish);
+  isUnchanged(group: string, desired: Fingerprint): boolean {
+    const { lastDesired, underWay } = this.#of(group);
+    return underWay === undefined && isSameDesired(lastDesired, desired);
   }
 
   /** A term begins: what another replica made of later wishes meanwhile would look like somebody's work by hand. */
   begin(): void {
-    for (const state of this.#states.values()) delete state.settledWish;
+    for (const state of this.#states.values()) delete state.lastDesired;
   }
 
-  settle(group: string, wish: Fingerprint): void {
+  settle(group: string, desired: Fingerprint): void {
     const state = this.#of(group);
     delete state.underWay;
     delete state.waitsSince;
     delete state.rounds;
-    state.settledWish = wish;
+    state.lastDesired = desired;
   }
 
   forget(group: string): void {
@@ -99,11 +99,11 @@ export class Progress {
 
   /** After an error: until then only a change of a Service brings it back. */
   rest(group: string, rest: Milliseconds): void {
-    this.#of(group).restsUntil = this.#clock.monotonic() + rest;
+    this.#of(group).backoffUntil = this.#clock.monotonic() + rest;
   }
 
-  isResting(group: string): boolean {
-    return (this.#states.get(group)?.restsUntil ?? Number.NEGATIVE_INFINITY) > this.#clock.monotonic();
+  isBackingOff(group: string): boolean {
+    return (this.#states.get(group)?.backoffUntil ?? Number.NEGATIVE_INFINITY) > this.#clock.monotonic();
   }
 
   /** A Service of it has changed. */

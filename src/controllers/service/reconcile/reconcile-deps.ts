@@ -3,17 +3,17 @@
 
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
-import type { Tickets } from "../../operations.ts";
-import type { BalancerInputs } from "../desired/balancer-inputs.ts";
-import type { Claims } from "../observed/ownership.ts";
-import type { Conditions } from "../status/conditions.ts";
-import type { FreshListing } from "../observed/fresh-listing.ts";
-import type { Groups } from "../queue/groups.ts";
+import type { Operations } from "../../operations.ts";
 import type { ServiceControllerOptions } from "../deps.ts";
-import type { Progress } from "./progress.ts";
-import type { ServiceTeller } from "../status/service-reporter.ts";
+import type { BalancerInputs } from "../desired/balancer-inputs.ts";
+import type { DesiredServices } from "../desired/desired-services.ts";
+import type { FreshListing } from "../observed/fresh-listing.ts";
+import type { Ownership } from "../observed/ownership.ts";
+import type { Groups } from "../queue/groups.ts";
 import type { Turns } from "../queue/owner-lock.ts";
-import type { Wishes } from "../desired/desired-services.ts";
+import type { Conditions } from "../status/conditions.ts";
+import type { ServiceReporter } from "../status/service-reporter.ts";
+import type { Progress } from "./progress.ts";
 
 /** A group in hand. */
 export interface Round {
@@ -26,13 +26,13 @@ export interface Round {
 export interface RoundParts {
   readonly ports: ServiceControllerOptions;
   readonly groups: Groups;
-  readonly wishes: Wishes;
+  readonly desiredServices: DesiredServices;
   readonly freshListing: FreshListing;
-  readonly claims: Claims;
+  readonly ownership: Ownership;
   readonly turns: Turns;
-  readonly tickets: Tickets;
+  readonly operations: Operations;
   readonly inputs: BalancerInputs;
   readonly progress: Progress;
-  readonly teller: ServiceTeller;
+  readonly reporter: ServiceReporter;
   readonly conditions: Conditions;
 }

@@ -2,20 +2,20 @@
 // ends. Nothing waits here; whatever a round began, the next one observes.
 
 import { type Outcome, settled } from "../../../runtime/workers.ts";
+import { createDesiredGroup } from "../desired/desired-group.ts";
+import { createObserve } from "../observed/observe.ts";
 import { createAskProvider } from "./ask-provider.ts";
 import { createChange } from "./change.ts";
 import { createFinish } from "./complete.ts";
 import { createGate } from "./gate.ts";
-import { createObserve } from "../observed/observe.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 import { createSettle } from "./record-completion.ts";
-import { createWish } from "../desired/desired-group.ts";
 
 export const createRound = (parts: RoundParts) => {
   const { progress, freshListing, inputs } = parts;
   const gate = createGate(parts);
   const observe = createObserve(parts);
-  const wish = createWish(parts);
+  const selectDesired = createDesiredGroup(parts);
   const askProvider = createAskProvider(parts);
   const change = createChange(parts);
   const finish = createFinish(parts);
@@ -29,13 +29,13 @@ export const createRound = (parts: RoundParts) => {
     if (seen.kind !== "observed") return seen;
     const observed = seen.balancer;
 
-    const wished = await wish(round, observed);
-    if (wished.kind === "nobody") return settled;
-    if (wished.kind === "orphan") return settle.orphan(round, wished.owed);
-    if (wished.kind === "only show") return finish(round, { members: wished.members, observed });
-    if (wished.kind !== "plan") return wished;
+    const desired = await selectDesired(round, observed);
+    if (desired.kind === "nobody") return settled;
+    if (desired.kind === "orphan") return settle.orphan(round, desired.owed);
+    if (desired.kind === "only show") return finish(round, { members: desired.members, observed });
+    if (desired.kind !== "plan") return desired;
 
-    const planned = await askProvider(round, { members: wished.members, gone: wished.gone, observed });
+    const planned = await askProvider(round, { members: desired.members, gone: desired.gone, observed });
     if (planned.kind !== "planned") return planned;
 
     const changing = await change.toward(round, planned);

@@ -2,14 +2,19 @@
 // nothing are let go, and the wish is kept, so that a later difference can be told from a later wish.
 
 import { milliseconds, type ServiceUID, serviceUID } from "../../../core/brand.ts";
-import { again, type Outcome, settled } from "../../../runtime/workers.ts";
-import { deletedUnasked } from "../status/event-texts.ts";
+import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { concernsUs } from "../predicates.ts";
+import { deletedUnasked } from "../status/event-texts.ts";
 import type { Planned } from "./ask-provider.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 
 export const createSettle = (
-  { ports, groups, wishes, progress }: Pick<RoundParts, "ports" | "groups" | "wishes" | "progress">,
+  {
+    ports,
+    groups,
+    desiredServices,
+    progress,
+  }: Pick<RoundParts, "ports" | "groups" | "desiredServices" | "progress">,
   /** Whoever remembers something of groups. */
   memories: readonly { readonly forget: (group: string) => void }[],
 ) => {
@@ -17,7 +22,7 @@ export const createSettle = (
 
   const pay = (group: string, paid: readonly ServiceUID[]): void => {
     groups.settle(group, paid);
-    wishes.endings.forget(paid);
+    desiredServices.endings.forget(paid);
   };
 
   const forget = (group: string): void => {
@@ -30,7 +35,7 @@ export const createSettle = (
       const service = services.get(key);
       if (service === undefined || concernsUs(service)) continue;
       groups.dismiss(key);
-      wishes.endings.forget([serviceUID(service.metadata.uid)]);
+      desiredServices.endings.forget([serviceUID(service.metadata.uid)]);
     }
     if (groups.membersOf(group).length === 0) forget(group);
   };
@@ -53,7 +58,7 @@ export const createSettle = (
       dismissWhoLeft(group);
       const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
       if (!Number.isFinite(changesAt)) return settled;
-      return again(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
+      return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
     },
   };
 };

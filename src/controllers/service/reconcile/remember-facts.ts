@@ -4,12 +4,12 @@
 import { serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { StepOutcome } from "../../../provider/plan.ts";
+import type { ServiceDeps } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
-import type { ServicePorts } from "../deps.ts";
 
 /** Returns the Services as they are then. */
 export const createRememberFacts =
-  ({ writes, facts }: Pick<ServicePorts, "writes" | "facts">) =>
+  ({ writes, facts }: Pick<ServiceDeps, "writes" | "facts">) =>
   (
     services: readonly Service[],
     { remember }: Extract<StepOutcome, { done: true }>,

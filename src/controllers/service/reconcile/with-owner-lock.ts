@@ -15,7 +15,7 @@ export interface InTurnParts extends Pick<RoundParts, "ports" | "groups" | "turn
   /** Its Services may have gone meanwhile, and the round remembered them again. */
   readonly forgetGone: (present: Round["present"]) => void;
   /** It may have its turn now. */
-  readonly wake: (group: string) => void;
+  readonly enqueue: (group: string) => void;
 }
 
 export const createInTurn = (parts: InTurnParts) => {
@@ -37,7 +37,7 @@ export const createInTurn = (parts: InTurnParts) => {
       throw error;
     } finally {
       parts.forgetGone(present);
-      for (const next of turns.leave(group)) parts.wake(next);
+      for (const next of turns.leave(group)) parts.enqueue(next);
     }
   };
 };

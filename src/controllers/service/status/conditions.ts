@@ -5,13 +5,13 @@ import type { Problem } from "../../../core/problem.ts";
 import type { Condition, Service } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { describeError } from "../../describe-error.ts";
-import type { ServicePorts } from "../deps.ts";
+import type { ServiceDeps } from "../deps.ts";
 import { conditionsFor } from "./problems-to-conditions.ts";
 
 /** Most errors of a cloud are over at the next attempt. */
 const failuresBeforeCondition = 3;
 
-export const createConditions = ({ writes, clock }: Pick<ServicePorts, "writes" | "clock">) => {
+export const createConditions = ({ writes, clock }: Pick<ServiceDeps, "writes" | "clock">) => {
   /** By group: attempts in a row that ended in an error. */
   const failures = new Map<string, number>();
 
@@ -45,13 +45,13 @@ export const createConditions = ({ writes, clock }: Pick<ServicePorts, "writes" 
       members: readonly { readonly service: Service; readonly problems: readonly Problem[] }[],
       signal: AbortSignal,
     ): Promise<void> => {
-      const trouble = describeError(error);
-      if (trouble === undefined) return;
+      const problem = describeError(error);
+      if (problem === undefined) return;
       const count = (failures.get(group) ?? 0) + 1;
       failures.set(group, count);
       if (count < failuresBeforeCondition) return;
       for (const { service, problems } of members) {
-        await show(service, [...problems, trouble], signal).catch(() => undefined);
+        await show(service, [...problems, problem], signal).catch(() => undefined);
       }
     },
 

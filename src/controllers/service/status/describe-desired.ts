@@ -4,10 +4,10 @@
 import { shortList } from "../../../core/short-list.ts";
 import type { Member } from "../desired/member.ts";
 
-export const describeWishes = (members: readonly Pick<Member, "wish">[]): string => {
+export const describeDesired = (members: readonly Pick<Member, "desired">[]): string => {
   if (members.length === 0) return "no Service asks for it any more";
   return shortList(
-    members.map(({ wish: { owner, ports, targets, ending } }) => {
+    members.map(({ desired: { owner, ports, targets, ending } }) => {
       const name = `${owner.namespace}/${owner.name}`;
       if (ending !== undefined) return `${name} asks for it no more`;
       const list = ports.map(({ port, protocol }) => `${port}/${protocol}`);

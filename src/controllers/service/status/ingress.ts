@@ -5,7 +5,7 @@ import { parseIp } from "../../../core/ip.ts";
 import type { LoadBalancerIngress } from "../../../kube/objects.ts";
 import type { BalancerAddress, Publication } from "../../../provider/load-balancers.ts";
 
-type IngressPorts = NonNullable<LoadBalancerIngress["ports"]>;
+type IngressDeps = NonNullable<LoadBalancerIngress["ports"]>;
 type Ingresses = readonly LoadBalancerIngress[] | undefined;
 
 /** As the provider declares it, never guessed; Kubernetes refuses a mode without an address. */
@@ -22,7 +22,7 @@ export const ingressOf = (
     ...ipModeOf(address),
   }));
 
-const portTexts = (ports: IngressPorts | undefined): readonly string[] =>
+const portTexts = (ports: IngressDeps | undefined): readonly string[] =>
   (ports ?? []).map(({ port, protocol, error }) => JSON.stringify([port, protocol, error ?? ""]));
 
 const isSameText = (a: readonly string[], b: readonly string[]): boolean =>

@@ -4,43 +4,43 @@
 import type { Service } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { describeError } from "../../describe-error.ts";
-import { failureOf } from "./event-texts.ts";
 import type { RoundParts } from "../reconcile/reconcile-deps.ts";
+import { failureOf } from "./event-texts.ts";
 
-export const createTicketTrouble = ({
+export const createOperationProblem = ({
   ports: { writes },
-  teller,
+  reporter,
   conditions,
-  wishes,
-}: Pick<RoundParts, "ports" | "teller" | "conditions" | "wishes">) => {
+  desiredServices,
+}: Pick<RoundParts, "ports" | "reporter" | "conditions" | "desiredServices">) => {
   /** Groups on whose Services it stands. */
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
   return {
     /** While work of this group is under way; `trouble` is why it cannot be asked about, if so. */
     show: async (
       group: string,
       services: readonly Service[],
-      trouble: unknown,
+      failure: unknown,
       signal: AbortSignal,
     ): Promise<void> => {
-      const problem = describeError(trouble);
-      if (trouble !== undefined && problem !== undefined) {
-        told.add(group);
+      const problem = describeError(failure);
+      if (failure !== undefined && problem !== undefined) {
+        reported.add(group);
         for (const service of services) {
-          teller.failure(service, failureOf(service, trouble));
-          await conditions.show(service, [...wishes.problemsOf(service), problem], signal);
+          reporter.failure(service, failureOf(service, failure));
+          await conditions.show(service, [...desiredServices.problemsOf(service), problem], signal);
         }
         return;
       }
-      if (!told.delete(group)) return;
+      if (!reported.delete(group)) return;
       for (const service of services) {
-        teller.recovered(service);
-        const kept = conditions.atRest(service, wishes.problemsOf(service), false);
+        reporter.recovered(service);
+        const kept = conditions.atRest(service, desiredServices.problemsOf(service), false);
         const patch = kept && serviceStatusPatch({ service, conditions: kept });
         if (patch !== undefined) await writes.patch(service, patch, "the cloud answers again", signal);
       }
     },
-    forget: (group: string): void => void told.delete(group),
+    forget: (group: string): void => void reported.delete(group),
   };
 };

@@ -5,7 +5,7 @@ import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { NodeEvent } from "../../node-deps.ts";
-import { ToldOnce } from "../../report-deduplicator.ts";
+import { ReportDeduplicator } from "../../report-deduplicator.ts";
 
 /** What is told of one topic replaces what was told of it before, and says nothing about the others. */
 const topics = ["annotations", "adoption", "plan", "failure", "waits", "drift"] as const;
@@ -15,20 +15,20 @@ export type ProblemTopic = Extract<Topic, "annotations" | "adoption" | "plan">;
 /** Over when it went well: the next one is news again. */
 const passing = ["failure", "waits", "drift"] as const satisfies readonly Topic[];
 
-export const createServiceTeller = (send: (service: Service, event: NodeEvent) => void) => {
-  const said = new ToldOnce();
+export const createServiceReporter = (send: (service: Service, event: NodeEvent) => void) => {
+  const said = new ReportDeduplicator();
   const subjectOf = (key: string, topic: Topic): string => `${key} ${topic}`;
   /** An event without a reason tells nobody anything. */
-  const tell = (service: Service, event: NodeEvent): void => {
+  const report = (service: Service, event: NodeEvent): void => {
     if (event.reason !== "") send(service, event);
   };
   const once = (service: Service, topic: Topic, events: readonly NodeEvent[]): void => {
-    const told = events.map((event) => ({ event, text: `${event.reason} ${event.message}` }));
+    const reported = events.map((event) => ({ event, text: `${event.reason} ${event.message}` }));
     const subject = subjectOf(keyOf(service.metadata), topic);
-    for (const { event } of said.news(subject, told)) tell(service, event);
+    for (const { event } of said.news(subject, reported)) report(service, event);
   };
   return {
-    event: tell,
+    event: report,
     problems: (service: Service, problems: readonly Problem[], topic: ProblemTopic): void => {
       const toEvent = ({ reason, text }: Problem) => ({ type: "Warning", reason, message: text }) as const;
       once(service, topic, problems.map(toEvent));
@@ -47,7 +47,7 @@ export const createServiceTeller = (send: (service: Service, event: NodeEvent) =
       once(service, "drift", [{ type: "Warning", reason: "LoadBalancerDrift", message }]);
     },
     /** The warnings that hold, reason first, by Service. To wait is no trouble. */
-    get troubles(): ReadonlyMap<string, readonly string[]> {
+    get activeProblems(): ReadonlyMap<string, readonly string[]> {
       const found = new Map<string, readonly string[]>();
       for (const [subject, texts] of said.all) {
         const [key = "", topic] = subject.split(" ");
@@ -61,4 +61,4 @@ export const createServiceTeller = (send: (service: Service, event: NodeEvent) =
   };
 };
 
-export type ServiceTeller = ReturnType<typeof createServiceTeller>;
+export type ServiceReporter = ReturnType<typeof createServiceReporter>;

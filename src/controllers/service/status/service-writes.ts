@@ -15,8 +15,8 @@ export interface ServiceWritesOptions extends JournalledOptions {
   readonly remember: (service: Service) => void;
 }
 
-export const createServiceWrites = ({ api, remember, ...around }: ServiceWritesOptions): ServiceWrites => {
-  const send = journalledSend(around, "cluster", isLostRace);
+export const createServiceWrites = ({ api, remember, ...context }: ServiceWritesOptions): ServiceWrites => {
+  const send = journalledSend(context, "cluster", isLostRace);
   return {
     patch: async (service, patch, why, signal) => {
       const action = patch.subresource === undefined ? "patch" : `patch ${patch.subresource}`;

@@ -2,11 +2,11 @@
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { ProblemTopic } from "./service-reporter.ts";
 import type { RoundParts } from "../reconcile/reconcile-deps.ts";
+import type { ProblemTopic } from "./service-reporter.ts";
 
 export const createShowProblems =
-  ({ teller, conditions }: Pick<RoundParts, "teller" | "conditions">) =>
+  ({ reporter, conditions }: Pick<RoundParts, "reporter" | "conditions">) =>
   async (
     topic: ProblemTopic,
     service: Service,
@@ -15,6 +15,6 @@ export const createShowProblems =
     /** Of earlier stages: a condition tells all that is wrong. */
     earlier: readonly Problem[] = [],
   ): Promise<void> => {
-    teller.problems(service, problems, topic);
+    reporter.problems(service, problems, topic);
     await conditions.show(service, [...earlier, ...problems], signal);
   };

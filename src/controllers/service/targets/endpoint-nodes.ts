@@ -6,8 +6,8 @@ import { isKubeError, type KubeError } from "../../../kube/client/kube-error.ts"
 import type { EndpointSlice } from "../../../kube/objects.ts";
 import type { Reflector } from "../../../kube/watch/reflector.ts";
 import type { Index } from "../../../kube/watch/store.ts";
-import { abortable, linkedController } from "../../../runtime/abortable.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import { abortable, linkedController } from "../../../runtime/abortable.ts";
 import { createDebounce } from "../queue/debounce.ts";
 
 export type EndpointAnswer =
@@ -68,21 +68,21 @@ export const createEndpointNodes = (
 
   let news = new Set<string>();
   const burst = createDebounce(clock, () => {
-    const told = news;
+    const reported = news;
     news = new Set();
-    onNews(told);
+    onNews(reported);
   });
-  const tell = (keys: Iterable<string>): void => {
+  const report = (keys: Iterable<string>): void => {
     for (const key of keys) news.add(key);
     burst.hit();
   };
 
-  const look = (key: string): Known => {
+  const check = (key: string): Known => {
     const before = known.get(key);
     const fresh = afterwards(before, readyNodes(index?.get(key) ?? []), clock.monotonic());
     known.set(key, fresh);
     planHold(fresh.leaving);
-    if (before !== undefined && !isSameSet(before.nodes, fresh.nodes)) tell([key]);
+    if (before !== undefined && !isSameSet(before.nodes, fresh.nodes)) report([key]);
     return fresh;
   };
 
@@ -94,7 +94,7 @@ export const createEndpointNodes = (
     holdDue = due;
     cancelHold = clock.after(milliseconds(Math.max(0, due - clock.monotonic())), () => {
       holdDue = Number.POSITIVE_INFINITY;
-      for (const [key, one] of [...known]) if (one.leaving.size > 0) look(key);
+      for (const [key, one] of [...known]) if (one.leaving.size > 0) check(key);
     });
   };
 
@@ -104,18 +104,18 @@ export const createEndpointNodes = (
     const slices = openSlices((problem) => {
       if (isKnown || !isKubeError(problem, "forbidden", "not-found")) return;
       refusal = problem.message;
-      tell(asked);
+      report(asked);
     });
     const begin = (): void => {
       isKnown = true;
       refusal = undefined;
-      tell(asked);
+      report(asked);
     };
     index = slices.store.index((slice) => [serviceOf(slice)]);
     const unsubscribe = slices.store.subscribe(({ before, after }) => {
       if (!isKnown) return;
       const keys = new Set([before, after].flatMap((slice) => (slice === undefined ? [] : serviceOf(slice))));
-      for (const key of keys) if (asked.has(key)) look(key);
+      for (const key of keys) if (asked.has(key)) check(key);
     });
     onAsked = () => {
       if (asked.size === 0) stop.abort();
@@ -139,7 +139,7 @@ export const createEndpointNodes = (
         asked.add(key);
         onAsked?.();
       }
-      if (isKnown) return { kind: "known", nodes: (known.get(key) ?? look(key)).nodes };
+      if (isKnown) return { kind: "known", nodes: (known.get(key) ?? check(key)).nodes };
       return refusal === undefined ? { kind: "not yet" } : { kind: "refused", why: refusal };
     },
     release: (key: string): void => {

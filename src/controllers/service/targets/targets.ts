@@ -5,11 +5,11 @@ import type { Milliseconds, NodeName, ServiceUID } from "../../../core/brand.ts"
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/resource-path.ts";
-import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings } from "../annotations/own-annotations.ts";
-import type { ServicePorts } from "../deps.ts";
+import type { ServiceDeps } from "../deps.ts";
 import type { ServiceSettings } from "../settings.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
@@ -17,7 +17,7 @@ import { type Departures, departuresOf } from "./node-departures.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetRules } from "./target-policy.ts";
 import { createTargetRules } from "./target-rules.ts";
 
-export interface TargetPorts extends Pick<ServicePorts, "nodes" | "isSelected" | "machineOf" | "balancers"> {
+export interface TargetDeps extends Pick<ServiceDeps, "nodes" | "isSelected" | "machineOf" | "balancers"> {
   readonly clock: Clock;
   readonly endpoints: Pick<EndpointNodes, "of" | "release">;
   readonly settings: Pick<ServiceSettings, "targets" | "targetDrain">;
@@ -32,7 +32,7 @@ export interface PickedTargets extends ChosenTargets {
   readonly changeAt?: number;
 }
 
-export const createTargets = (ports: TargetPorts) => {
+export const createTargets = (ports: TargetDeps) => {
   const { nodes, isSelected, machineOf, balancers, settings, endpoints, clock } = ports;
   const rules = createTargetRules(settings);
   let departures: Departures = new Map();

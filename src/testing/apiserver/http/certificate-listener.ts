@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { answerError } from "./answer.ts";
-import { unauthorized } from "./api-error.ts";
 import type { ApiServer } from "../api-server.ts";
 import type { Identity } from "../storage/kube-object.ts";
+import { answerError } from "./answer.ts";
+import { unauthorized } from "./api-error.ts";
 
 export interface CertificateListener {
   readonly port: number;

@@ -3,12 +3,12 @@
 
 import type { Authority } from "../../../pki/authority.ts";
 import type { Files } from "../../../platform/files.ts";
-import { answerError } from "./answer.ts";
-import { unauthorized } from "./api-error.ts";
 import type { ApiServer } from "../api-server.ts";
 import { administrator } from "../as-transport.ts";
-import { startCertificateListener } from "./certificate-listener.ts";
 import type { Identity } from "../storage/kube-object.ts";
+import { answerError } from "./answer.ts";
+import { unauthorized } from "./api-error.ts";
+import { startCertificateListener } from "./certificate-listener.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { openedStream } from "./opened-stream.ts";
 

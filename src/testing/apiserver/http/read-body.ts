@@ -1,9 +1,9 @@
 // Request bodies: JSON, YAML where the server takes it, and the little protobuf that kubectl insists on. Nothing is checked against a kind.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
-import { ApiError, badRequest } from "./api-error.ts";
-import { readJson } from "../validation/decode-object.ts";
 import { isObject, type Json, type JsonObject } from "../storage/json.ts";
+import { readJson } from "../validation/decode-object.ts";
+import { ApiError, badRequest } from "./api-error.ts";
 import { readProtobuf } from "./protobuf.ts";
 
 export const headerOf = (request: TransportRequest, name: string): string | undefined => {

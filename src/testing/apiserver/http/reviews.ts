@@ -4,7 +4,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import { isObject, type JsonObject, listAt, objectAt, textAt } from "../storage/json.ts";
 import { type Identity, timestamp } from "../storage/kube-object.ts";
 
-export interface AccessQuestion {
+export interface AccessRequest {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -15,7 +15,7 @@ export interface AccessQuestion {
   readonly path: string;
 }
 
-export type Authorize = (identity: Identity, question: AccessQuestion) => boolean;
+export type Authorize = (identity: Identity, question: AccessRequest) => boolean;
 export type Authenticate = (token: string) => Identity | undefined;
 
 const userInfo = ({ username, groups, uid }: Identity): JsonObject => ({
@@ -24,7 +24,7 @@ const userInfo = ({ username, groups, uid }: Identity): JsonObject => ({
   groups: [...groups],
 });
 
-const questionIn = (spec: JsonObject): AccessQuestion => {
+const questionIn = (spec: JsonObject): AccessRequest => {
   const about = objectAt(spec, "resourceAttributes");
   const path = objectAt(spec, "nonResourceAttributes");
   return {

@@ -1,15 +1,15 @@
 // Deleting: one object with its preconditions, or all that a selector names. Finalizers are minded by object-registry.ts.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
-import { answerJson } from "./answer.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { textAt } from "../storage/json.ts";
 import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
+import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
+import type { Store } from "../storage/store.ts";
+import { answerJson } from "./answer.ts";
 import { readOptions } from "./read-body.ts";
 import type { RequestInfo } from "./read-request.ts";
-import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
 import { selectorFor } from "./serve-read.ts";
-import type { Store } from "../storage/store.ts";
 
 // These are answered with the object that was, the others with a Status.
 const answersWithObject = new Set([

@@ -2,8 +2,6 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
-import { answerJson, answerText } from "./answer.ts";
-import { methodNotAllowed, notFound } from "./api-error.ts";
 import { asServed } from "../storage/event-versions.ts";
 import { readFieldSelector } from "../storage/field-selector.ts";
 import type { JsonObject } from "../storage/json.ts";
@@ -11,9 +9,11 @@ import type { KubeObject } from "../storage/kube-object.ts";
 import { readLabelSelector } from "../storage/label-selector.ts";
 import type { Lister } from "../storage/list-objects.ts";
 import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
-import type { RequestInfo } from "./read-request.ts";
 import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
 import type { Store } from "../storage/store.ts";
+import { answerJson, answerText } from "./answer.ts";
+import { methodNotAllowed, notFound } from "./api-error.ts";
+import type { RequestInfo } from "./read-request.ts";
 import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
 import { type Frame, openWatch } from "./watch-stream.ts";
 

@@ -6,9 +6,9 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { ApiServer } from "../api-server.ts";
 import { type KubeObject, microTimestamp } from "../storage/kube-object.ts";
+import { resourceNamed } from "../storage/resource-table.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
 import { followReadyCondition, markUnknown } from "./node-health.ts";
-import { resourceNamed } from "../storage/resource-table.ts";
 
 export interface KubeletsParts {
   readonly server: ApiServer;

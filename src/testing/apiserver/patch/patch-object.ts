@@ -2,16 +2,16 @@
 
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { badRequest, invalid, required } from "../http/api-error.ts";
-import { isObject, type JsonObject, textAt } from "../storage/json.ts";
-import { applyJsonPatch } from "./json-patch.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
-import { applyMergePatch } from "./merge-patch.ts";
-import type { ObjectRegistry, WriteOptions } from "../storage/object-registry.ts";
 import { mediaTypeOf, readObject, readPatch, unsupportedMediaType } from "../http/read-body.ts";
 import type { RequestInfo } from "../http/read-request.ts";
+import { isObject, type JsonObject, textAt } from "../storage/json.ts";
+import type { KubeObject } from "../storage/kube-object.ts";
+import type { ObjectRegistry, WriteOptions } from "../storage/object-registry.ts";
 import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
-import { applyConfiguration } from "./server-side-apply.ts";
 import type { Store } from "../storage/store.ts";
+import { applyJsonPatch } from "./json-patch.ts";
+import { applyMergePatch } from "./merge-patch.ts";
+import { applyConfiguration } from "./server-side-apply.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
 
 type Change = (current: KubeObject) => JsonObject;

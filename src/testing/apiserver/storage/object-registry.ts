@@ -12,15 +12,15 @@ import {
   modified,
   notFound,
 } from "../http/api-error.ts";
+import { mergeUpdate, shareUnchanged, withGeneration } from "../patch/merge-update.ts";
 import { type DecodeOptions, decodeObject, decodePatched } from "../validation/decode-object.ts";
+import { createMetaCauses, updateMetaCauses } from "../validation/meta-rules.ts";
+import { rulesFor } from "../validation/object-rules.ts";
+import { ServiceAllocator } from "../validation/service-allocator.ts";
 import { asServed, asStored } from "./event-versions.ts";
 import { isSame, type JsonObject, objectAt, textAt } from "./json.ts";
 import { type KubeObject, type ObjectMeta, timestamp } from "./kube-object.ts";
-import { mergeUpdate, shareUnchanged, withGeneration } from "../patch/merge-update.ts";
-import { createMetaCauses, updateMetaCauses } from "../validation/meta-rules.ts";
-import { rulesFor } from "../validation/object-rules.ts";
 import { type Resource, resourceNamed } from "./resource-table.ts";
-import { ServiceAllocator } from "../validation/service-allocator.ts";
 import type { Store } from "./store.ts";
 
 export interface WriteOptions extends DecodeOptions {

@@ -74,12 +74,12 @@ export class Store {
     shelf.objects.set(key, object);
     if (before === undefined) {
       shelf.sorted = undefined;
-      this.#tell(shelf, { type: "ADDED", storage: resource.storage, revision, object });
+      this.#report(shelf, { type: "ADDED", storage: resource.storage, revision, object });
       return object;
     }
     this.#replaceSorted(shelf, before, object);
     this.#texts.delete(before);
-    this.#tell(shelf, { type: "MODIFIED", storage: resource.storage, revision, object, before });
+    this.#report(shelf, { type: "MODIFIED", storage: resource.storage, revision, object, before });
     return object;
   }
 
@@ -92,7 +92,7 @@ export class Store {
     shelf.objects.delete(key);
     shelf.sorted = undefined;
     const object = freeze({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } });
-    this.#tell(shelf, {
+    this.#report(shelf, {
       type: "DELETED",
       storage: resource.storage,
       revision,
@@ -163,7 +163,7 @@ export class Store {
     sorted[low] = object;
   }
 
-  #tell(shelf: Shelf, change: StoredChange): void {
+  #report(shelf: Shelf, change: StoredChange): void {
     shelf.history.push(change);
     // Cut in slices, so that a full history does not cost a copy a write.
     if (shelf.history.length > this.#historyLimit * 1.25) {

@@ -2,9 +2,9 @@
 // Whether the values make sense is for the rules.
 
 import { type ApiError, badRequest, invalid, invalidValue } from "../http/api-error.ts";
-import { FieldCheck, WrongTypeError } from "./check-fields.ts";
 import { isObject, type Json, type JsonObject, objectAt, textAt } from "../storage/json.ts";
 import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
+import { FieldCheck, WrongTypeError } from "./check-fields.ts";
 
 export type FieldValidation = "Strict" | "Warn" | "Ignore";
 

@@ -1,8 +1,24 @@
 // What the server does with Nodes: the not-ready taint on creation, zero values it prints, and fields that may not change.
 // Heartbeats and health are not its business.
 
-import { type Cause, duplicate, forbiddenField, invalidValue, notSupported, required } from "../http/api-error.ts";
-import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, valueAt, withValue } from "../storage/json.ts";
+import {
+  type Cause,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+} from "../http/api-error.ts";
+import {
+  isObject,
+  isSame,
+  type JsonObject,
+  listAt,
+  objectAt,
+  textAt,
+  valueAt,
+  withValue,
+} from "../storage/json.ts";
 import type { KubeObject } from "../storage/kube-object.ts";
 import type { Rules } from "./rules.ts";
 

@@ -1,7 +1,14 @@
 // Which Services the server refuses, and with which words. Defaults were filled in before.
 
 import { isIP } from "node:net";
-import { type Cause, duplicate, forbiddenField, invalidValue, notSupported, required } from "../http/api-error.ts";
+import {
+  type Cause,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+} from "../http/api-error.ts";
 import { isSame, type Json, listAt, textAt, valueAt } from "../storage/json.ts";
 import type { KubeObject } from "../storage/kube-object.ts";
 

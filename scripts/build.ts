@@ -32,7 +32,7 @@ interface Order {
   readonly runtime: string | undefined;
 }
 
-const readOrder = ([wanted, ...rest]: readonly string[]): Order => {
+function readOrder([wanted, ...rest]: readonly string[]): Order {
   if (wanted === "--help" || wanted === "-h") {
     process.stdout.write(usage);
     process.exit(0);
@@ -56,26 +56,28 @@ const readOrder = ([wanted, ...rest]: readonly string[]): Order => {
     else throw new BuildError(`${word} is not an option.\n${usage}`);
   }
   return { wanted, targets: chosen.length === 0 ? [undefined] : [...new Set(chosen)], outdir, runtime };
-};
+}
 
-const git = (...args: string[]): string =>
-  Bun.spawnSync(["git", ...args], { cwd: root })
+function git(...args: string[]): string {
+  return Bun.spawnSync(["git", ...args], { cwd: root })
     .stdout.toString()
     .trim();
+}
 
 /** A file made from sources that no commit has must not pass for that commit. */
-const commitOf = (): string => {
+function commitOf(): string {
   const commit = git("rev-parse", "HEAD");
   const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
   return commit === "" ? "" : `${commit}${isDirty ? ".dirty" : ""}`;
-};
+}
 
-const versionOf = (released: string, commit: string): string =>
-  `v${released}+${commit === "" ? "unknown" : commit.replace(/^(.{12})[0-9a-f]*/, "$1")}`;
+function versionOf(released: string, commit: string): string {
+  return `v${released}+${commit === "" ? "unknown" : commit.replace(/^(.{12})[0-9a-f]*/, "$1")}`;
+}
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const make = async ({ wanted, targets: chosen, outdir, runtime }: Order): Promise<void> => {
+async function make({ wanted, targets: chosen, outdir, runtime }: Order): Promise<void> {
   const provider = await readModule(findModule(wanted, from));
   const { version: released } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
@@ -108,7 +110,7 @@ const make = async ({ wanted, targets: chosen, outdir, runtime }: Order): Promis
     const start = target === undefined ? `, starts in ${startTime(outfile).toFixed(0)} ms` : "";
     say(`  ${executable}  ${size}${start}, sha256 ${sha256.slice(0, 12)}…`);
   }
-};
+}
 
 try {
   await make(readOrder(process.argv.slice(2)));

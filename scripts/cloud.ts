@@ -10,13 +10,13 @@ import { systemClock } from "../src/platform/clock.ts";
 const usage = `Usage: npm run cloud -- fake [--port N] [--machines N] [--prefix node-] [--latency ms]
                          [--action-time ms] [--requests-per-hour N] [--token text]`;
 
-const refuse = (error: unknown): never => {
+function refuse(error: unknown): never {
   console.error(`${error instanceof Error ? error.message : error}\n${usage}`);
   process.exit(2);
-};
+}
 
-const read = () =>
-  parseArgs({
+function read() {
+  return parseArgs({
     allowPositionals: true,
     options: {
       port: { type: "string", default: "8620" },
@@ -29,22 +29,23 @@ const read = () =>
       help: { type: "boolean", default: false },
     },
   });
+}
 
-const understood = (): ReturnType<typeof read> => {
+function understood(): ReturnType<typeof read> {
   try {
     return read();
   } catch (error) {
     return refuse(error);
   }
-};
+}
 const { positionals, values } = understood();
 
-const whole = (name: "port" | "machines" | "latency" | "action-time" | "requests-per-hour"): number => {
+function whole(name: "port" | "machines" | "latency" | "action-time" | "requests-per-hour"): number {
   const number = Number(values[name]);
   if (Number.isSafeInteger(number) && number >= 0) return number;
   console.error(`--${name} must be a whole number, got "${values[name]}".\n${usage}`);
   process.exit(2);
-};
+}
 
 if (values.help || positionals[0] !== "fake") {
   console.error(
@@ -64,13 +65,13 @@ const cloud = new FakeCloud({
 });
 const count = whole("machines");
 for (let index = 0; index < count; index++) cloud.machines.add(`${values.prefix}${index}`);
-const serve = () => {
+function serve() {
   try {
     return serveFakeCloud(cloud, whole("port"));
   } catch (error) {
     return refuse(error);
   }
-};
+}
 const { url } = serve();
 console.log(
   `The fake cloud listens on ${url} with ${count} machines; its admin API is under /admin, see docs/fake-cloud.md.`,

@@ -35,7 +35,7 @@ const sources = [...new Bun.Glob("test/**/*.ts").scanSync({ cwd: root })].map(re
 /** `--executable`, `--cluster`, or `--all` for both. */
 const isAsked = (suite: keyof Recorded): boolean => args.includes("--all") || args.includes(`--${suite}`);
 
-const recorded = (): Recorded => {
+function recorded(): Recorded {
   const before = JSON.parse(read(recordFile)) as Recorded;
   const reports = {
     executable: isAsked("executable") ? runExecutable() : undefined,
@@ -48,7 +48,7 @@ const recorded = (): Recorded => {
     return report === undefined ? stillThere(before[suite], sources) : worthRecording(passedIn(report));
   };
   return { executable: proofsOf("executable"), cluster: proofsOf("cluster") };
-};
+}
 
 const given = args.indexOf("--junit");
 const plain = passedIn(given === -1 ? runPlain() : readFileSync(args[given + 1] ?? "", "utf8"));

@@ -1,7 +1,7 @@
 // Ends a script that takes few options before it does anything: with what it is for when that is asked, and with what is
 // not known otherwise.
 
-export const stopUnlessKnown = (
+export function stopUnlessKnown(
   args: readonly string[],
   {
     usage,
@@ -13,7 +13,7 @@ export const stopUnlessKnown = (
     /** Those with a value in the next word. */
     readonly valued?: readonly string[];
   },
-): void => {
+): void {
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(usage);
     process.exit(0);
@@ -24,4 +24,4 @@ export const stopUnlessKnown = (
   if (strange === undefined) return;
   process.stderr.write(`${strange} is not an option.\n${usage}`);
   process.exit(2);
-};
+}

@@ -15,10 +15,10 @@ const usage = `Usage: npm run new-provider -- <name> [--dir <path>]   a new prov
        npm run new-provider -- try <name|path>         runs one with its simulator on the sandbox
 `;
 
-const fail = (text: string): never => {
+function fail(text: string): never {
   process.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
   process.exit(2);
-};
+}
 
 /** npm moves into the repository and says where it was called. */
 const from = process.env["INIT_CWD"] ?? process.cwd();

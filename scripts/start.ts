@@ -28,20 +28,20 @@ const args = {
   timeout: { type: "string", default: "120", description: "Seconds that --until-settled waits." },
 } as const;
 
-const fail = (text: string): never => {
+function fail(text: string): never {
   process.stderr.write(`${text}\n`);
   process.exit(2);
-};
+}
 
-const wholeNumber = (name: string, text: string, least: number, most = 1_000_000): number => {
+function wholeNumber(name: string, text: string, least: number, most = 1_000_000): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < least || value > most)
     fail(`--${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}.`);
   return value;
-};
+}
 
 /** citty takes any flag without a word. */
-const refuseUnknown = (given: readonly string[]): void => {
+function refuseUnknown(given: readonly string[]): void {
   const takesValue = (word: string): boolean =>
     Object.entries(args).some(([name, { type }]) => type === "string" && word === `--${name}`);
   const valued = new Set(given.flatMap((word, index) => (takesValue(word) ? [index + 1] : [])));
@@ -55,7 +55,7 @@ const refuseUnknown = (given: readonly string[]): void => {
     const meant = didYouMean(name, known);
     fail(`--${name} is not known${meant === undefined ? "" : `; did you mean --${meant}?`}`);
   }
-};
+}
 
 const main = defineCommand({
   meta: {

@@ -98,6 +98,12 @@ describe("a planted violation is found", () => {
     ["a collection", "src/kube/x.ts", "// x\nBun.gc(true);", "Bun.gc"],
     ["the environment", "src/app/x.ts", "// x\nconst a = process.env;", "process.env"],
     ["a default export", "src/app/x.ts", "// x\nexport default 1;", "default export"],
+    [
+      "an arrow with a body",
+      "src/app/x.ts",
+      "// x\nexport const a = (b: number): number => {\n};",
+      "function declaration",
+    ],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "begin with a comment"],
     ["a name that says nothing", "src/app/utils.ts", "// x\n", "says nothing"],
     ["a long file", "scripts/x.ts", "\n".repeat(301), "301 lines"],

@@ -3,13 +3,13 @@
 
 import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
 
-const numberOf = (name: string): number => {
+function numberOf(name: string): number {
   let hash = 0x811c9dc5;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
   return hash;
-};
+}
 
-const toInstance = (name: string): Instance => {
+function toInstance(name: string): Instance {
   const number = numberOf(name);
   return {
     key: `any-${name}`,
@@ -25,9 +25,9 @@ const toInstance = (name: string): Instance => {
     region: "nowhere",
     zone: `zone-${(number % 3) + 1}`,
   };
-};
+}
 
-export const anyNodeSource = (limit: number): InstanceSource => {
+export function anyNodeSource(limit: number): InstanceSource {
   /** A listing may not leave out a machine that was ever told of: it would be taken for gone. */
   const reported = new Map<string, Instance>();
   const lookup = (nameOf: (key: string) => string): InstanceLookup => ({
@@ -49,4 +49,4 @@ export const anyNodeSource = (limit: number): InstanceSource => {
     },
     lookups: { id: lookup((key) => key.slice("any-".length)), name: lookup((name) => name) },
   };
-};
+}

@@ -70,10 +70,11 @@ export interface ApiOptions {
   readonly pageSize: number;
 }
 
-const looksOurs = (body: unknown): boolean =>
-  typeof (body as { error?: { code?: unknown } } | undefined)?.error?.code === "string";
+function looksOurs(body: unknown): boolean {
+  return typeof (body as { error?: { code?: unknown } } | undefined)?.error?.code === "string";
+}
 
-export const fakeApi = ({ base, transport, token, pageSize }: ApiOptions) => {
+export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
   const api = jsonApi({ base: `${base}/v1`, transport, looksOurs, secrets: [token] });
 
   const list = <T>(key: string, call: Call, query: Readonly<Record<string, QueryValue>> = {}) => {
@@ -114,6 +115,6 @@ export const fakeApi = ({ base, transport, token, pageSize }: ApiOptions) => {
       order<unknown>("POST", "/routes", call, wanted),
     removeRoute: (id: string, call: Call) => order<undefined>("DELETE", `/routes/${id}`, call),
   };
-};
+}
 
 export type FakeApi = ReturnType<typeof fakeApi>;

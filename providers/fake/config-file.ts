@@ -3,7 +3,7 @@
 
 import type { ConfigFile } from "#ccm";
 
-export const readConfigFile = (text: string): ConfigFile => {
+export function readConfigFile(text: string): ConfigFile {
   const settings: Record<string, { readonly text: string; readonly line: number }> = {};
   const problems: ConfigFile["problems"][number][] = [];
   const complain = (line: number, reason: string, says: string) =>
@@ -21,4 +21,4 @@ export const readConfigFile = (text: string): ConfigFile => {
     } else settings[name] = { text: content.slice(equals + 1).trim(), line };
   }
   return { settings, problems };
-};
+}

@@ -3,24 +3,26 @@
 import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
 import type { ApiMachine, FakeApi } from "./api.ts";
 
-const toInstance = (machine: ApiMachine): Instance => ({
-  key: machine.id,
-  id: providerID(`fake://${machine.id}`),
-  names: [machine.name],
-  title: machine.name,
-  state: machine.status,
-  addresses: [
-    { kind: "Hostname", value: machine.name },
-    { kind: "InternalIP", value: machine.private_ip },
-    { kind: "ExternalIP", value: machine.public_ip },
-  ],
-  type: machine.type,
-  region: "nowhere",
-  zone: machine.zone,
-  labels: { "fake.example/type": machine.type },
-});
+function toInstance(machine: ApiMachine): Instance {
+  return {
+    key: machine.id,
+    id: providerID(`fake://${machine.id}`),
+    names: [machine.name],
+    title: machine.name,
+    state: machine.status,
+    addresses: [
+      { kind: "Hostname", value: machine.name },
+      { kind: "InternalIP", value: machine.private_ip },
+      { kind: "ExternalIP", value: machine.public_ip },
+    ],
+    type: machine.type,
+    region: "nowhere",
+    zone: machine.zone,
+    labels: { "fake.example/type": machine.type },
+  };
+}
 
-export const machineSource = (api: FakeApi, limit: number): InstanceSource => {
+export function machineSource(api: FakeApi, limit: number): InstanceSource {
   const lookup = (parameter: "ids" | "names", keyOf: (machine: ApiMachine) => string): InstanceLookup => ({
     limit,
     find: async (keys, call) => {
@@ -40,4 +42,4 @@ export const machineSource = (api: FakeApi, limit: number): InstanceSource => {
     },
     lookups: { id: lookup("ids", ({ id }) => id), name: lookup("names", ({ name }) => name) },
   };
-};
+}

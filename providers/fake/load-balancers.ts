@@ -37,33 +37,39 @@ export type FakeStep = Step &
 const ownerLabel = "owner-uid";
 const aMoment = seconds(1);
 
-const sameSet = (one: readonly string[], other: readonly string[]): boolean =>
-  one.toSorted().join() === other.toSorted().join();
+function sameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.toSorted().join() === other.toSorted().join();
+}
 
-const listenersOf = ({ ports }: Desired): readonly ApiListener[] =>
-  ports.flatMap(({ protocol, port, nodePort }) =>
+function listenersOf({ ports }: Desired): readonly ApiListener[] {
+  return ports.flatMap(({ protocol, port, nodePort }) =>
     nodePort === undefined ? [] : [{ protocol, port, target_port: nodePort }],
   );
+}
 
-const listenerText = ({ protocol, port, target_port }: ApiListener): string =>
-  `${protocol} ${port} ${target_port}`;
+function listenerText({ protocol, port, target_port }: ApiListener): string {
+  return `${protocol} ${port} ${target_port}`;
+}
 
-const targetsOf = ({ targets }: Desired, isDraining: boolean): readonly string[] =>
-  targets.flatMap(({ machine, draining }) =>
+function targetsOf({ targets }: Desired, isDraining: boolean): readonly string[] {
+  return targets.flatMap(({ machine, draining }) =>
     machine === undefined || draining !== isDraining ? [] : [machine.key],
   );
+}
 
-const wantedOf = (desired: Desired) => ({
-  families: desired.families,
-  sources: desired.sourceRanges,
-  algorithm: desired.settings.algorithm,
-  listeners: listenersOf(desired),
-  targets: targetsOf(desired, false),
-  draining: targetsOf(desired, true),
-});
+function wantedOf(desired: Desired) {
+  return {
+    families: desired.families,
+    sources: desired.sourceRanges,
+    algorithm: desired.settings.algorithm,
+    listeners: listenersOf(desired),
+    targets: targetsOf(desired, false),
+    draining: targetsOf(desired, true),
+  };
+}
 
 /** Only what differs, in one order: each order makes the balancer busy. */
-const changesOf = (desired: Desired, there: ApiBalancer): BalancerOrder => {
+function changesOf(desired: Desired, there: ApiBalancer): BalancerOrder {
   const { families, sources, algorithm, listeners, targets, draining } = wantedOf(desired);
   const isSameListeners = sameSet(listeners.map(listenerText), there.listeners.map(listenerText));
   return {
@@ -74,20 +80,21 @@ const changesOf = (desired: Desired, there: ApiBalancer): BalancerOrder => {
     ...(!sameSet(targets, there.targets) && { targets }),
     ...(!sameSet(draining, there.draining) && { draining }),
   };
-};
+}
 
 const states = { active: "ready", changing: "changing", failed: "failed" } as const;
 
-const outcomeOf = ({ name, status }: ApiBalancer): StepOutcome =>
-  status === "active"
+function outcomeOf({ name, status }: ApiBalancer): StepOutcome {
+  return status === "active"
     ? { done: true }
     : { done: false, checkAfter: aMoment, waitingFor: `balancer ${name} to be ready` };
+}
 
-export const fakeLoadBalancers = (
+export function fakeLoadBalancers(
   api: FakeApi,
   mark: { readonly cluster: string; readonly owner: string },
   targetLimit: number | undefined,
-): LoadBalancers<Annotations, FakeBalancer, FakeStep> => {
+): LoadBalancers<Annotations, FakeBalancer, FakeStep> {
   const marks = { cluster: mark.cluster, "managed-by": mark.owner };
   const isOurs = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === marks.cluster && labels["managed-by"] === marks["managed-by"];
@@ -187,4 +194,4 @@ export const fakeLoadBalancers = (
     settingsOf: ({ balancer: { algorithm } }) => ({ algorithm }),
     rangesOf: ({ balancer: { sources } }) => sources.flatMap((range) => parseCidr(range) ?? []),
   };
-};
+}

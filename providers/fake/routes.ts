@@ -3,7 +3,7 @@
 import { CloudError, type ObservedRoute, parseCidr, type RoutesOneByOne } from "#ccm";
 import type { ApiRoute, FakeApi } from "./api.ts";
 
-export const fakeRoutes = (api: FakeApi, mark: { readonly cluster: string }): RoutesOneByOne => {
+export function fakeRoutes(api: FakeApi, mark: { readonly cluster: string }): RoutesOneByOne {
   const toObserved = ({ id, destination, machine, labels }: ApiRoute): readonly ObservedRoute[] => {
     const parsed = parseCidr(destination);
     const ownership = labels["cluster"] === mark.cluster ? "marked" : "foreign";
@@ -30,4 +30,4 @@ export const fakeRoutes = (api: FakeApi, mark: { readonly cluster: string }): Ro
       return { done: true };
     },
   };
-};
+}

@@ -6,7 +6,7 @@ import type { BenchServer } from "./bench-server.ts";
 import { readServerWrites } from "./server-writes.ts";
 import { startTestApiServer } from "./test-api-server.ts";
 
-const startRealServer = async (): Promise<BenchServer> => {
+async function startRealServer(): Promise<BenchServer> {
   const plane = await startControlPlane();
   const tls = { ca: plane.ca, ...plane.issue("bench", ["system:masters"]) };
   return {
@@ -15,7 +15,8 @@ const startRealServer = async (): Promise<BenchServer> => {
     writes: async () => readServerWrites(await (await fetch(`${plane.server}/metrics`, { tls })).text()),
     stop: plane.stop,
   };
-};
+}
 
-export const startBenchServer = (): Promise<BenchServer> =>
-  (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startTestApiServer() : startRealServer();
+export function startBenchServer(): Promise<BenchServer> {
+  return (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startTestApiServer() : startRealServer();
+}

@@ -40,7 +40,7 @@ const columns: Columns<ImportRun> = [
   ["of it the process's own", ({ memory }) => decimal(memory.ownMiB, 1)],
 ];
 
-export const measureImport = async (what: keyof typeof imports): Promise<ImportRun> => {
+export async function measureImport(what: keyof typeof imports): Promise<ImportRun> {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
   keepFolder(folder);
   const executable = join(folder, "imports");
@@ -63,7 +63,8 @@ export const measureImport = async (what: keyof typeof imports): Promise<ImportR
     await process.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-};
+}
 
-export const importSection = (each: readonly ImportRun[]): Section =>
-  sectionOf(`An executable that imports ${client}`, columns, each);
+export function importSection(each: readonly ImportRun[]): Section {
+  return sectionOf(`An executable that imports ${client}`, columns, each);
+}

@@ -20,12 +20,12 @@ const restMs = 200;
 /** While everybody works, something comes all the time; a watch that is silent for longer is asked anew. */
 const longestSilenceMs = 15_000;
 
-export const followNames = <T extends KubeObject>(
+export function followNames<T extends KubeObject>(
   api: KubeApi,
   resource: Resource<T>,
   selector: { readonly labelSelector?: string; readonly fieldSelector?: string },
   signal: AbortSignal,
-): FollowedNames => {
+): FollowedNames {
   const at = new Map<string, number>();
   const opened = Promise.withResolvers<void>();
   let openings = 0;
@@ -68,4 +68,4 @@ export const followNames = <T extends KubeObject>(
   };
   follow().catch((error: unknown) => opened.reject(error));
   return { opened: opened.promise, at, openings: () => openings };
-};
+}

@@ -38,16 +38,16 @@ const columns: Columns<IdleRun> = [
   ["Cloud calls a minute", ({ cloudCalls }) => String(cloudCalls)],
 ];
 
-const memoryOf = (pid: number, executable: string): ResidentMemory | undefined => {
+function memoryOf(pid: number, executable: string): ResidentMemory | undefined {
   try {
     return readResidentMemory(readFileSync(`/proc/${pid}/smaps`, "utf8"), executable);
   } catch {
     return undefined;
   }
-};
+}
 
 /** What it does at the start is not of this minute: it lists the cloud, and brings labels of these Nodes up to date. */
-const untilAtRest = async (manager: KeptProcess): Promise<void> => {
+async function untilAtRest(manager: KeptProcess): Promise<void> {
   const used = (): number => processCost(manager.pid)?.cpuSeconds ?? 0;
   let before = used();
   const isAtRest = (): boolean => {
@@ -58,9 +58,9 @@ const untilAtRest = async (manager: KeptProcess): Promise<void> => {
   };
   await Bun.sleep(settleMs);
   await untilDone(manager, "it was at rest", isAtRest, { seconds: 300, everyMs: settleMs });
-};
+}
 
-export const measureIdle = async (options: BenchOptions, nodes: number): Promise<IdleRun> => {
+export async function measureIdle(options: BenchOptions, nodes: number): Promise<IdleRun> {
   await using bench = await openBench(options);
   await joinNodes(bench, nodes, nodes);
   const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1");
@@ -79,7 +79,8 @@ export const measureIdle = async (options: BenchOptions, nodes: number): Promise
     cpuSeconds: after && before && after.cpuSeconds - before.cpuSeconds,
     cloudCalls: bench.cloud.seen.length - calls,
   };
-};
+}
 
-export const idleSection = (runs: readonly IdleRun[]): Section =>
-  sectionOf(`After ${seconds} s without anything to do`, columns, runs);
+export function idleSection(runs: readonly IdleRun[]): Section {
+  return sectionOf(`After ${seconds} s without anything to do`, columns, runs);
+}

@@ -22,7 +22,7 @@ import { builtExecutable } from "./world.ts";
 
 const document = resolve(import.meta.dir, "../../docs/benchmarks.md");
 
-const chaptersOf = ({ what, common, counts, nodes, load }: Order): readonly Chapter[] => {
+function chaptersOf({ what, common, counts, nodes, load }: Order): readonly Chapter[] {
   switch (what) {
     case "all":
       return everything(common, load);
@@ -46,7 +46,7 @@ const chaptersOf = ({ what, common, counts, nodes, load }: Order): readonly Chap
     default:
       return refuseWord(what);
   }
-};
+}
 
 const order = readOrder();
 const { common, runs, output, write } = order;

@@ -8,23 +8,23 @@ import type { Bench } from "./world.ts";
 
 const excluded = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
 
-export const joinNode = async (
+export async function joinNode(
   { api, cloud }: Pick<Bench, "api" | "cloud">,
   name: string,
   isTarget: boolean,
-): Promise<void> => {
+): Promise<void> {
   const { id } = cloud.machines.add(name);
   const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
   const labels = { ...draft.metadata.labels, ...(isTarget ? {} : excluded) };
   await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
-};
+}
 
 /** The first of them are targets of load balancers, the others are left out. */
-export const joinNodes = (
+export function joinNodes(
   bench: Pick<Bench, "api" | "cloud">,
   count: number,
   targets: number,
-): Promise<void> => {
+): Promise<void> {
   const indexes = Array.from({ length: count }, (_, index) => index);
   return inParallel(indexes, 32, (index) => joinNode(bench, `node-${index}`, index < targets));
-};
+}

@@ -17,11 +17,11 @@ export interface Measured {
   readonly failures: readonly Failure[];
 }
 
-export const measure = async (
+export async function measure(
   chapters: readonly Chapter[],
   runs: number,
   say: Say = sayProgress,
-): Promise<Measured> => {
+): Promise<Measured> {
   const sections: Section[] = [];
   const failures: Failure[] = [];
   const total = chapters.reduce((sum, { parts }) => sum + parts.length, 0) * runs;
@@ -44,4 +44,4 @@ export const measure = async (
     if (done.length > 0) sections.push(toSection(done));
   }
   return { sections, failures };
-};
+}

@@ -38,14 +38,14 @@ const columns: Columns<NodesRun> = [
   ["Peak RSS MiB", ({ cost }) => decimal(cost?.peakMiB, 0)],
 ];
 
-const sayWrites = async ({ writes }: Bench): Promise<string> => {
+async function sayWrites({ writes }: Bench): Promise<string> {
   const counted = await writes();
   return counted === undefined
     ? "the server does not count"
     : `server counts ${counted.nodes} patches and ${counted.events} events`;
-};
+}
 
-export const measureNodes = async (options: BenchOptions, count: number): Promise<NodesRun> => {
+export async function measureNodes(options: BenchOptions, count: number): Promise<NodesRun> {
   await using bench = await openBench(options);
   const { api, cloud } = bench;
   const names = Array.from({ length: count }, (_, index) => `node-${String(index).padStart(5, "0")}`);
@@ -90,7 +90,8 @@ export const measureNodes = async (options: BenchOptions, count: number): Promis
     cloudCalls: cloud.seen.length,
     cost,
   };
-};
+}
 
-export const nodesSection = (runs: readonly NodesRun[]): Section =>
-  sectionOf("Nodes that join at once; seconds from the start of the process", columns, runs);
+export function nodesSection(runs: readonly NodesRun[]): Section {
+  return sectionOf("Nodes that join at once; seconds from the start of the process", columns, runs);
+}

@@ -27,10 +27,10 @@ const usage = `Usage: npm run bench -- <what> [options]
 The API server is a real one when KUBEBUILDER_ASSETS names the folder of etcd and kube-apiserver, else the sandbox, which
 says little about a cluster.`;
 
-export const refuse = (text: string): never => {
+export function refuse(text: string): never {
   process.stderr.write(`${text}\n`);
   process.exit(2);
-};
+}
 
 export interface Order {
   readonly what: string;
@@ -44,8 +44,8 @@ export interface Order {
   readonly write: boolean;
 }
 
-const read = () =>
-  parseArgs({
+function read() {
+  return parseArgs({
     allowPositionals: true,
     options: {
       count: { type: "string" },
@@ -62,29 +62,31 @@ const read = () =>
       help: { type: "boolean", default: false },
     },
   });
+}
 
-const whole = (name: string, given: string): number => {
+function whole(name: string, given: string): number {
   const number = Number(given);
   return given !== "" && Number.isSafeInteger(number) && number >= 0
     ? number
     : refuse(`--${name} must be a whole number, got "${given}".`);
-};
+}
 
-const wholes = (name: string, given: string | undefined): readonly number[] | undefined =>
-  given?.split(",").map((word) => whole(name, word));
+function wholes(name: string, given: string | undefined): readonly number[] | undefined {
+  return given?.split(",").map((word) => whole(name, word));
+}
 
-const readOrRefuse = (): ReturnType<typeof read> => {
+function readOrRefuse(): ReturnType<typeof read> {
   try {
     return read();
   } catch (error) {
     return refuse(`${error instanceof Error ? error.message : error}\n\n${usage}`);
   }
-};
+}
 
 /** npm moves into the repository and says where it was called. */
 const fromWhereCalled = (path: string): string => resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
 
-export const readOrder = (): Order => {
+export function readOrder(): Order {
   const { positionals, values } = readOrRefuse();
   if (values.help) {
     process.stdout.write(`${usage}\n`);
@@ -107,6 +109,6 @@ export const readOrder = (): Order => {
     output: values.output === undefined ? undefined : fromWhereCalled(values.output),
     write: values.write,
   };
-};
+}
 
 export const refuseWord = (what: string): never => refuse(`${what} is not a measure.\n\n${usage}`);

@@ -17,29 +17,32 @@ const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
 
 const failed = ({ title, why }: Failure): string => `- **${title}** failed: ${firstLine(why)}`;
 
-const part = ({ title, server, table }: Section): string =>
-  `### ${title}\n\nAPI server: ${server}.\n\n${table}\n`;
+function part({ title, server, table }: Section): string {
+  return `### ${title}\n\nAPI server: ${server}.\n\n${table}\n`;
+}
 
-export const describeCircumstances = (given: Circumstances): string =>
-  [
+export function describeCircumstances(given: Circumstances): string {
+  return [
     `- Measured on ${given.date}: ${given.executable}`,
     `- Machine: ${given.machine}; load before: ${given.load}`,
     `- Cloud: ${given.cloud}`,
   ].join("\n");
+}
 
-export const pageOf = (circumstances: Circumstances, { sections, failures }: Measured): string =>
-  [
+export function pageOf(circumstances: Circumstances, { sections, failures }: Measured): string {
+  return [
     `${describeCircumstances(circumstances)}\n`,
     ...(failures.length === 0 ? [] : [`${failures.map(failed).join("\n")}\n`]),
     ...sections.map(part),
   ].join("\n");
+}
 
 const begin = "<!-- npm run bench -- all --write: begin -->";
 const end = "<!-- npm run bench -- all --write: end -->";
 
 /** Undefined where the page has no place for it. */
-export const putInto = (document: string, page: string): string | undefined => {
+export function putInto(document: string, page: string): string | undefined {
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];
   if (from === -1 || to < from) return undefined;
   return `${document.slice(0, from + begin.length)}\n\n${page.trim()}\n\n${document.slice(to)}`;
-};
+}

@@ -23,68 +23,78 @@ export interface Chapter<T = unknown> {
 }
 
 /** Forgets what the rows of a chapter are made of: chapters of all kinds stand in one list. */
-const chapter = <T>(parts: readonly Part<T>[], toSection: (runs: readonly T[]) => Section): Chapter => ({
-  parts,
-  toSection: (runs) => toSection(runs as readonly T[]),
-});
+function chapter<T>(parts: readonly Part<T>[], toSection: (runs: readonly T[]) => Section): Chapter {
+  return {
+    parts,
+    toSection: (runs) => toSection(runs as readonly T[]),
+  };
+}
 
-export const nodesChapter = (options: BenchOptions, counts: readonly number[]): Chapter =>
-  chapter(
+export function nodesChapter(options: BenchOptions, counts: readonly number[]): Chapter {
+  return chapter(
     counts.map((count) => ({ title: `${count} Nodes that join`, run: () => measureNodes(options, count) })),
     nodesSection,
   );
+}
 
 export interface ServicesSize {
   readonly count: number;
   readonly nodes: number;
 }
 
-export const servicesChapter = (options: BenchOptions, sizes: readonly ServicesSize[]): Chapter =>
-  chapter(
+export function servicesChapter(options: BenchOptions, sizes: readonly ServicesSize[]): Chapter {
+  return chapter(
     sizes.map(({ count, nodes }) => ({
       title: `${count} Services with ${nodes} Nodes`,
       run: () => measureServices(options, count, nodes),
     })),
     servicesSection,
   );
+}
 
-export const startChapter = (options: BenchOptions): Chapter =>
-  chapter([{ title: "start of the process", run: () => measureStart(options) }], startSection);
+export function startChapter(options: BenchOptions): Chapter {
+  return chapter([{ title: "start of the process", run: () => measureStart(options) }], startSection);
+}
 
-export const idleChapter = (options: BenchOptions, nodeCounts: readonly number[]): Chapter =>
-  chapter(
+export function idleChapter(options: BenchOptions, nodeCounts: readonly number[]): Chapter {
+  return chapter(
     nodeCounts.map((nodes) => ({
       title: `nothing to do, with ${nodes} Nodes`,
       run: () => measureIdle(options, nodes),
     })),
     idleSection,
   );
+}
 
-export const scrapeChapter = (options: BenchOptions, load: Load): Chapter =>
-  chapter([{ title: "a load on /metrics", run: () => measureScrape(options, load) }], (runs) =>
+export function scrapeChapter(options: BenchOptions, load: Load): Chapter {
+  return chapter([{ title: "a load on /metrics", run: () => measureScrape(options, load) }], (runs) =>
     scrapeSection(load, runs),
   );
+}
 
 /** Not among everything: it is about a decision, and not about the manager. */
-export const clientNodeChapter = (): Chapter =>
-  chapter(
+export function clientNodeChapter(): Chapter {
+  return chapter(
     (Object.keys(imports) as (keyof typeof imports)[]).map((what) => ({
       title: `imports ${what}`,
       run: () => measureImport(what),
     })),
     importSection,
   );
+}
 
 /** The sizes of the page in docs/benchmarks.md. */
-export const everything = (options: BenchOptions, load: Load): readonly Chapter[] => [
-  startChapter(options),
-  idleChapter(options, [0, 1000]),
-  nodesChapter(options, [100, 1000, 5000, 15_000]),
-  servicesChapter(options, [
-    { count: 50, nodes: 1000 },
-    { count: 200, nodes: 1000 },
-    { count: 1000, nodes: 1000 },
-    { count: 200, nodes: 15_000 },
-  ]),
-  scrapeChapter(options, load),
-];
+export function everything(options: BenchOptions, load: Load): readonly Chapter[] {
+  return [
+    startChapter(options),
+    idleChapter(options, [0, 1000]),
+    nodesChapter(options, [100, 1000, 5000, 15_000]),
+    servicesChapter(options, [
+      { count: 50, nodes: 1000 },
+      { count: 200, nodes: 1000 },
+      { count: 1000, nodes: 1000 },
+      { count: 200, nodes: 15_000 },
+    ]),
+    scrapeChapter(options, load),
+  ];
+}

@@ -11,7 +11,7 @@ export interface ProcessCost {
 /** Ticks of /proc/PID/stat are hundredths of a second on every Linux there is. */
 const ticksPerSecond = 100;
 
-export const processCost = (pid: number): ProcessCost | undefined => {
+export function processCost(pid: number): ProcessCost | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
@@ -25,4 +25,4 @@ export const processCost = (pid: number): ProcessCost | undefined => {
   } catch {
     return undefined;
   }
-};
+}

@@ -9,10 +9,7 @@ const everyMs = 5000;
 export const sayProgress: Say = (text) => void process.stderr.write(`${text}\n`);
 
 /** Until it is disposed of; the text is asked for each time, with the seconds since it began. */
-export const showProgress = (
-  describe: () => string | Promise<string>,
-  say: Say = sayProgress,
-): Disposable => {
+export function showProgress(describe: () => string | Promise<string>, say: Say = sayProgress): Disposable {
   const began = performance.now();
   let isAsked = false;
   const report = async (): Promise<void> => {
@@ -30,9 +27,10 @@ export const showProgress = (
   };
   const timer = setInterval(() => void report(), everyMs);
   return { [Symbol.dispose]: () => clearInterval(timer) };
-};
+}
 
-export const describeCost = (cost: ProcessCost | undefined): string =>
-  cost === undefined
+export function describeCost(cost: ProcessCost | undefined): string {
+  return cost === undefined
     ? "no figures of the process"
     : `CPU ${cost.cpuSeconds.toFixed(1)} s, peak ${cost.peakMiB.toFixed(0)} MiB`;
+}

@@ -13,17 +13,17 @@ const nameIn = /"metadata":\{"name":"([^"]+)"/;
 const versionIn = /"resourceVersion":"(\d+)"/;
 
 /** "gone" stands for an error of the server: what is asked for is no longer known, or it will not go on. */
-const readLine = (line: string): NamedLine | "gone" | undefined => {
+function readLine(line: string): NamedLine | "gone" | undefined {
   const start = line.slice(0, head);
   if (start.startsWith('{"type":"ERROR"')) return "gone";
   const name = nameIn.exec(start)?.[1];
   if (name === undefined) return undefined;
   const resourceVersion = versionIn.exec(line)?.[1];
   return resourceVersion === undefined ? undefined : { name, resourceVersion };
-};
+}
 
 /** For one connection: parts as they come to the lines that are whole. */
-export const readNames = (): ((part: Uint8Array) => readonly (NamedLine | "gone")[]) => {
+export function readNames(): (part: Uint8Array) => readonly (NamedLine | "gone")[] {
   const decoder = new TextDecoder();
   let rest = "";
   return (part) => {
@@ -31,4 +31,4 @@ export const readNames = (): ((part: Uint8Array) => readonly (NamedLine | "gone"
     rest = lines.pop() ?? "";
     return lines.map(readLine).filter((line) => line !== undefined);
   };
-};
+}

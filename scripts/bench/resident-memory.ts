@@ -12,7 +12,7 @@ export interface ResidentMemory {
 const mapping = /^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+ *(.*)$/;
 const figure = /^(Rss|Anonymous):\s+(\d+) kB$/;
 
-export const readResidentMemory = (smaps: string, executable: string): ResidentMemory => {
+export function readResidentMemory(smaps: string, executable: string): ResidentMemory {
   const kilobytes = { Rss: 0, Anonymous: 0, executable: 0 };
   let isExecutable = false;
   for (const line of smaps.split("\n")) {
@@ -29,4 +29,4 @@ export const readResidentMemory = (smaps: string, executable: string): ResidentM
     ownMiB: kilobytes.Anonymous / 1024,
     executableMiB: kilobytes.executable / 1024,
   };
-};
+}

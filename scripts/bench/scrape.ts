@@ -39,7 +39,7 @@ const columns: Columns<ScrapeRun> = [
   ["CPU s", ({ cost }) => decimal(cost?.cpuSeconds, 2)],
 ];
 
-export const measureScrape = async (options: BenchOptions, { seconds, rate }: Load): Promise<ScrapeRun> => {
+export async function measureScrape(options: BenchOptions, { seconds, rate }: Load): Promise<ScrapeRun> {
   await using bench = await openBench(options);
   const port = freePort();
   const manager = bench.start(
@@ -92,7 +92,8 @@ export const measureScrape = async (options: BenchOptions, { seconds, rate }: Lo
     longestRenewalSeconds: Math.max(...gaps),
     cost: processCost(manager.pid),
   };
-};
+}
 
-export const scrapeSection = ({ seconds, rate }: Load, runs: readonly ScrapeRun[]): Section =>
-  sectionOf(`${rate} requests a second to /metrics for ${seconds} s`, columns, runs);
+export function scrapeSection({ seconds, rate }: Load, runs: readonly ScrapeRun[]): Section {
+  return sectionOf(`${rate} requests a second to /metrics for ${seconds} s`, columns, runs);
+}

@@ -9,8 +9,10 @@ export interface Section {
   readonly table: string;
 }
 
-export const sectionOf = <T extends { readonly server: string }>(
+export function sectionOf<T extends { readonly server: string }>(
   title: string,
   columns: Columns<T>,
   runs: readonly T[],
-): Section => ({ title, server: runs[0]?.server ?? "none", table: table(columns, runs) });
+): Section {
+  return { title, server: runs[0]?.server ?? "none", table: table(columns, runs) };
+}

@@ -8,10 +8,11 @@ export interface ServerWrites {
 }
 
 const counter = /^apiserver_request_total\{([^}]*)\} (\S+)$/;
-const label = (labels: string, name: string): string | undefined =>
-  new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1];
+function label(labels: string, name: string): string | undefined {
+  return new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1];
+}
 
-export const readServerWrites = (page: string): ServerWrites => {
+export function readServerWrites(page: string): ServerWrites {
   const count = { nodes: 0, events: 0 };
   for (const line of page.split("\n")) {
     const [, labels = "", value = ""] = counter.exec(line) ?? [];
@@ -21,4 +22,4 @@ export const readServerWrites = (page: string): ServerWrites => {
     if (what === "POST events") count.events += Number(value);
   }
   return count;
-};
+}

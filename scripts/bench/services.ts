@@ -34,17 +34,19 @@ const columns: Columns<Row> = [
 
 const targets = 20;
 
-const service = (index: number): Draft<Service> => ({
-  metadata: { name: `web-${index}`, namespace: "default" },
-  spec: { type: "LoadBalancer", selector: { app: "web" }, ports: [{ port: 80, targetPort: 8080 }] },
-  status: {},
-});
+function service(index: number): Draft<Service> {
+  return {
+    metadata: { name: `web-${index}`, namespace: "default" },
+    spec: { type: "LoadBalancer", selector: { app: "web" }, ports: [{ port: 80, targetPort: 8080 }] },
+    status: {},
+  };
+}
 
-export const measureServices = async (
+export async function measureServices(
   options: BenchOptions,
   count: number,
   nodeCount: number,
-): Promise<ServicesRun> => {
+): Promise<ServicesRun> {
   await using bench = await openBench(options);
   const { api, cloud } = bench;
   await joinNodes(bench, nodeCount, targets);
@@ -95,11 +97,12 @@ export const measureServices = async (
     describeBalancers,
   );
   return { server: bench.serverName, count, nodes: nodeCount, steps };
-};
+}
 
-export const servicesSection = (runs: readonly ServicesRun[]): Section =>
-  sectionOf(
+export function servicesSection(runs: readonly ServicesRun[]): Section {
+  return sectionOf(
     `Services with ${targets} targets each`,
     columns,
     runs.flatMap(({ steps, ...run }) => steps.map((step) => ({ ...run, step }))),
   );
+}

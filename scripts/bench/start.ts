@@ -25,7 +25,7 @@ const columns: Columns<StartRun> = [
   ["median", ({ healthy }) => decimal(middle(healthy), 0)],
 ];
 
-export const measureStart = async (options: BenchOptions): Promise<StartRun> => {
+export async function measureStart(options: BenchOptions): Promise<StartRun> {
   await using bench = await openBench(options);
   const times: number[] = [];
   for (let run = 0; run < runs; run += 1) {
@@ -45,7 +45,8 @@ export const measureStart = async (options: BenchOptions): Promise<StartRun> => 
     version: startTimes(bench.executable, runs),
     healthy: times.toSorted((a, b) => a - b),
   };
-};
+}
 
-export const startSection = (each: readonly StartRun[]): Section =>
-  sectionOf(`Start of the process, ${runs} times`, columns, each);
+export function startSection(each: readonly StartRun[]): Section {
+  return sectionOf(`Start of the process, ${runs} times`, columns, each);
+}

@@ -20,7 +20,7 @@ const quietMs = 1500;
 const mostSeconds = 900;
 
 /** The moment of the last request, once none has come for a while. */
-const untilLeftAlone = async ({ cloud }: Pick<Bench, "cloud">, manager: KeptProcess): Promise<number> => {
+async function untilLeftAlone({ cloud }: Pick<Bench, "cloud">, manager: KeptProcess): Promise<number> {
   let seen = cloud.seen.length;
   let at = performance.now();
   const isQuiet = (): boolean => {
@@ -32,9 +32,9 @@ const untilLeftAlone = async ({ cloud }: Pick<Bench, "cloud">, manager: KeptProc
   };
   await untilDone(manager, "the cloud was left alone", isQuiet, { seconds: mostSeconds });
   return at;
-};
+}
 
-export const createSteps = ({ cloud }: Pick<Bench, "cloud">, manager: () => KeptProcess) => {
+export function createSteps({ cloud }: Pick<Bench, "cloud">, manager: () => KeptProcess) {
   const steps: Step[] = [];
 
   const lastRequestAt = (): Promise<number> => untilLeftAlone({ cloud }, manager());
@@ -71,4 +71,4 @@ export const createSteps = ({ cloud }: Pick<Bench, "cloud">, manager: () => Kept
       });
     },
   };
-};
+}

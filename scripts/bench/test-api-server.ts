@@ -8,7 +8,7 @@ import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts
 import { until } from "../../test/cluster/rig/until.ts";
 import type { BenchServer } from "./bench-server.ts";
 
-export const startTestApiServer = async (): Promise<BenchServer> => {
+export async function startTestApiServer(): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
   keepFolder(folder);
   const kubeconfigPath = join(folder, "kubeconfig");
@@ -40,4 +40,4 @@ export const startTestApiServer = async (): Promise<BenchServer> => {
     writes: () => Promise.resolve(undefined),
     stop,
   };
-};
+}

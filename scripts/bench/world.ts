@@ -24,7 +24,7 @@ export interface BenchOptions {
 const executableName = "fake-cloud-controller-manager";
 export const builtExecutable: string = resolve(import.meta.dir, "../../dist", executableName);
 
-export const openBench = async ({ cloudLatencyMs, actionMs, flags, executable }: BenchOptions) => {
+export async function openBench({ cloudLatencyMs, actionMs, flags, executable }: BenchOptions) {
   const server = await startBenchServer();
   const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
   keepFolder(folder);
@@ -65,20 +65,20 @@ export const openBench = async ({ cloudLatencyMs, actionMs, flags, executable }:
       rmSync(folder, { recursive: true, force: true });
     },
   };
-};
+}
 
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
 /** Waits for something that a manager does, and no longer than the manager lives. */
-export const untilDone = async (
+export async function untilDone(
   manager: KeptProcess,
   what: string,
   probe: () => boolean | Promise<boolean>,
   options: UntilOptions = {},
-): Promise<void> => {
+): Promise<void> {
   const said = (): string => manager.output().slice(-3000);
   const ended = manager.exited.then((code) => {
     throw new Error(`The manager ended with ${code} before ${what}.\n${said()}`);
   });
   await Promise.race([until(what, probe, { explain: said, ...options }), ended]);
-};
+}

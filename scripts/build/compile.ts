@@ -25,8 +25,8 @@ export const autoloadNothing = {
   autoloadPackageJson: false,
 } as const;
 
-const common = ({ path, exportName }: ProviderModule, defines: Readonly<Record<string, string>>) =>
-  ({
+function common({ path, exportName }: ProviderModule, defines: Readonly<Record<string, string>>) {
+  return {
     entrypoints: [entry],
     files: {
       [entry]: [
@@ -39,7 +39,8 @@ const common = ({ path, exportName }: ProviderModule, defines: Readonly<Record<s
     ...form,
     define: Object.fromEntries(Object.entries(defines).map(([name, text]) => [name, JSON.stringify(text)])),
     throw: false,
-  }) as const;
+  } as const;
+}
 
 interface Built {
   readonly success: boolean;
@@ -48,13 +49,13 @@ interface Built {
   readonly metafile?: { readonly inputs: Readonly<Record<string, unknown>> };
 }
 
-const build = async (config: object): Promise<Built> => {
+async function build(config: object): Promise<Built> {
   const built = (await Bun.build(config as Bun.BuildConfig)) as unknown as Built;
   if (!built.success) {
     throw new BuildError(`The executable cannot be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
   }
   return built;
-};
+}
 
 export interface Contents {
   /** Every source file inside, from the root of the repository. */
@@ -62,13 +63,13 @@ export interface Contents {
   readonly bytes: number;
 }
 
-export const findContents = async (provider: ProviderModule): Promise<Contents> => {
+export async function findContents(provider: ProviderModule): Promise<Contents> {
   const { metafile, outputs } = await build({ ...common(provider, {}), metafile: true });
   return {
     files: Object.keys(metafile?.inputs ?? {}),
     bytes: outputs.reduce((sum, { size }) => sum + size, 0),
   };
-};
+}
 
 export interface CompileOptions {
   readonly target: Target | undefined;
@@ -78,10 +79,10 @@ export interface CompileOptions {
   readonly defines: Readonly<Record<string, string>>;
 }
 
-export const compile = async (
+export async function compile(
   provider: ProviderModule,
   { target, outfile, runtime, defines }: CompileOptions,
-): Promise<void> => {
+): Promise<void> {
   await build({
     ...common(provider, defines),
     bytecode: true,
@@ -92,4 +93,4 @@ export const compile = async (
       ...(runtime !== undefined && { executablePath: runtime }),
     },
   });
-};
+}

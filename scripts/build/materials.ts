@@ -16,18 +16,20 @@ export interface Material {
 const packageFolder = /^(.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
 /** The folders of packages among the files that were bundled, the innermost where they are nested. */
-export const packageFolders = (files: readonly string[]): readonly string[] => [
-  ...new Set(
-    files.flatMap((file) => {
-      const [, before = "", name] = packageFolder.exec(file) ?? [];
-      return name === undefined ? [] : `${before}node_modules/${name}`;
-    }),
-  ),
-];
+export function packageFolders(files: readonly string[]): readonly string[] {
+  return [
+    ...new Set(
+      files.flatMap((file) => {
+        const [, before = "", name] = packageFolder.exec(file) ?? [];
+        return name === undefined ? [] : `${before}node_modules/${name}`;
+      }),
+    ),
+  ];
+}
 
 const isLicence = (file: string): boolean => /^(licen[cs]e|notice|copying)(\.|-|$)/i.test(file);
 
-export const readMaterial = (folder: string): Material => {
+export function readMaterial(folder: string): Material {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
     string,
     string | undefined
@@ -38,4 +40,4 @@ export const readMaterial = (folder: string): Material => {
   const files = existsSync(folder) ? readdirSync(folder).filter(isLicence).toSorted() : [];
   const text = files.map((file) => readFileSync(join(folder, file), "utf8").trim()).join("\n\n");
   return { name, version, license, text };
-};
+}

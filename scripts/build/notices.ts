@@ -6,11 +6,12 @@ import { runtimeParts } from "./runtime-parts.ts";
 
 const rule = `\n${"-".repeat(80)}\n\n`;
 
-const ofPackage = ({ name, version, license, text }: Material): string =>
-  `${name} ${version} (${license})\n\n${text}\n`;
+function ofPackage({ name, version, license, text }: Material): string {
+  return `${name} ${version} (${license})\n\n${text}\n`;
+}
 
-export const noticesText = (own: string, bunVersion: string, materials: readonly Material[]): string =>
-  [
+export function noticesText(own: string, bunVersion: string, materials: readonly Material[]): string {
+  return [
     `Fairlead is licensed under the Apache License, version 2.0.\n\n${own.trim()}\n`,
     ...materials.map(ofPackage),
     `Bun ${bunVersion} (MIT), https://github.com/oven-sh/bun, runs the program and is part of this file. It is made of:\n\n${runtimeParts
@@ -21,3 +22,4 @@ JavaScriptCore and TinyCC are under the GNU Lesser General Public License. You m
 anew: its sources and "npm run build" make the same file, with a Bun of your own as --runtime. How Bun is built with
 another JavaScriptCore, and the full terms of all parts, is in https://github.com/oven-sh/bun/blob/main/LICENSE.md.\n`,
   ].join(rule);
+}

@@ -20,7 +20,7 @@ export const ccmEverywhere: Bun.BunPlugin = {
 };
 
 /** A cloud of ours by name, or a module or its folder by path. */
-export const findModule = (wanted: string, from: string): string => {
+export function findModule(wanted: string, from: string): string {
   const given = resolve(from, wanted);
   const candidates = [join(root, "providers", wanted, "index.ts"), given, join(given, "index.ts")];
   const found = candidates.find((path) => existsSync(path) && statSync(path).isFile());
@@ -32,7 +32,7 @@ export const findModule = (wanted: string, from: string): string => {
   throw new BuildError(
     `There is no provider ${wanted}.${hint} Looked for\n${checked}and found none; "npm run new-provider -- <name>" makes one.`,
   );
-};
+}
 
 export interface ProviderModule {
   readonly path: string;
@@ -40,15 +40,15 @@ export interface ProviderModule {
   readonly name: string;
 }
 
-const contractWords = (name: string, theirs: unknown): string => {
+function contractWords(name: string, theirs: unknown): string {
   const says = `The provider ${name} is written for contract ${theirs}, and this Fairlead has contract ${contractVersion}. `;
   return typeof theirs === "number" && theirs > contractVersion
     ? `${says}Build it with a release of Fairlead that has contract ${theirs}.`
     : `${says}Change what the release notes say about contract ${contractVersion}, then write "contract: ${contractVersion}" in its definition; or build it with an older release.`;
-};
+}
 
 /** Bundled and loaded once, so that it is looked at with exactly the imports that it will have. */
-export const readModule = async (path: string): Promise<ProviderModule> => {
+export async function readModule(path: string): Promise<ProviderModule> {
   const built = await Bun.build({
     entrypoints: [path],
     target: "bun",
@@ -70,4 +70,4 @@ export const readModule = async (path: string): Promise<ProviderModule> => {
   const { name, contract } = provider as { readonly name: string; readonly contract: unknown };
   if (contract !== contractVersion) throw new BuildError(contractWords(name, contract));
   return { path, exportName, name };
-};
+}

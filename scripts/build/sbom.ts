@@ -15,14 +15,16 @@ export interface SbomInput {
 const npmUrl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
 /** A single id or an expression: CycloneDX wants to know which. */
-const licenses = (expression: string) =>
-  / (AND|OR|WITH) /.test(expression) ? [{ expression }] : [{ license: { id: expression } }];
+function licenses(expression: string) {
+  return / (AND|OR|WITH) /.test(expression) ? [{ expression }] : [{ license: { id: expression } }];
+}
 
 /** In the form of a UUID, from the sum: each file has its own, and the same file always the same. */
-const serialOf = (sha256: string): string =>
-  `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
+function serialOf(sha256: string): string {
+  return `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
+}
 
-export const sbom = ({ executable, version, sha256, bunVersion, materials }: SbomInput) => {
+export function sbom({ executable, version, sha256, bunVersion, materials }: SbomInput) {
   const root = { type: "application", "bom-ref": executable, name: executable, version };
   const bun = {
     type: "platform",
@@ -66,4 +68,4 @@ export const sbom = ({ executable, version, sha256, bunVersion, materials }: Sbo
       { ref: "bun" },
     ],
   };
-};
+}

@@ -1,7 +1,7 @@
 // How long an executable takes to say its version: the time it takes to be there at all. Only for the machine it runs on.
 
 /** Milliseconds, the fastest first, after a first one that warms the caches and does not count. */
-export const startTimes = (executable: string, runs: number): readonly number[] => {
+export function startTimes(executable: string, runs: number): readonly number[] {
   const once = (): number => {
     const began = performance.now();
     const { exitCode } = Bun.spawnSync([executable, "--version"], { env: {}, stdin: "ignore" });
@@ -10,10 +10,10 @@ export const startTimes = (executable: string, runs: number): readonly number[] 
   };
   once();
   return Array.from({ length: runs }, once).toSorted((a, b) => a - b);
-};
+}
 
 /** The median of a few. */
-export const startTime = (executable: string): number => {
+export function startTime(executable: string): number {
   const times = startTimes(executable, 7);
   return times[Math.floor(times.length / 2)] ?? Number.NaN;
-};
+}

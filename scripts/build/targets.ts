@@ -19,19 +19,19 @@ export const targets = [
 export type Target = (typeof targets)[number];
 
 /** As Bun calls it: the words in another order. */
-export const bunTarget = (target: Target): string => {
+export function bunTarget(target: Target): string {
   const [system = "", processor = "", ...rest] = target.split("-");
   const order = ["baseline", "musl"].filter((word) => rest.includes(word));
   return ["bun", system, processor, ...order].join("-");
-};
+}
 
 const isTarget = (word: string): word is Target => (targets as readonly string[]).includes(word);
 
 /** `bun-linux-x64` is taken too: it is what Bun's own manual says. */
-export const readTarget = (given: string): Target => {
+export function readTarget(given: string): Target {
   const word = given.replace(/^bun-/, "");
   if (isTarget(word)) return word;
   const meant = didYouMean(word, targets);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
   throw new BuildError(`There is no target ${given}.${hint} There are ${targets.join(", ")}.`);
-};
+}

@@ -5,25 +5,29 @@ import { onNodes } from "./reasons/nodes.ts";
 import type { Reason, Reasons } from "./reasons/reason.ts";
 import { onServices } from "./reasons/services.ts";
 
-const row = ([name, { type, when, whatToDo = "", upstream }]: readonly [string, Reason]): string =>
-  `| \`${name}\` | ${type} | ${when} | ${whatToDo} | ${upstream === true ? "yes" : ""} |`;
+function row([name, { type, when, whatToDo = "", upstream }]: readonly [string, Reason]): string {
+  return `| \`${name}\` | ${type} | ${when} | ${whatToDo} | ${upstream === true ? "yes" : ""} |`;
+}
 
-const table = (reasons: Reasons): string =>
-  [
+function table(reasons: Reasons): string {
+  return [
     "| Reason | Type | When | What to do | Upstream's |",
     "|---|---|---|---|---|",
     ...Object.entries(reasons).map(row),
   ].join("\n");
+}
 
 /** Of a condition: it has a status and no type. */
-const conditions = (reasons: Reasons): string =>
-  [
+function conditions(reasons: Reasons): string {
+  return [
     "| Reason | When | What to do | Upstream's |",
     "|---|---|---|---|",
     ...Object.entries(reasons).map((each) => row(each).replace(/ (?:Normal|Warning) \|/, "")),
   ].join("\n");
+}
 
-export const eventsPage = (): string => `# Events
+export function eventsPage(): string {
+  return `# Events
 
 Made by \`npm run docs\` from the list in \`scripts/docs/reasons\`; never edited by hand. A reason says what is wrong in one word that
 never changes its meaning; the message says what was expected, what came and what to do. The same reasons stand in conditions, see
@@ -73,3 +77,4 @@ About no single object.
 
 ${table(inTheLog)}
 `;
+}

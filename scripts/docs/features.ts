@@ -7,33 +7,37 @@ export interface TestResult {
   readonly passed: boolean;
 }
 
-const fromXml = (text: string): string =>
-  text
+function fromXml(text: string): string {
+  return text
     .replaceAll("&quot;", '"')
     .replaceAll("&apos;", "'")
     .replaceAll("&#39;", "'")
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&");
+}
 
-const attributeOf = (attributes: string, key: string): string =>
-  new RegExp(`\\b${key}="([^"]*)"`).exec(attributes)?.[1] ?? "";
+function attributeOf(attributes: string, key: string): string {
+  return new RegExp(`\\b${key}="([^"]*)"`).exec(attributes)?.[1] ?? "";
+}
 
 /** From a JUnit report: a case with a failure, an error or a skip in it did not pass. */
-export const readJUnit = (xml: string): readonly TestResult[] =>
-  [...xml.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map(
+export function readJUnit(xml: string): readonly TestResult[] {
+  return [...xml.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map(
     ([, attributes = "", , inner = ""]) => ({
       // The subject stands in the name of the block: "a node that joins" > "gets its addresses first".
       title: fromXml(["classname", "name"].map((key) => attributeOf(attributes, key)).join(" ")).trim(),
       passed: !/<(failure|error|skipped)\b/.test(inner),
     }),
   );
+}
 
 const bracketed = /\[((?:[FNS]\d+\s*)+)\]/g;
 
 /** `… [F23]` or `… [F23 N4]`, on the test or on the block around it. */
-export const idsOf = (title: string): readonly string[] =>
-  [...title.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
+export function idsOf(title: string): readonly string[] {
+  return [...title.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
+}
 
 /** The suites, from the one that anybody can run to the one that needs most, and what each needs. */
 export const suites = {
@@ -53,7 +57,7 @@ interface Proof {
   readonly titles: readonly string[];
 }
 
-const proofsOf = (passed: Passed): ReadonlyMap<string, Proof> => {
+function proofsOf(passed: Passed): ReadonlyMap<string, Proof> {
   const proofs = new Map<string, Proof>();
   for (const suite of suiteNames) {
     for (const title of passed[suite].toSorted()) {
@@ -65,10 +69,10 @@ const proofsOf = (passed: Passed): ReadonlyMap<string, Proof> => {
     }
   }
   return proofs;
-};
+}
 
 /** What is not there, in a line a group; a group that is whole is not named. */
-const remaining = (isProved: (id: string) => boolean): string => {
+function remaining(isProved: (id: string) => boolean): string {
   const groups = featureGroups.flatMap(({ about, rows }) => {
     const open = rows.filter(([id]) => !isProved(id));
     return open.length === 0
@@ -76,9 +80,9 @@ const remaining = (isProved: (id: string) => boolean): string => {
       : [`- ${about}: ${open.map(([id, feature]) => `${feature} (${id})`).join("; ")}`];
   });
   return groups.length === 0 ? "None is left." : ["No test proves the others:", "", ...groups].join("\n");
-};
+}
 
-export const featuresPage = (passed: Passed): string => {
+export function featuresPage(passed: Passed): string {
   const proofs = proofsOf(passed);
   const all = featureGroups.flatMap((group) => group.rows);
   const rows = all.flatMap(([id, feature]) => {
@@ -112,4 +116,4 @@ export const featuresPage = (passed: Passed): string => {
     }),
     "",
   ].join("\n");
-};
+}

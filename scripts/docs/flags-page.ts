@@ -6,8 +6,8 @@ import type { Field, Fields } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
 
 /** The reason why a flag does nothing is part of what it means. */
-const explained = (fields: Fields): Fields =>
-  Object.fromEntries(
+function explained(fields: Fields): Fields {
+  return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => {
       const { noEffect, deprecated } = notesOf(field);
       const old = deprecated === true ? "Deprecated. " : "";
@@ -15,11 +15,12 @@ const explained = (fields: Fields): Fields =>
       return [name, { ...field, text: `${old}${field.text}${nothing}` }];
     }),
   );
+}
 
 const heading = (title: string): string => `## ${title.charAt(0).toUpperCase()}${title.slice(1)}`;
 
-export const flagsPage = (): string =>
-  [
+export function flagsPage(): string {
+  return [
     "# Flags",
     "",
     "Made by `npm run docs` from the tables in `src/app/flags`; never edited by hand. Flags are read as pflag reads them:",
@@ -32,3 +33,4 @@ export const flagsPage = (): string =>
       settingsReference(explained(fields), "--"),
     ]),
   ].join("\n");
+}

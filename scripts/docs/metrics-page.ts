@@ -9,16 +9,17 @@ import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-const row = ({ name, type, labels, help, buckets }: MetricDeclaration): string => {
+function row({ name, type, labels, help, buckets }: MetricDeclaration): string {
   const bounds = buckets === undefined ? "" : ` Buckets: ${buckets.join(", ")}.`;
   const named = labels.map((label) => `\`${label}\``).join(", ");
   return `| \`${name}\` | ${type} | ${named} | ${cell(help)}${bounds} |`;
-};
+}
 
-const table = (metrics: readonly MetricDeclaration[]): string =>
-  ["| Name | Type | Labels | Meaning |", "|---|---|---|---|", ...metrics.map(row)].join("\n");
+function table(metrics: readonly MetricDeclaration[]): string {
+  return ["| Name | Type | Labels | Meaning |", "|---|---|---|---|", ...metrics.map(row)].join("\n");
+}
 
-export const metricsPage = (): string => {
+export function metricsPage(): string {
   const manager = createManagerMetrics(systemClock);
   // Declared once there is a cloud to look at.
   manager.watch([], { sources: [] }, {});
@@ -48,4 +49,4 @@ ${table(sorted.filter(isOurs))}
 
 ${table(createHealthMetrics().declarations)}
 `;
-};
+}

@@ -5,7 +5,7 @@ import { repository, type Skeleton } from "./skeleton.ts";
 
 const shown = (path: string): string => relative(repository, path) || ".";
 
-export const nextSteps = ({ folder, test, files }: Skeleton, name: string, isInside: boolean): string => {
+export function nextSteps({ folder, test, files }: Skeleton, name: string, isInside: boolean): string {
   const path = shown(test);
   const run = `npm test -- ${path.startsWith(".") ? path : `./${path}`}`;
   const which = isInside ? name : shown(folder);
@@ -25,4 +25,4 @@ Next, in this order; docs/write-a-provider.md does each step for an invented clo
 
 No load balancers or no routes? Leave them out of index.ts, and their call out of the test.
 `;
-};
+}

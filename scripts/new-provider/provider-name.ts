@@ -26,20 +26,18 @@ const reserved = new Set(
 );
 
 /** `MyCloud`, `my_cloud` and `my cloud` mean `my-cloud`. */
-const toKebab = (text: string): string =>
-  text
+function toKebab(text: string): string {
+  return text
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1-$2")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^[-0-9]+|-+$/g, "");
+}
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The name, or what is wrong with it in words. */
-export const readName = (
-  given: string,
-  taken: readonly string[],
-): ProviderName | { readonly wrong: string } => {
+export function readName(given: string, taken: readonly string[]): ProviderName | { readonly wrong: string } {
   if (given.length > longest) {
     return {
       wrong: `A name has at most ${longest} characters, "${given.slice(0, longest)}…" has ${given.length}.`,
@@ -62,8 +60,9 @@ export const readName = (
     title: title.join(" "),
     upper: words.join("_").toUpperCase(),
   };
-};
+}
 
 /** A provider whose name is so near that it may be the one that was meant. */
-export const nearName = ({ kebab }: ProviderName, taken: readonly string[]): string | undefined =>
-  didYouMean(kebab, taken);
+export function nearName({ kebab }: ProviderName, taken: readonly string[]): string | undefined {
+  return didYouMean(kebab, taken);
+}

@@ -20,15 +20,16 @@ export interface Skeleton {
   readonly test: string;
 }
 
-const named = (text: string, { kebab, camel, title, upper }: ProviderName): string =>
-  text
+function named(text: string, { kebab, camel, title, upper }: ProviderName): string {
+  return text
     .replaceAll("acmeCloud", camel)
     .replaceAll("ACME_", `${upper}_`)
     .replaceAll("acme", kebab)
     .replaceAll("Acme", title);
+}
 
 /** The one place outside that knows where Fairlead is. */
-const tsconfig = (folder: string): string => {
+function tsconfig(folder: string): string {
   const way = relative(folder, repository).replaceAll("\\", "/");
   const settings = {
     extends: `${way}/tsconfig.json`,
@@ -39,9 +40,9 @@ const tsconfig = (folder: string): string => {
     include: ["**/*.ts"],
   };
   return `${JSON.stringify(settings, null, 2)}\n`;
-};
+}
 
-export const skeletonOf = (name: ProviderName, place: Place): Skeleton => {
+export function skeletonOf(name: ProviderName, place: Place): Skeleton {
   const isInside = place.kind === "inside";
   const folder = isInside ? join(place.root, "providers", name.kebab) : place.folder;
   const test = join(isInside ? join(place.root, "test/providers") : folder, `${name.kebab}.test.ts`);
@@ -58,4 +59,4 @@ export const skeletonOf = (name: ProviderName, place: Place): Skeleton => {
   files.set(test, named(testText, name));
   if (!isInside) files.set(join(folder, "tsconfig.json"), tsconfig(folder));
   return { files, folder, test };
-};
+}

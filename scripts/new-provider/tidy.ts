@@ -7,14 +7,14 @@ import { dirname, join } from "node:path";
 import { repository } from "./skeleton.ts";
 
 /** The project's rules for whatever lies beside them; its own say which of its folders they are for. */
-export const rulesAnywhere = (): string => {
+export function rulesAnywhere(): string {
   const ours = JSON.parse(readFileSync(join(repository, "biome.json"), "utf8")) as Record<string, unknown>;
   const { $schema: _, ...rules } = ours;
   return JSON.stringify({ ...rules, root: true, files: { includes: ["**/*.ts"] } });
-};
+}
 
 /** By path, which may be absolute; what is no TypeScript stays as it is. */
-export const tidy = (files: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+export function tidy(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-new-"));
   try {
     writeFileSync(join(folder, "biome.json"), rulesAnywhere());
@@ -31,4 +31,4 @@ export const tidy = (files: ReadonlyMap<string, string>): ReadonlyMap<string, st
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-};
+}

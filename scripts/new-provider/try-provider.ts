@@ -31,10 +31,7 @@ const nodeNames = ["node-1", "node-2", "node-3"];
 const patience = seconds(60);
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
-const load = async (
-  folder: string,
-  clock: Clock,
-): Promise<{ provider: AnyProvider; simulator: Simulator }> => {
+async function load(folder: string, clock: Clock): Promise<{ provider: AnyProvider; simulator: Simulator }> {
   const [index, cloud] = [join(folder, "index.ts"), join(folder, "simulator/cloud.ts")];
   for (const path of [index, cloud]) if (!existsSync(path)) throw new Error(`There is no ${path}.`);
   const exported = Object.values((await import(index)) as Record<string, unknown>);
@@ -43,30 +40,30 @@ const load = async (
   const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: SimulatorClass };
   if (CloudSimulator === undefined) throw new Error(`${cloud} exports no CloudSimulator.`);
   return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock, 300) };
-};
+}
 
-const waitingNodes = ({ nodes }: Manager): string | undefined => {
+function waitingNodes({ nodes }: Manager): string | undefined {
   const waiting = nodeNames.filter((name) => {
     const node = nodes.get(name);
     return node === undefined || (node.spec.taints ?? []).some(({ key }) => key === uninitialized);
   });
   return waiting.length === 0 ? undefined : `${waiting.join(", ")} to be initialised`;
-};
+}
 
-const waitingRoutes = ({ nodes }: Manager): string | undefined => {
+function waitingRoutes({ nodes }: Manager): string | undefined {
   const waiting = nodeNames.filter(
     (name) => !nodes.get(name)?.status.conditions?.some(({ reason }) => reason === "RouteCreated"),
   );
   return waiting.length === 0 ? undefined : `${waiting.join(", ")} to have a route`;
-};
+}
 
-const addressOf = ({ services }: Manager): string | undefined => {
+function addressOf({ services }: Manager): string | undefined {
   const [first] = services.list().flatMap(({ status }) => status.loadBalancer?.ingress ?? []);
   return first?.ip ?? first?.hostname;
-};
+}
 
 /** True when all of it worked. */
-export const tryProvider = async (folder: string, write: (text: string) => void): Promise<boolean> => {
+export async function tryProvider(folder: string, write: (text: string) => void): Promise<boolean> {
   keepLoopbackDirect();
   const platform = systemPlatform({});
   const { clock, random, files } = platform;
@@ -163,4 +160,4 @@ export const tryProvider = async (folder: string, write: (text: string) => void)
     await Promise.all([face.stop(), served.stop(true)]);
     rmSync(scratch, { recursive: true, force: true });
   }
-};
+}

@@ -7,7 +7,7 @@ import type { Skeleton } from "./skeleton.ts";
 import { tidy } from "./tidy.ts";
 
 /** The paths that are in the way; empty when all was written. */
-export const writeSkeleton = ({ files }: Skeleton): readonly string[] => {
+export function writeSkeleton({ files }: Skeleton): readonly string[] {
   const inTheWay = [...files.keys()].filter((path) => existsSync(path));
   if (inTheWay.length > 0) return inTheWay;
   for (const [path, text] of tidy(files)) {
@@ -15,4 +15,4 @@ export const writeSkeleton = ({ files }: Skeleton): readonly string[] => {
     writeFileSync(path, text);
   }
   return [];
-};
+}

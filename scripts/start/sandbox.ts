@@ -37,7 +37,7 @@ export interface Sandbox {
   readonly ended: Promise<void>;
 }
 
-export const openSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { nodes, cloudLatency, faults, port, log, signal } = options;
   const platform = systemPlatform();
   const { clock, random, files } = platform;
@@ -93,4 +93,4 @@ export const openSandbox = async (options: SandboxOptions): Promise<Sandbox> => 
     removeFolder();
   });
   return { server, cloud, kubelets, manager, kubeconfig, ended };
-};
+}

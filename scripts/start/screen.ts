@@ -11,11 +11,12 @@ export const paint = (text: string, colour: Colour): string => `${mark}[${colour
 
 const pieces = new RegExp(`${mark}\\[\\d*m|[^${mark}]`, "gu");
 /** Without the colours. */
-export const plain = (line: string): string =>
-  (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
+export function plain(line: string): string {
+  return (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
+}
 
 /** At most so many characters on the screen; colours take none. */
-export const cut = (line: string, width: number): string => {
+export function cut(line: string, width: number): string {
   if (plain(line).length <= width) return line;
   let kept = "";
   let left = width - 1;
@@ -24,10 +25,10 @@ export const cut = (line: string, width: number): string => {
     kept += piece;
   }
   return `${kept}…${line.includes(mark) ? reset : ""}`;
-};
+}
 
 /** Lines in columns, each as wide as what stands in it; the last one takes what is left. */
-export const inColumns = (rows: readonly (readonly Cell[])[], mostEach = 24): readonly string[] => {
+export function inColumns(rows: readonly (readonly Cell[])[], mostEach = 24): readonly string[] {
   const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
   const widths = (rows[0] ?? []).map((_, index) =>
     Math.min(mostEach, Math.max(...rows.map((row) => textOf(row[index] ?? "").length))),
@@ -42,11 +43,11 @@ export const inColumns = (rows: readonly (readonly Cell[])[], mostEach = 24): re
       })
       .join("  "),
   );
-};
+}
 
 /** All of them, or as many as fit above a line that says how many are left out. */
-export const fit = (lines: readonly string[], room: number, about = ""): readonly string[] => {
+export function fit(lines: readonly string[], room: number, about = ""): readonly string[] {
   if (lines.length <= room) return lines;
   const shown = lines.slice(0, Math.max(0, room - 1));
   return [...shown, paint(`  … and ${lines.length - shown.length} more${about}`, "dim")];
-};
+}

@@ -9,16 +9,18 @@ const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
 const services = resourceNamed("services");
 
-const serviceNamed = (name: string): Parameters<Sandbox["server"]["objects"]["create"]>[2] => ({
-  apiVersion: "v1",
-  kind: "Service",
-  metadata: { name, namespace: "default" },
-  spec: {
-    type: "LoadBalancer",
-    selector: { app: name },
-    ports: [{ name: "http", port: 80, protocol: "TCP" }],
-  },
-});
+function serviceNamed(name: string): Parameters<Sandbox["server"]["objects"]["create"]>[2] {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "default" },
+    spec: {
+      type: "LoadBalancer",
+      selector: { app: name },
+      ports: [{ name: "http", port: 80, protocol: "TCP" }],
+    },
+  };
+}
 
 export interface Chapter {
   readonly title: string;
@@ -27,7 +29,7 @@ export interface Chapter {
   waitsFor(): string | undefined;
 }
 
-export const storyOf = ({ server, cloud, manager }: Sandbox, count: number): readonly Chapter[] => {
+export function storyOf({ server, cloud, manager }: Sandbox, count: number): readonly Chapter[] {
   const node = (name: string) => manager.nodes.get(name);
   const taints = (name: string) => node(name)?.spec.taints?.map(({ key }) => key) ?? [];
   const isReady = (name: string) =>
@@ -82,4 +84,4 @@ export const storyOf = ({ server, cloud, manager }: Sandbox, count: number): rea
         : undefined,
   };
   return count >= 3 ? [joins, asks, stops, vanishes, drops] : [joins, asks, drops];
-};
+}

@@ -20,16 +20,16 @@ export interface Scene {
 
 const shortTaint = (key: string): string => key.replace(/^.*\//, "");
 
-export const stateOf = (node: Node): { readonly text: string; readonly colour: Colour } => {
+export function stateOf(node: Node): { readonly text: string; readonly colour: Colour } {
   const taints = (node.spec.taints ?? []).map(({ key }) => shortTaint(key));
   if (taints.includes("uninitialized")) return { text: "joining", colour: "yellow" };
   if (taints.includes("shutdown")) return { text: "switched off", colour: "dim" };
   const isReady = node.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
   if (node.spec.unschedulable === true) return { text: "cordoned", colour: "yellow" };
   return isReady ? { text: "schedulable", colour: "green" } : { text: "not ready", colour: "red" };
-};
+}
 
-const nodeCells = (node: Node, machine: string | undefined): readonly Cell[] => {
+function nodeCells(node: Node, machine: string | undefined): readonly Cell[] {
   const address = node.status.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "-";
   // One key may be there with several effects; it is the same news.
   const taints = new Set((node.spec.taints ?? []).map(({ key }) => shortTaint(key)));
@@ -41,9 +41,9 @@ const nodeCells = (node: Node, machine: string | undefined): readonly Cell[] => 
     machine ?? "gone",
     { text: [...taints].join(" "), colour: "dim" },
   ];
-};
+}
 
-const serviceCells = ({ metadata, status }: Service): readonly Cell[] => {
+function serviceCells({ metadata, status }: Service): readonly Cell[] {
   const address = status.loadBalancer?.ingress?.[0]?.ip;
   const state: Cell =
     metadata.deletionTimestamp !== undefined
@@ -52,11 +52,12 @@ const serviceCells = ({ metadata, status }: Service): readonly Cell[] => {
         ? { text: "pending", colour: "yellow" }
         : { text: "served", colour: "green" };
   return [`  ${metadata.name}`, state, address ?? "-"];
-};
+}
 
 /** The widest words that a state may have, so that columns stay where they are while it changes. */
-const heading = (...names: readonly string[]): readonly Cell[] =>
-  names.map((text) => ({ text: text === "STATE" ? text.padEnd(12) : text, colour: "dim" }));
+function heading(...names: readonly string[]): readonly Cell[] {
+  return names.map((text) => ({ text: text === "STATE" ? text.padEnd(12) : text, colour: "dim" }));
+}
 
 /** A patch in words, by the most telling of the paths that it changes. */
 const words: readonly (readonly [string, string])[] = [
@@ -68,7 +69,7 @@ const words: readonly (readonly [string, string])[] = [
 ];
 
 /** The reason comes first: where a line has to be cut, what was done can be guessed from it, and not the other way round. */
-const journalCells = (entry: JournalEntry): readonly Cell[] => {
+function journalCells(entry: JournalEntry): readonly Cell[] {
   const action = words.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
   const outcome = entry.outcome === "done" ? "" : ` [${entry.outcome}]`;
   return [
@@ -76,25 +77,25 @@ const journalCells = (entry: JournalEntry): readonly Cell[] => {
     cut(entry.object.replace(/^(node|service\/default|balancer)\//, ""), 14),
     `${entry.why}: ${action}${outcome}`,
   ];
-};
+}
 
-const summaryOf = (nodes: readonly Node[]): string => {
+function summaryOf(nodes: readonly Node[]): string {
   const counts = new Map<string, number>();
   for (const node of nodes) {
     const { text } = stateOf(node);
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...counts].map(([text, count]) => `${count} ${text}`).join(", ");
-};
+}
 
 const mostServices = 5;
 const mostHistory = 12;
 const leastHistory = 3;
 
-export const linesOf = (
+export function linesOf(
   scene: Scene,
   { rows, columns }: { readonly rows: number; readonly columns: number },
-): readonly string[] => {
+): readonly string[] {
   const calls = Object.entries(scene.cloudCalls);
   const total = calls.reduce((sum, [, count]) => sum + count, 0);
   const [nodeHead = "", ...nodes] = inColumns([
@@ -134,4 +135,4 @@ export const linesOf = (
   );
   // Of a terminal that is lower still, the top is what is shown.
   return [...lines, paint(last, "dim")].slice(0, rows);
-};
+}

@@ -19,7 +19,7 @@ export const commands = {
   help: "Show this, as --help does.",
 } as const;
 
-const wordProblem = ([first, ...more]: readonly string[]): Problem | undefined => {
+function wordProblem([first, ...more]: readonly string[]): Problem | undefined {
   const names = Object.keys(commands);
   const wrong = (text: string): Problem => ({ severity: "error", reason: "UnknownCommand", text });
   if (first !== undefined && !names.includes(first)) {
@@ -31,12 +31,12 @@ const wordProblem = ([first, ...more]: readonly string[]): Problem | undefined =
   return extra === undefined
     ? undefined
     : wrong(`${extra} is not expected behind ${first}; one command is enough, and flags begin with --`);
-};
+}
 
-export const commandProblems = (
+export function commandProblems(
   { flags, positional, problems }: Pick<ReadFlags, "flags" | "positional" | "problems">,
   provider: Pick<AnyProvider, "name">,
-): readonly Problem[] => {
+): readonly Problem[] {
   const found: Problem[] = [...webhookProblems(flags)];
   // The value of a flag that is not known looks like a command; the flag is what is wrong.
   const hasUnknownFlag = problems.some(({ reason }) => reason === "UnknownFlag");
@@ -51,4 +51,4 @@ export const commandProblems = (
     });
   }
   return found;
-};
+}

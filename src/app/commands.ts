@@ -28,14 +28,16 @@ export interface CommandOptions {
 }
 
 const done = (out: string, ...notes: readonly string[]): Answer => ({ out, errors: notes, code: 0 });
-const refused = (problems: readonly Problem[]): Answer => ({
-  out: "",
-  errors: problems.map(({ text }) => text),
-  code: 2,
-});
+function refused(problems: readonly Problem[]): Answer {
+  return {
+    out: "",
+    errors: problems.map(({ text }) => text),
+    code: 2,
+  };
+}
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-const manifestProblems = (flags: Flags): readonly Problem[] => {
+function manifestProblems(flags: Flags): readonly Problem[] {
   const found: Problem[] = [];
   const asked = flags.webhooks ?? [];
   if (asked.length > 0 && chooseWebhooks(asked).enabled.length === 0)
@@ -47,9 +49,9 @@ const manifestProblems = (flags: Flags): readonly Problem[] => {
       invalidFlag("webhook-secure-port", "is 0, so no webhook is served; give the port of the manager"),
     );
   return found;
-};
+}
 
-const manifest = async (flags: Flags, { program, platform }: CommandOptions): Promise<Answer> => {
+async function manifest(flags: Flags, { program, platform }: CommandOptions): Promise<Answer> {
   const problems = manifestProblems(flags);
   if (problems.length > 0) return refused(problems);
   // What makes certificates is loaded only for this.
@@ -61,18 +63,18 @@ const manifest = async (flags: Flags, { program, platform }: CommandOptions): Pr
   } catch (error) {
     return { out: "", errors: [authorityError(error)], code: 2 };
   }
-};
+}
 
-const schemaText = async ({ provider, program }: CommandOptions): Promise<string> => {
+async function schemaText({ provider, program }: CommandOptions): Promise<string> {
   const { configurationSchema } = await import("./configuration/schema.ts");
   return `${JSON.stringify(configurationSchema(provider, program), undefined, 2)}\n`;
-};
+}
 
 /** What was asked for; undefined when it is the manager that is wanted. */
-export const answerCommand = async (
+export async function answerCommand(
   configuration: Configuration,
   options: CommandOptions,
-): Promise<Answer | undefined> => {
+): Promise<Answer | undefined> {
   const { provider, program } = options;
   const { flags, positional } = configuration.settings;
   if (flags.help || positional[0] === "help") return done(helpText(program, provider.config, commands));
@@ -86,4 +88,4 @@ export const answerCommand = async (
   if (isSchema) return done(await schemaText(options));
   if (!asksForVersion) return manifest(flags, options);
   return done(flags.version === "raw" ? rawVersion(program) : `${program} ${version}\n`);
-};
+}

@@ -28,7 +28,7 @@ export interface ControllerTask extends Task {
   readonly name: ControllerName;
 }
 
-export const composeControllers = (parts: ControllerParts) => {
+export function composeControllers(parts: ControllerParts) {
   const { provider, instances, contextOf, nodes, services, files, signal } = parts;
   const { node, lifecycle } = composeNodes(contextOf, instances);
   const service = composeServices({ ...contextOf("service"), files }, provider, services.objects, signal);
@@ -56,4 +56,4 @@ export const composeControllers = (parts: ControllerParts) => {
       ...task("node-route", route),
     ],
   };
-};
+}

@@ -10,21 +10,23 @@ import type { ControllerContext } from "./controller-context.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
 import { objectReporter } from "./reporting/object-reporter.ts";
 
-const nodeReference = ({ metadata: { name, uid } }: KubeObject): ObjectReference => ({
-  apiVersion: "v1",
-  kind: "Node",
-  name,
-  uid,
-});
+function nodeReference({ metadata: { name, uid } }: KubeObject): ObjectReference {
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    name,
+    uid,
+  };
+}
 
 /** Whether a Node is this manager's: without a selector every one is. */
-export const isSelectedBy =
-  (flags: ControllerContext["settings"]["flags"]) =>
-  ({ metadata }: Node): boolean =>
+export function isSelectedBy(flags: ControllerContext["settings"]["flags"]) {
+  return ({ metadata }: Node): boolean =>
     [...(flags["node-selector"] ?? [])].every(([key, value]) => metadata.labels?.[key] === value);
+}
 
 /** What every controller of Nodes is given; `component` names it on events. */
-export const nodePorts = (context: ControllerContext, component: string): NodeDeps => {
+export function nodePorts(context: ControllerContext, component: string): NodeDeps {
   const { api, journal, clock, random, inventory, nodes, settings, log } = context;
   const { flags } = settings;
   return {
@@ -44,12 +46,9 @@ export const nodePorts = (context: ControllerContext, component: string): NodeDe
     report: objectReporter(context, component, nodeReference),
     note: (message, fields) => log.info(message, fields),
   };
-};
+}
 
-export const composeNodes = (
-  contextOf: (task: ControllerName) => ControllerContext,
-  instances: Instances,
-) => {
+export function composeNodes(contextOf: (task: ControllerName) => ControllerContext, instances: Instances) {
   const context = contextOf("cloud-node");
   const lifecycle = contextOf("cloud-node-lifecycle");
   return {
@@ -64,4 +63,4 @@ export const composeNodes = (
       settings: lifecycle.settings.lifecycle,
     }),
   };
-};
+}

@@ -7,7 +7,7 @@ import { createCloudWrites } from "../controllers/route/reconcile/cloud-writes.t
 import { nodePorts } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-export const composeRoutes = (context: ControllerContext, isSynced: () => boolean) => {
+export function composeRoutes(context: ControllerContext, isSynced: () => boolean) {
   const { clock, journal, log, connected, settings, metrics } = context;
   const { flags } = settings;
   const { routes } = connected.cloud;
@@ -34,4 +34,4 @@ export const composeRoutes = (context: ControllerContext, isSynced: () => boolea
     },
   });
   return { ...controller, last: () => last };
-};
+}

@@ -19,23 +19,23 @@ import type { ControllerContext } from "./controller-context.ts";
 import { objectReporter } from "./reporting/object-reporter.ts";
 import { checkForDrift, reportOrphans } from "./watch-balancers.ts";
 
-const serviceReference = ({
-  metadata: { name, namespace = "default", uid },
-}: KubeObject): ObjectReference => ({
-  apiVersion: "v1",
-  kind: "Service",
-  name,
-  namespace,
-  uid,
-});
+function serviceReference({ metadata: { name, namespace = "default", uid } }: KubeObject): ObjectReference {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    name,
+    namespace,
+    uid,
+  };
+}
 
 /** Undefined where the cloud has no load balancers. */
-export const composeServices = (
+export function composeServices(
   context: ControllerContext & { readonly files: Files },
   provider: AnyProvider,
   services: LatestObjects<Service>,
   signal: AbortSignal,
-) => {
+) {
   const {
     api,
     clock,
@@ -141,4 +141,4 @@ export const composeServices = (
     listing,
     run,
   };
-};
+}

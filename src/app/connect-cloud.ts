@@ -41,34 +41,35 @@ export interface CloudSettings extends CloudSources {
 type SettingSources = Omit<CloudSettings, "cluster">;
 
 /** The annotations of Services that this cloud understands; one that understands none has still a place for them. */
-export const annotationsOf = ({ annotations }: AnyProvider): NonNullable<AnyProvider["annotations"]> =>
-  annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
+export function annotationsOf({ annotations }: AnyProvider): NonNullable<AnyProvider["annotations"]> {
+  return annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
+}
 
 /** What the operator set, by setting name: files first, variables over them, what was given by flag over both. */
-const rawConfig = (
+function rawConfig(
   { config }: AnyProvider,
   { environment, given, file }: SettingSources,
-): Readonly<Record<string, string>> => {
+): Readonly<Record<string, string>> {
   const raw: Record<string, string> = { ...file };
   for (const [name, field] of Object.entries(config)) {
     const value = field.env === undefined ? undefined : environment[field.env];
     if (value !== undefined && value !== "") raw[name] = value;
   }
   return { ...raw, ...Object.fromEntries(given) };
-};
+}
 
 /** `path:line:column: ` of a setting whose value is that of a file; nothing where it is not. */
-const placeOf = (
+function placeOf(
   key: string | undefined,
   raw: Readonly<Record<string, string>>,
   { places, file }: SettingSources,
-): string => {
+): string {
   const place = key === undefined ? undefined : places?.get(key);
   return place === undefined || file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
-};
+}
 
 /** The values of the table, and everything that is wrong with them, what is in a file with its place. */
-export const readConfig = (provider: AnyProvider, settings: SettingSources) => {
+export function readConfig(provider: AnyProvider, settings: SettingSources) {
   const raw = rawConfig(provider, settings);
   const read = readSettings(provider.config, raw, { what: "setting" });
   /** Only `--config-set` takes names that nobody has looked at. */
@@ -86,9 +87,9 @@ export const readConfig = (provider: AnyProvider, settings: SettingSources) => {
     };
   });
   return { values: read.values, raw, problems };
-};
+}
 
-export const configProblems = (provider: AnyProvider, settings: SettingSources): readonly Problem[] => {
+export function configProblems(provider: AnyProvider, settings: SettingSources): readonly Problem[] {
   const { values, raw, problems } = readConfig(provider, settings);
   if (problems.some(({ severity }) => severity === "error")) return problems;
   const found = (provider.checkConfig?.(values) ?? []).map((problem) => ({
@@ -96,13 +97,13 @@ export const configProblems = (provider: AnyProvider, settings: SettingSources):
     text: `${placeOf(problem.key, raw, settings)}${problem.text}`,
   }));
   return [...problems, ...found];
-};
+}
 
-export const connectCloud = (
+export function connectCloud(
   provider: AnyProvider,
   settings: CloudSettings,
   accountContext: AccountContext,
-): { readonly connected?: ConnectedCloud; readonly problems: readonly Problem[] } => {
+): { readonly connected?: ConnectedCloud; readonly problems: readonly Problem[] } {
   const read = readConfig(provider, settings);
   const problems = configProblems(provider, settings);
   if (problems.some(({ severity }) => severity === "error")) return { problems };
@@ -122,20 +123,24 @@ export const connectCloud = (
   };
   const cloud = provider.connect(read.values, context);
   return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };
-};
+}
 
-const originsIn = (values: Readonly<Record<string, unknown>>): readonly string[] => [
-  ...new Set(
-    Object.values(values).flatMap((value) =>
-      typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value)
-        ? new URL(value).origin
-        : [],
+function originsIn(values: Readonly<Record<string, unknown>>): readonly string[] {
+  return [
+    ...new Set(
+      Object.values(values).flatMap((value) =>
+        typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value)
+          ? new URL(value).origin
+          : [],
+      ),
     ),
-  ),
-];
+  ];
+}
 
 /** For the log: where the cloud is, and as whom we are there. */
-export const shownCloud = ({ origins, accounts }: Pick<ConnectedCloud, "origins" | "accounts">) => ({
-  ...(origins.length > 0 && { cloud: origins.join(", ") }),
-  accounts: accounts.map(({ name }) => name).join(", "),
-});
+export function shownCloud({ origins, accounts }: Pick<ConnectedCloud, "origins" | "accounts">) {
+  return {
+    ...(origins.length > 0 && { cloud: origins.join(", ") }),
+    accounts: accounts.map(({ name }) => name).join(", "),
+  };
+}

@@ -27,24 +27,27 @@ export interface KubeClient {
   readonly reserved: KubeApi;
 }
 
-const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
-  (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
+function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
+  return (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
+}
 
-const sourceOf = (flags: Flags, environment: Environment): ConnectionSource => ({
-  ...given("kubeconfig", flags.kubeconfig),
-  ...given("master", flags.master),
-  inCluster: {
-    ...given("host", environment["KUBERNETES_SERVICE_HOST"]),
-    ...given("port", environment["KUBERNETES_SERVICE_PORT"]),
-  },
-  proxy: {
-    ...given("https", environment["HTTPS_PROXY"] ?? environment["https_proxy"]),
-    ...given("http", environment["HTTP_PROXY"] ?? environment["http_proxy"]),
-    ...given("no", environment["NO_PROXY"] ?? environment["no_proxy"]),
-  },
-});
+function sourceOf(flags: Flags, environment: Environment): ConnectionSource {
+  return {
+    ...given("kubeconfig", flags.kubeconfig),
+    ...given("master", flags.master),
+    inCluster: {
+      ...given("host", environment["KUBERNETES_SERVICE_HOST"]),
+      ...given("port", environment["KUBERNETES_SERVICE_PORT"]),
+    },
+    proxy: {
+      ...given("https", environment["HTTPS_PROXY"] ?? environment["https_proxy"]),
+      ...given("http", environment["HTTP_PROXY"] ?? environment["http_proxy"]),
+      ...given("no", environment["NO_PROXY"] ?? environment["no_proxy"]),
+    },
+  };
+}
 
-export const connectKube = async (
+export async function connectKube(
   flags: Flags,
   platform: KubePlatform,
   hooks: {
@@ -54,7 +57,7 @@ export const connectKube = async (
     readonly onDecoded?: (bytes: number) => void;
   },
   signal: AbortSignal,
-): Promise<KubeClient> => {
+): Promise<KubeClient> {
   const { clock } = platform;
   const connection = await openConnection(sourceOf(flags, platform.environment), platform, signal);
   const qps = flags["kube-api-qps"];
@@ -77,4 +80,4 @@ export const connectKube = async (
     api: createKubeApi(requests, { ...client, mayWrite: hooks.mayWrite }),
     reserved: createKubeApi(requests, { ...client, lane: "reserved" }),
   };
-};
+}

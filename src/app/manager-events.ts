@@ -21,7 +21,7 @@ export interface ManagerEventsOptions {
   readonly onLost: NonNullable<EventRecorderOptions["onLost"]>;
 }
 
-export const createManagerEvents = ({ api, clock, random, log, mayWrite, onLost }: ManagerEventsOptions) => {
+export function createManagerEvents({ api, clock, random, log, mayWrite, onLost }: ManagerEventsOptions) {
   const events = new EventRecorder({ api: api.as({ mayWrite }), clock, random, onLost });
   const announcements = new EventRecorder({ api: api.as({ mayWrite: () => true }), clock, random });
   const writing = new AbortController();
@@ -40,4 +40,4 @@ export const createManagerEvents = ({ api, clock, random, log, mayWrite, onLost 
       }).catch((error: unknown) => log.warn(messageOf(error))),
     close: (): void => writing.abort(),
   };
-};
+}

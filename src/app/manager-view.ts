@@ -34,7 +34,7 @@ export interface ViewParts {
   readonly onKubeRequest: (request: RequestObservation) => void;
 }
 
-export const viewOf = (parts: ViewParts) => {
+export function viewOf(parts: ViewParts) {
   const { flags, identity, startedAt, journal, metrics, inventory, connected, contact } = parts;
   const { leadership, leads, composed, running, watches, events, reserved, onKubeRequest } = parts;
   const { node, lifecycle, service, route, queues } = composed;
@@ -68,4 +68,4 @@ export const viewOf = (parts: ViewParts) => {
       Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
       events.pending === 0,
   };
-};
+}

@@ -46,15 +46,17 @@ export interface ManagerOptions {
 }
 
 /** One for each process, however many managers it makes. */
-export const replicaIdentity = (
+export function replicaIdentity(
   { environment, random }: Pick<ManagerPlatform, "environment" | "random">,
   name: string,
-) => `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
+) {
+  return `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
+}
 
-export const createManager = async (
+export async function createManager(
   { provider, settings, platform, log, identity: given, onStatus }: ManagerOptions,
   signal: AbortSignal,
-) => {
+) {
   const { flags } = settings;
   const { clock, random } = platform;
   const name = `${provider.name}-cloud-controller-manager`;
@@ -192,6 +194,6 @@ export const createManager = async (
         signal,
       ),
   };
-};
+}
 
 export type Manager = Awaited<ReturnType<typeof createManager>>;

@@ -30,7 +30,7 @@ export interface OpenClouds {
 }
 
 /** Throws a ConfigurationError for what the operator must mend. */
-export const openClouds = ({
+export function openClouds({
   provider,
   settings,
   platform: { cloudTransport: transport, clock, random, environment },
@@ -38,7 +38,7 @@ export const openClouds = ({
   report,
   gates,
   signal,
-}: OpenCloudsOptions): OpenClouds => {
+}: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
   const mayMutate =
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
@@ -64,4 +64,4 @@ export const openClouds = ({
   if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
   const migrated = gates.migrated === undefined ? undefined : open(gates.migrated).connected;
   return { main, migrated: migrated ?? main, instances };
-};
+}

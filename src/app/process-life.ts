@@ -30,7 +30,7 @@ export interface ProcessOptions {
 
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-export const runProcess = async (options: ProcessOptions, signal: AbortSignal): Promise<ExitCode> => {
+export async function runProcess(options: ProcessOptions, signal: AbortSignal): Promise<ExitCode> {
   const { provider, program, platform, log, setVerbosity, first, readConfiguration } = options;
   const { err, service, reloads, inward } = options.console;
   const { environment, files, clock } = platform;
@@ -94,4 +94,4 @@ export const runProcess = async (options: ProcessOptions, signal: AbortSignal): 
   // What kept it from beginning was told in a line of its own, and that is enough.
   if (hasBegun()) log.info(`${program} ends`, { code });
   return code;
-};
+}

@@ -2,8 +2,8 @@
 
 import { commit, version } from "./version.ts";
 
-export const rawVersion = (program: string): string =>
-  `${JSON.stringify({
+export function rawVersion(program: string): string {
+  return `${JSON.stringify({
     program,
     version,
     commit,
@@ -11,3 +11,4 @@ export const rawVersion = (program: string): string =>
     revision: Bun.revision,
     platform: `${process.platform}/${process.arch}`,
   })}\n`;
+}

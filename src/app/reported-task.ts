@@ -2,14 +2,16 @@
 
 import type { Task } from "../runtime/scope.ts";
 
-export const reported = (task: Task, runs: (name: string, isRunning: boolean) => void): Task => ({
-  name: task.name,
-  run: async (stop) => {
-    runs(task.name, true);
-    try {
-      await task.run(stop);
-    } finally {
-      runs(task.name, false);
-    }
-  },
-});
+export function reported(task: Task, runs: (name: string, isRunning: boolean) => void): Task {
+  return {
+    name: task.name,
+    run: async (stop) => {
+      runs(task.name, true);
+      try {
+        await task.run(stop);
+      } finally {
+        runs(task.name, false);
+      }
+    },
+  };
+}

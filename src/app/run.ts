@@ -21,13 +21,13 @@ import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 
-export const runManager = async (
+export async function runManager(
   provider: AnyProvider,
   args: readonly string[],
   console: Console,
   platform: ManagerPlatform,
   signal: AbortSignal,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const { out, err, pid } = console;
   const { environment, files, clock } = platform;
   const program = `${provider.name}-cloud-controller-manager`;
@@ -61,10 +61,10 @@ export const runManager = async (
     { provider, program, console, platform, log, setVerbosity, first, readConfiguration },
     signal,
   );
-};
+}
 
 /** The whole program; the entry of an executable is a call of this with the provider it is for. */
-export const runExecutable = async (provider: AnyProvider): Promise<void> => {
+export async function runExecutable(provider: AnyProvider): Promise<void> {
   keepLoopbackDirect();
   const controller = new AbortController();
   const reloads = new ReloadRequests();
@@ -92,4 +92,4 @@ export const runExecutable = async (provider: AnyProvider): Promise<void> => {
   forgetVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
   exit(await runManager(provider, args, streams, { ...platform, environment }, controller.signal));
-};
+}

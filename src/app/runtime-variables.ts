@@ -26,10 +26,11 @@ const refused: Readonly<Record<string, string>> = {
 
 const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? "") !== "";
 
-const asksForWhatIsSo = (name: string, value: string | undefined): boolean =>
-  name === "NODE_TLS_REJECT_UNAUTHORIZED" && value === "1";
+function asksForWhatIsSo(name: string, value: string | undefined): boolean {
+  return name === "NODE_TLS_REJECT_UNAUTHORIZED" && value === "1";
+}
 
-export const runtimeVariables = (environment: Environment): RuntimeVariables => {
+export function runtimeVariables(environment: Environment): RuntimeVariables {
   const forget = Object.keys(disarmed).filter((name) => environment[name] !== undefined);
   const errors = Object.entries(refused)
     .filter(([name]) => isSet(environment, name))
@@ -52,4 +53,4 @@ export const runtimeVariables = (environment: Environment): RuntimeVariables => 
       }),
     );
   return { forget, problems: [...errors, ...warnings] };
-};
+}

@@ -7,12 +7,14 @@ import { systemFiles } from "../platform/system-files.ts";
 import { systemTransport } from "../platform/transport.ts";
 import type { ManagerPlatform } from "./manager-platform.ts";
 
-export const systemPlatform = (environment: Environment = systemEnvironment()): ManagerPlatform => ({
-  clock: systemClock,
-  random: systemRandom,
-  files: systemFiles,
-  transport: systemTransport,
-  cloudTransport: systemTransport,
-  // The name that upstream identifies a replica by; outside a pod no variable holds it.
-  environment: { ...environment, HOSTNAME: systemHostname() },
-});
+export function systemPlatform(environment: Environment = systemEnvironment()): ManagerPlatform {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    files: systemFiles,
+    transport: systemTransport,
+    cloudTransport: systemTransport,
+    // The name that upstream identifies a replica by; outside a pod no variable holds it.
+    environment: { ...environment, HOSTNAME: systemHostname() },
+  };
+}

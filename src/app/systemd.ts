@@ -18,19 +18,19 @@ export interface Systemd {
 }
 
 /** Half of what is allowed, as sd_watchdog_enabled(3) advises; undefined when no watchdog waits for us. */
-export const watchdogPeriod = (environment: Environment, pid: number): Milliseconds | undefined => {
+export function watchdogPeriod(environment: Environment, pid: number): Milliseconds | undefined {
   const allowed = Number(environment["WATCHDOG_USEC"]);
   const meant = environment["WATCHDOG_PID"];
   if (!Number.isFinite(allowed) || allowed <= 0) return undefined;
   return meant === undefined || meant === String(pid) ? milliseconds(allowed / 2000) : undefined;
-};
+}
 
 const onOneLine = (text: string): string => text.replaceAll("\n", " ");
 
-export const createSystemd = (
+export function createSystemd(
   socket: NotifySocket | undefined,
   { clock, watchdog }: { readonly clock: Clock; readonly watchdog: Milliseconds | undefined },
-): Systemd => {
+): Systemd {
   const say = (...lines: readonly string[]): void => void socket?.send(lines.join("\n"));
   return {
     ready: () => say("READY=1"),
@@ -50,4 +50,4 @@ export const createSystemd = (
       beat();
     },
   };
-};
+}

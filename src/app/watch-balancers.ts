@@ -10,25 +10,25 @@ import type { Log } from "../telemetry/log.ts";
 const checkEvery = minutes(20);
 
 /** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */
-export const checkForDrift = async (
+export async function checkForDrift(
   listing: Pick<SharedListing<unknown>, "want">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<void> {
   while (!signal.aborted) {
     listing.want(clock.monotonic(), "refresh");
     // Replicas that began together need not ask together.
     const pause = milliseconds(checkEvery * (1 + random.fraction() / 2));
     await sleep(clock, pause, signal).catch(() => undefined);
   }
-};
+}
 
 /** Each set of orphans once, after the listing that shows it. Gives back what ends it. */
-export const reportOrphans = (
+export function reportOrphans(
   listing: Pick<SharedListing<unknown>, "subscribe">,
   orphans: () => readonly { readonly group: string }[],
   log: Log,
-): (() => void) => {
+): () => void {
   let reported = "";
   return listing.subscribe(() => {
     const groups = orphans().map(({ group }) => group);
@@ -41,4 +41,4 @@ export const reportOrphans = (
     }
     reported = text;
   });
-};
+}

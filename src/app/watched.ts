@@ -22,18 +22,20 @@ export interface Watched<T = unknown> extends Task {
   readonly stalled: () => string | undefined;
 }
 
-const cacheOf = <T>({ store, age, problem }: Reflector<T>) => ({
-  isSynced: store.synced,
-  objects: store.size,
-  heardSecondsAgo: Math.round((age() ?? 0) / 1000),
-  problem: problem?.message,
-});
+function cacheOf<T>({ store, age, problem }: Reflector<T>) {
+  return {
+    isSynced: store.synced,
+    objects: store.size,
+    heardSecondsAgo: Math.round((age() ?? 0) / 1000),
+    problem: problem?.message,
+  };
+}
 
-export const watched = <T extends KubeObject>(
+export function watched<T extends KubeObject>(
   resource: Resource<T>,
   { api, clock, random }: { readonly api: KubeApi; readonly clock: Clock; readonly random: Random },
   problems: ApiServerProblems,
-): Watched<T> => {
+): Watched<T> {
   const { plural } = resource;
   const reflector = createReflector<T>({
     api,
@@ -60,4 +62,4 @@ export const watched = <T extends KubeObject>(
     cache: () => cacheOf(reflector),
     stalled: () => (isStill(reflector.idle()) ? `the watch of ${plural} stands still` : undefined),
   };
-};
+}

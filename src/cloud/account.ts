@@ -33,7 +33,7 @@ export interface GovernedAccount<T> extends OpenAccount<T> {
   readonly breakers: () => readonly { readonly endpoint: string; readonly state: BreakerState }[];
 }
 
-export const openAccount = <T>(account: Account<T>, context: AccountContext): GovernedAccount<T> => {
+export function openAccount<T>(account: Account<T>, context: AccountContext): GovernedAccount<T> {
   const { transport, clock, random, mayMutate, report, signal } = context;
   const budget = new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
   const common = {
@@ -85,4 +85,4 @@ export const openAccount = <T>(account: Account<T>, context: AccountContext): Go
     transport: send,
     credential: () => credential.current(),
   };
-};
+}

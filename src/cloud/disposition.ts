@@ -46,24 +46,19 @@ export const isFenced = (error: unknown): boolean => CloudError.is(error) && err
  * No answer, or one to everybody: the trouble of a whole account, not of what was asked for. It is told once for all (by
  * those who see every call), so nobody needs to tell it of each object.
  */
-export const isOfWholeAccount = (error: unknown): boolean => {
+export function isOfWholeAccount(error: unknown): boolean {
   if (!CloudError.is(error) || isFenced(error)) return false;
   const { status, cause } = error.detail;
   return (
     error.kind === "unauthorized" ||
     (error.kind === "unavailable" && status === undefined && cause !== undefined)
   );
-};
+}
 
 /** How long a key rests after this error. What the cloud itself asked for counts if it is longer. */
-export const backoffAfter = (
-  error: unknown,
-  failures: number,
-  clock: Clock,
-  random: Random,
-): Milliseconds => {
+export function backoffAfter(error: unknown, failures: number, clock: Clock, random: Random): Milliseconds {
   if (!CloudError.is(error)) return backoff(failures, soon, random);
   const rest = backoff(failures, dispositions[error.kind].retry, random);
   const asked = error.detail.retryAfter && backoffFor(error.detail.retryAfter, clock.now());
   return asked !== undefined && asked > rest ? asked : rest;
-};
+}

@@ -51,7 +51,7 @@ export interface Governance {
 const longestWait = minutes(2);
 const backoffLimits = { first: seconds(2), cap: seconds(60) };
 
-export const governedTransport = (governance: Governance): CloudTransport => {
+export function governedTransport(governance: Governance): CloudTransport {
   const { clock, random, budget, transport, deadline } = governance;
   const { breakers = new Map<string, Breaker>() } = governance;
   const breakerOf = (url: string): Breaker => {
@@ -168,24 +168,26 @@ export const governedTransport = (governance: Governance): CloudTransport => {
       budget.leave();
     }
   };
-};
+}
 
-const refusal = (
+function refusal(
   { operation }: CloudRequest,
   text: string,
   detail: Pick<CloudError["detail"], "cause" | "retryAfter">,
-): CloudError => new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
+): CloudError {
+  return new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
+}
 
-const whole = async (response: Response): Promise<Response> => {
+async function whole(response: Response): Promise<Response> {
   const body = await response.arrayBuffer();
   const { status, statusText, headers } = response;
   return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });
-};
+}
 
-const failureOf = (error: unknown, call: Call): string => {
+function failureOf(error: unknown, call: Call): string {
   if (call.signal.aborted) return "aborted";
   if (!CloudError.is(error)) return "unexpected";
   const { cause } = error.detail;
   if (cause === "breaker" || cause === "fenced") return cause;
   return cause instanceof DeadlineError ? "deadline" : error.kind;
-};
+}

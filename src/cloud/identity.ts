@@ -14,11 +14,12 @@ export interface NodeIdentity {
 }
 
 /** One key of an instance, in the form in which it is compared. */
-export const comparable = (by: MatchKey, value: string): string =>
-  by === "uuid" ? value.toLowerCase() : value;
+export function comparable(by: MatchKey, value: string): string {
+  return by === "uuid" ? value.toLowerCase() : value;
+}
 
 /** The values to look for in one source, under one kind of key; several only for addresses. */
-export const valuesOf = (identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): readonly string[] => {
+export function valuesOf(identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): readonly string[] {
   switch (by) {
     case "id": {
       const key = identity.providerID === undefined ? undefined : keyOf(identity.providerID);
@@ -31,4 +32,4 @@ export const valuesOf = (identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): re
     case "address":
       return identity.addresses;
   }
-};
+}

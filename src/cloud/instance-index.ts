@@ -6,7 +6,7 @@ import { comparable } from "./identity.ts";
 
 export type InstanceIndex = Readonly<Record<MatchKey, ReadonlyMap<string, readonly Instance[]>>>;
 
-export const keysOf = (instance: Instance, by: MatchKey): readonly string[] => {
+export function keysOf(instance: Instance, by: MatchKey): readonly string[] {
   switch (by) {
     case "id":
       return [instance.key];
@@ -17,9 +17,9 @@ export const keysOf = (instance: Instance, by: MatchKey): readonly string[] => {
     case "address":
       return instance.addresses.filter(({ kind }) => kind.endsWith("IP")).map(({ value }) => value);
   }
-};
+}
 
-const indexBy = (instances: readonly Instance[], by: MatchKey): Map<string, readonly Instance[]> => {
+function indexBy(instances: readonly Instance[], by: MatchKey): Map<string, readonly Instance[]> {
   const index = new Map<string, readonly Instance[]>();
   for (const instance of instances) {
     for (const key of new Set(keysOf(instance, by))) {
@@ -28,13 +28,13 @@ const indexBy = (instances: readonly Instance[], by: MatchKey): Map<string, read
     }
   }
   return index;
-};
+}
 
 const empty: ReadonlyMap<string, readonly Instance[]> = new Map();
 
 /** Only the keys that are asked for are indexed: addresses of 15,000 machines are not kept for nothing. */
-export const indexInstances = (instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex => {
+export function indexInstances(instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex {
   const wanted = new Set<MatchKey>(["id", ...by]);
   const of = (key: MatchKey) => (wanted.has(key) ? indexBy(instances, key) : empty);
   return { id: of("id"), name: of("name"), uuid: of("uuid"), address: of("address") };
-};
+}

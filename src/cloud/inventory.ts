@@ -164,20 +164,23 @@ export class Inventory {
   }
 }
 
-const answersOf = (
+function answersOf(
   source: SourceInventory,
   identity: NodeIdentity,
   by: MatchKey,
-): readonly (KeyAnswer | undefined)[] =>
-  valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
+): readonly (KeyAnswer | undefined)[] {
+  return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
+}
 
-const oldest = (answers: readonly { readonly asOf: number }[]): number =>
-  Math.min(...answers.map(({ asOf }) => asOf));
+function oldest(answers: readonly { readonly asOf: number }[]): number {
+  return Math.min(...answers.map(({ asOf }) => asOf));
+}
 
-const newestFailure = (sources: readonly SourceInventory[]): SourceFailure | undefined =>
-  sources
+function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
+  return sources
     .flatMap(({ failure }) => failure ?? [])
     .reduce<SourceFailure | undefined>(
       (newest, failure) => (newest !== undefined && newest.at > failure.at ? newest : failure),
       undefined,
     );
+}

@@ -21,22 +21,22 @@ export interface SourceKeys {
 }
 
 /** Every key that must be asked so that "none of them" means something; undefined where one of them cannot be. */
-const keysFor = (
+function keysFor(
   identity: NodeIdentity,
   lookups: NonNullable<Lookups>,
   { keyOf, matchBy }: SourceKeys,
-): readonly (readonly [MatchKey, string])[] | undefined => {
+): readonly (readonly [MatchKey, string])[] | undefined {
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
   const keys = kinds.flatMap((by) => valuesOf(identity, by, keyOf).map((value) => [by, value] as const));
   return keys.some(([by]) => lookups[by] === undefined) ? undefined : keys;
-};
+}
 
 /** The requests that answer for all of these by lookups; undefined where one of them can only be found by listing. */
-export const batchesFor = (
+export function batchesFor(
   waiting: readonly NodeIdentity[],
   lookups: Lookups,
   source: SourceKeys,
-): readonly Batch[] | undefined => {
+): readonly Batch[] | undefined {
   if (lookups === undefined) return undefined;
   const keys = new Map<MatchKey, Set<string>>();
   for (const identity of waiting) {
@@ -47,22 +47,23 @@ export const batchesFor = (
   return [...keys].flatMap(([by, values]) =>
     cut([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
   );
-};
+}
 
-export const chooseWay = (query: {
+export function chooseWay(query: {
   readonly waiting: readonly NodeIdentity[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
   /** Requests that the last listing took; undefined before the first one, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
-}): Way => {
+}): Way {
   const { waiting, lookups, source, pagesOfListing } = query;
   const batches = batchesFor(waiting, lookups, source);
   const isCheaper = batches !== undefined && pagesOfListing !== undefined && batches.length < pagesOfListing;
   return isCheaper ? { kind: "lookup", batches } : { kind: "listing" };
-};
+}
 
-const cut = (keys: readonly string[], size: number): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(keys.length / size) }, (_, index) =>
+function cut(keys: readonly string[], size: number): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(keys.length / size) }, (_, index) =>
     keys.slice(index * size, (index + 1) * size),
   );
+}

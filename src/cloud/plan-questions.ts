@@ -41,7 +41,7 @@ export interface QueryPlan {
   readonly batches: readonly Batch[];
 }
 
-export const planQueries = (asked: readonly Query[], known: KnownOfSource): QueryPlan => {
+export function planQueries(asked: readonly Query[], known: KnownOfSource): QueryPlan {
   const { keys, lookups, latest } = known;
   // Much of what was asked while a listing was under way has been answered by it.
   const open = asked.filter((query) => !isFound(query, known));
@@ -60,15 +60,16 @@ export const planQueries = (asked: readonly Query[], known: KnownOfSource): Quer
     listsSince: lists && !isListed ? since : undefined,
     batches: batchesFor(lists ? mustLookUp : [...mustLookUp, ...waiting], lookups, keys) ?? [],
   };
-};
+}
 
-const identitiesOf = (queries: readonly Query[]): readonly NodeIdentity[] =>
-  queries.flatMap(({ identity }) => identity ?? []);
+function identitiesOf(queries: readonly Query[]): readonly NodeIdentity[] {
+  return queries.flatMap(({ identity }) => identity ?? []);
+}
 
-const isFound = (
+function isFound(
   { identity, foundSince, way }: Query,
   { keys: { keyOf, matchBy }, answer }: KnownOfSource,
-): boolean => {
+): boolean {
   if (identity === undefined || foundSince === undefined || way !== undefined) return false;
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
   return kinds.some((by) =>
@@ -78,4 +79,4 @@ const isFound = (
       return found?.instances.length === 1 && found.asOf >= foundSince;
     }),
   );
-};
+}

@@ -5,7 +5,7 @@ import { momentOfSeconds, retryAfterIn } from "../core/moment.ts";
 import type { BudgetNews } from "../runtime/budget.ts";
 import { backoffFor } from "./rest-for.ts";
 
-const firstNumber = (headers: Headers, names: readonly string[]): number | undefined => {
+function firstNumber(headers: Headers, names: readonly string[]): number | undefined {
   for (const name of names) {
     const text = headers.get(name);
     // "100, 100;w=3600" is a limit of 100: the draft standard adds its windows behind the number.
@@ -13,7 +13,7 @@ const firstNumber = (headers: Headers, names: readonly string[]): number | undef
     if (Number.isFinite(number)) return number;
   }
   return undefined;
-};
+}
 
 /** A mistake of the cloud, or of a proxy before it, must not close an account for a day. */
 const maxBackoff = minutes(15);
@@ -22,7 +22,7 @@ const capped = (rest: Milliseconds): Milliseconds => milliseconds(Math.min(rest,
 /** After a refusal that names no time. */
 export const defaultBackoff = milliseconds(5000);
 
-export const budgetNewsOf = (response: Response, now: number): BudgetNews => {
+export function budgetNewsOf(response: Response, now: number): BudgetNews {
   const { headers, status } = response;
   const limit = firstNumber(headers, ["ratelimit-limit", "x-ratelimit-limit"]);
   const remaining = firstNumber(headers, ["ratelimit-remaining", "x-ratelimit-remaining"]);
@@ -37,4 +37,4 @@ export const budgetNewsOf = (response: Response, now: number): BudgetNews => {
     ...(resetIn !== undefined && { resetIn: capped(resetIn) }),
     ...(refused !== undefined && { closedFor: capped(refused) }),
   };
-};
+}

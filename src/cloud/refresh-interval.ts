@@ -13,12 +13,12 @@ const longest = minutes(30);
 /** Calls per hour that refreshes may cost while nothing changes, up to as many pages as fit into the longest interval. */
 const callsPerHour = 60;
 
-export const refreshInterval = (
+export function refreshInterval(
   policy: RefreshPolicy,
   last: { readonly interval: Milliseconds | undefined; readonly hasChanged: boolean; readonly pages: number },
-): Milliseconds => {
+): Milliseconds {
   if (policy.fixed !== undefined) return policy.fixed;
   if (last.interval === undefined || last.hasChanged) return shortest;
   const affordable = (last.pages * 3_600_000) / callsPerHour;
   return milliseconds(Math.min(longest, Math.max(last.interval * 1.5, Math.min(affordable, longest))));
-};
+}

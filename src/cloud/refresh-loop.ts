@@ -7,11 +7,14 @@ import type { Inventory } from "./inventory.ts";
 import { type RefreshPolicy, refreshInterval } from "./refresh-interval.ts";
 
 /** Every source has answered, or failed to, since then. */
-const hasAnswered = ({ sources }: Inventory, since: number): boolean =>
-  sources.every(({ latest, failure }) => (latest?.beganAt ?? -1) >= since || (failure?.at ?? -1) >= since);
+function hasAnswered({ sources }: Inventory, since: number): boolean {
+  return sources.every(
+    ({ latest, failure }) => (latest?.beganAt ?? -1) >= since || (failure?.at ?? -1) >= since,
+  );
+}
 
-const answered = (inventory: Inventory, since: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
+function answered(inventory: Inventory, since: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
     const end = (): void => {
       stop();
       signal.removeEventListener("abort", end);
@@ -23,15 +26,16 @@ const answered = (inventory: Inventory, since: number, signal: AbortSignal): Pro
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted || hasAnswered(inventory, since)) end();
   });
+}
 
-export const runRefreshLoop = async (
+export async function runRefreshLoop(
   {
     inventory,
     clock,
     policy,
   }: { readonly inventory: Inventory; readonly clock: Clock; readonly policy: RefreshPolicy },
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<void> {
   let interval: Milliseconds | undefined;
   let before: readonly unknown[] = [];
   while (!signal.aborted) {
@@ -49,4 +53,4 @@ export const runRefreshLoop = async (
     before = now;
     await sleep(clock, interval, signal).catch(() => undefined);
   }
-};
+}

@@ -20,10 +20,10 @@ const margin = seconds(30);
 const rest = { first: seconds(1), cap: seconds(30) } as const;
 
 /** `fetchOne` brings its own signal: one caller who gives up must not fail the others who wait for the same fetch. */
-export const renewingCredential = <T>(
+export function renewingCredential<T>(
   clock: Clock,
   fetchOne: () => Promise<Fetched<T>>,
-): RenewingCredential<T> => {
+): RenewingCredential<T> {
   let held: { readonly value: T; readonly renewAt: number } | undefined;
   let fetching: Promise<T> | undefined;
   let generation = 0;
@@ -68,4 +68,4 @@ export const renewingCredential = <T>(
       fetching = undefined;
     },
   };
-};
+}

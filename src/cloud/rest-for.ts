@@ -6,5 +6,6 @@ import { type Moment, untilMoment } from "../core/moment.ts";
 /** A point in time is between two clocks, and ours may be hours wrong: asking too early costs one more refusal. */
 const longestBelieved = minutes(15);
 
-export const backoffFor = (moment: Moment, now: number): Milliseconds =>
-  "in" in moment ? moment.in : milliseconds(Math.min(longestBelieved, untilMoment(moment, now)));
+export function backoffFor(moment: Moment, now: number): Milliseconds {
+  return "in" in moment ? moment.in : milliseconds(Math.min(longestBelieved, untilMoment(moment, now)));
+}

@@ -4,10 +4,10 @@
 import type { Instance } from "../provider/instances.ts";
 
 /** The very list of before when nothing at all has changed. */
-export const reuseInstances = (
+export function reuseInstances(
   listed: readonly Instance[],
   before: readonly Instance[],
-): readonly Instance[] => {
+): readonly Instance[] {
   const known = new Map(before.map((instance) => [instance.key, instance]));
   const merged = listed.map((instance) => {
     const same = known.get(instance.key);
@@ -15,4 +15,4 @@ export const reuseInstances = (
   });
   const isSame = merged.length === before.length && merged.every((one, index) => one === before[index]);
   return isSame ? before : merged;
-};
+}

@@ -14,8 +14,9 @@ export const ranks = {
 export const reserveByRank = [0, 0.05, 0.1, 0.25] as const;
 
 /** Of questions that are answered together; without any, that of a refresh. */
-export const mostUrgent = (queries: readonly { readonly urgency: Urgency }[]): Urgency =>
-  queries.reduce<Urgency>(
+export function mostUrgent(queries: readonly { readonly urgency: Urgency }[]): Urgency {
+  return queries.reduce<Urgency>(
     (first, { urgency }) => (ranks[urgency] < ranks[first] ? urgency : first),
     "refresh",
   );
+}

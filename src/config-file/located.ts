@@ -36,15 +36,19 @@ export interface PlacedProblem extends Problem {
   readonly place: Place;
 }
 
-export const placed = (place: Place, reason: string, text: string): PlacedProblem => ({
-  severity: "error",
-  reason,
-  text,
-  place,
-});
+export function placed(place: Place, reason: string, text: string): PlacedProblem {
+  return {
+    severity: "error",
+    reason,
+    text,
+    place,
+  };
+}
 
 /** `file:line:column: text`, which editors understand. */
-export const inFile = (path: string, { place, ...problem }: PlacedProblem): Problem => ({
-  ...problem,
-  text: `${path}:${place.line}:${place.column}: ${problem.text}`,
-});
+export function inFile(path: string, { place, ...problem }: PlacedProblem): Problem {
+  return {
+    ...problem,
+    text: `${path}:${place.line}:${place.column}: ${problem.text}`,
+  };
+}

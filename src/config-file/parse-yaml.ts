@@ -17,12 +17,13 @@ const start = { line: 1, column: 1 };
 type Contents = Document.Parsed["contents"];
 
 /** The library adds an excerpt of the file, which may hold a secret. */
-const withoutExcerpt = (message: string): string =>
-  (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
+function withoutExcerpt(message: string): string {
+  return (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
+}
 
 const onlyOnce = (key: string): string => `${key} is given more than once; keep one`;
 
-export const parseYaml = (text: string): ParsedDocument => {
+export function parseYaml(text: string): ParsedDocument {
   if (text.length > longestDocument) {
     const says = `the file has ${text.length} characters; at most ${longestDocument} are read`;
     return { problems: [placed(start, "FileTooLarge", says)] };
@@ -91,4 +92,4 @@ export const parseYaml = (text: string): ParsedDocument => {
   }
   const root = contents === null ? undefined : locate(contents, 0);
   return { ...(root !== undefined && { root }), problems };
-};
+}

@@ -38,17 +38,17 @@ const top = ["apiVersion", "kind", "flags", "cloud"] as const;
 const start: Place = { line: 1, column: 1 };
 const none: RawSection = { raw: {}, places: new Map() };
 
-const unknown = ({ key, keyPlace }: LocatedEntry, what: string, known: readonly string[]): PlacedProblem => {
+function unknown({ key, keyPlace }: LocatedEntry, what: string, known: readonly string[]): PlacedProblem {
   const meant = didYouMean(key, known);
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   const shown = key.length > 80 ? `${key.slice(0, 80)}…` : key;
   return { ...placed(keyPlace, "UnknownKey", `${shown} is no ${what}${hint}`), key: shown };
-};
+}
 
-export const readConfiguration = (
+export function readConfiguration(
   { root, problems: found }: ParsedDocument,
   { flags, cloud, notHere }: ConfigurationTables,
-): RawConfiguration => {
+): RawConfiguration {
   const problems = [...found];
   if (root === undefined || root.kind !== "map") {
     if (problems.length === 0) {
@@ -109,4 +109,4 @@ export const readConfiguration = (
       (one, other) => one.place.line - other.place.line || one.place.column - other.place.column,
     ),
   };
-};
+}

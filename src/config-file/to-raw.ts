@@ -17,22 +17,24 @@ const wanted: Readonly<Record<FieldKind | "text", string>> = {
 };
 
 /** What came, without its value: it may be a secret. */
-const came = (value: Located): string => {
+function came(value: Located): string {
   if (value.kind !== "scalar") return value.kind === "list" ? "a list" : "a mapping";
   if (value.value === null) return "nothing";
   const { value: plain } = value;
   return typeof plain === "boolean"
     ? `the word ${plain}`
     : `a ${typeof plain === "string" ? "text" : "number"}`;
-};
+}
 
-const hint = (kind: FieldKind | "text", value: Located): string =>
-  kind === "text" && value.kind === "scalar" && value.value !== null ? "; put it in quotes" : "";
+function hint(kind: FieldKind | "text", value: Located): string {
+  return kind === "text" && value.kind === "scalar" && value.value !== null ? "; put it in quotes" : "";
+}
 
-const scalarText = (value: Located): string | undefined =>
-  value.kind === "scalar" && value.value !== null ? value.source : undefined;
+function scalarText(value: Located): string | undefined {
+  return value.kind === "scalar" && value.value !== null ? value.source : undefined;
+}
 
-export const toRaw = (key: string, field: Field<unknown>, value: Located): Raw => {
+export function toRaw(key: string, field: Field<unknown>, value: Located): Raw {
   const kind = field.kind ?? "text";
   const refuse = (at: Located, says: string): Raw => ({
     problem: { ...placed(at.place, "InvalidSetting", `${key} ${says}`), key },
@@ -76,4 +78,4 @@ export const toRaw = (key: string, field: Field<unknown>, value: Located): Raw =
     (kind === "number" && typeof value.value === "number") ||
     ((kind === "text" || kind === "duration") && typeof value.value === "string");
   return fits ? { raw: value.source } : wrongKind;
-};
+}

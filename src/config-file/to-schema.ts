@@ -18,43 +18,50 @@ const shapes: Readonly<Record<FieldKind | "text", JsonSchema>> = {
 };
 
 /** Only what is written as it stands: never a secret, and no duration as a number. */
-const fallbackOf = ({ fallback, kind }: Field<unknown>): JsonSchema =>
-  ["boolean", "string"].includes(typeof fallback) || (kind === "number" && typeof fallback === "number")
+function fallbackOf({ fallback, kind }: Field<unknown>): JsonSchema {
+  return ["boolean", "string"].includes(typeof fallback) ||
+    (kind === "number" && typeof fallback === "number")
     ? { default: fallback }
     : {};
+}
 
-const schemaOf = (field: Field<unknown>): JsonSchema => ({
-  description: `${field.text} Must be ${field.expects}.`,
-  ...shapes[field.kind ?? "text"],
-  ...(field.choices !== undefined && field.kind === undefined && { enum: field.choices }),
-  ...fallbackOf(field),
-});
+function schemaOf(field: Field<unknown>): JsonSchema {
+  return {
+    description: `${field.text} Must be ${field.expects}.`,
+    ...shapes[field.kind ?? "text"],
+    ...(field.choices !== undefined && field.kind === undefined && { enum: field.choices }),
+    ...fallbackOf(field),
+  };
+}
 
 /** Only under its present name: a file never knew another one. */
-export const propertiesOf = (
+export function propertiesOf(
   fields: Fields,
   more: (field: Field<unknown>) => JsonSchema = () => ({}),
-): JsonSchema =>
-  Object.fromEntries(
+): JsonSchema {
+  return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => [
       name,
       { ...schemaOf(field), ...more(field) },
     ]),
   );
+}
 
 /** Annotations are texts, whatever they say; other keys are none of our business. */
-export const annotationsSchema = (fields: Readonly<Record<string, Field<unknown>>>): JsonSchema => ({
-  type: "object",
-  additionalProperties: { type: "string" },
-  properties: Object.fromEntries(
-    Object.entries(fields).map(([key, { text, expects, choices, fallback }]) => [
-      key,
-      {
-        type: "string",
-        description: `${text} Must be ${expects}.`,
-        ...(choices !== undefined && { enum: choices }),
-        ...(typeof fallback === "string" && { default: fallback }),
-      },
-    ]),
-  ),
-});
+export function annotationsSchema(fields: Readonly<Record<string, Field<unknown>>>): JsonSchema {
+  return {
+    type: "object",
+    additionalProperties: { type: "string" },
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([key, { text, expects, choices, fallback }]) => [
+        key,
+        {
+          type: "string",
+          description: `${text} Must be ${expects}.`,
+          ...(choices !== undefined && { enum: choices }),
+          ...(typeof fallback === "string" && { default: fallback }),
+        },
+      ]),
+    ),
+  };
+}

@@ -8,7 +8,7 @@ import { CloudError } from "../provider/errors.ts";
 import { isLostRace } from "./lost-race.ts";
 
 /** Undefined for what passes by itself and is nobody's business, such as a lost race. */
-export const describeError = (error: unknown): Problem | undefined => {
+export function describeError(error: unknown): Problem | undefined {
   if (CloudError.is(error)) {
     return { severity: "error", reason: dispositions[error.kind].reason, text: error.message };
   }
@@ -21,4 +21,4 @@ export const describeError = (error: unknown): Problem | undefined => {
     reason: "InternalError",
     text: messageOf(error),
   };
-};
+}

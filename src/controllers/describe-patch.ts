@@ -9,41 +9,47 @@ export type Patched = Node | Service;
 
 const withoutEscapes = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
-const addresses = (value: readonly NodeAddress[]): string =>
-  value.length === 0
+function addresses(value: readonly NodeAddress[]): string {
+  return value.length === 0
     ? "no addresses"
     : `addresses ${value.map(({ type, address }) => `${type}=${address}`).join(" ")}`;
+}
 
-const labels = (value: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(value).map(([key, each]) => `label ${key}=${each}`);
+function labels(value: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(value).map(([key, each]) => `label ${key}=${each}`);
+}
 
 /** What comes and what goes of a list that is written whole: the rest of it is others' and stays. */
-const change = (
+function change(
   what: string,
   before: readonly string[],
   after: readonly string[],
   [comes, goes]: readonly [string, string],
-): readonly string[] => [
-  ...after.filter((each) => !before.includes(each)).map((each) => `${what} ${each} ${comes}`),
-  ...before.filter((each) => !after.includes(each)).map((each) => `${what} ${each} ${goes}`),
-];
+): readonly string[] {
+  return [
+    ...after.filter((each) => !before.includes(each)).map((each) => `${what} ${each} ${comes}`),
+    ...before.filter((each) => !after.includes(each)).map((each) => `${what} ${each} ${goes}`),
+  ];
+}
 
 const taintsOf = ({ spec }: Patched): readonly Taint[] => ("taints" in spec ? (spec.taints ?? []) : []);
 
-const taintNames = (taints: readonly Taint[]): readonly string[] =>
-  taints.map(({ key, effect }) => `${key}:${effect}`);
+function taintNames(taints: readonly Taint[]): readonly string[] {
+  return taints.map(({ key, effect }) => `${key}:${effect}`);
+}
 
-const conditionNames = (conditions: readonly Condition[] = []): readonly string[] =>
-  conditions.map(
+function conditionNames(conditions: readonly Condition[] = []): readonly string[] {
+  return conditions.map(
     ({ type, status, reason }) => `${type}=${status}${reason === undefined ? "" : ` (${reason})`}`,
   );
+}
 
-const ingress = ({ ingress: points = [] }: { readonly ingress?: readonly LoadBalancerIngress[] }): string => {
+function ingress({ ingress: points = [] }: { readonly ingress?: readonly LoadBalancerIngress[] }): string {
   const names = points.map(({ ip, hostname }) => ip ?? hostname ?? "?");
   return names.length === 0 ? "no addresses" : `addresses ${names.join(" ")}`;
-};
+}
 
-const describeStep = (object: Patched, step: Exclude<JsonPatchStep, { op: "test" }>): readonly string[] => {
+function describeStep(object: Patched, step: Exclude<JsonPatchStep, { op: "test" }>): readonly string[] {
   const { path } = step;
   // The paths are ours, and so is the shape of what goes there (`kube/node-patch.ts` and its neighbours).
   const value: unknown = "value" in step ? step.value : undefined;
@@ -90,29 +96,30 @@ const describeStep = (object: Patched, step: Exclude<JsonPatchStep, { op: "test"
     default:
       return [`${step.op} ${path}`];
   }
-};
+}
 
 type MergedCondition = Condition & { readonly $patch?: "delete" };
 
-const describeMerge = (body: object): readonly string[] => {
+function describeMerge(body: object): readonly string[] {
   const { status } = body as { readonly status?: { readonly conditions?: readonly MergedCondition[] } };
   return (status?.conditions ?? []).map((condition) =>
     condition.$patch === "delete"
       ? `condition ${condition.type} removed`
       : `condition ${conditionNames([condition]).join("")} set`,
   );
-};
+}
 
 /** Where not all of it fits, labels are what is left out: there may be many. */
-const labelsLast = (words: readonly string[]): readonly string[] => {
+function labelsLast(words: readonly string[]): readonly string[] {
   const isLabel = (each: string): boolean => each.startsWith("label ");
   return [...words.filter((each) => !isLabel(each)), ...words.filter(isLabel)];
-};
+}
 
 /** On one line, bounded; it changes only when what would be written does. */
-export const describePatch = (object: Patched, patch: Patch): string =>
-  shortList(
+export function describePatch(object: Patched, patch: Patch): string {
+  return shortList(
     patch.contentType === "application/json-patch+json"
       ? labelsLast(patch.body.flatMap((step) => (step.op === "test" ? [] : describeStep(object, step))))
       : describeMerge(patch.body),
   );
+}

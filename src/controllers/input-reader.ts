@@ -27,10 +27,13 @@ const missing: ReadInput = { version: "missing" };
 
 const decoded = (base64: string): Secret => new Secret(Buffer.from(base64, "base64").toString("utf8"));
 
-const isMissing = (error: unknown): boolean =>
-  isKubeError(error, "not-found") || (error as { readonly code?: unknown } | undefined)?.code === "ENOENT";
+function isMissing(error: unknown): boolean {
+  return (
+    isKubeError(error, "not-found") || (error as { readonly code?: unknown } | undefined)?.code === "ENOENT"
+  );
+}
 
-export const createInputReader = ({ api, files }: { readonly api: KubeApi; readonly files: Files }) => {
+export function createInputReader({ api, files }: { readonly api: KubeApi; readonly files: Files }) {
   const object = async <T extends KubeObject>(
     resource: Resource<T>,
     { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -78,4 +81,4 @@ export const createInputReader = ({ api, files }: { readonly api: KubeApi; reado
     }
   };
   return read;
-};
+}

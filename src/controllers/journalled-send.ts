@@ -24,14 +24,13 @@ export type JournalledSend = <T>(
   send: () => Promise<T>,
 ) => Promise<T | "observed">;
 
-export const journalledSend =
-  (
-    { journal, clock, mode }: JournalledOptions,
-    target: JournalEntry["target"],
-    /** Nobody's failure: it was refused as it should be. */
-    isRefusal: (error: unknown) => boolean,
-  ): JournalledSend =>
-  async (entries, send) => {
+export function journalledSend(
+  { journal, clock, mode }: JournalledOptions,
+  target: JournalEntry["target"],
+  /** Nobody's failure: it was refused as it should be. */
+  isRefusal: (error: unknown) => boolean,
+): JournalledSend {
+  return async (entries, send) => {
     const started = clock.monotonic();
     const end = (outcome: JournalEntry["outcome"], rest: Pick<JournalEntry, "detail" | "requestID"> = {}) => {
       const durationMs = clock.monotonic() - started;
@@ -57,3 +56,4 @@ export const journalledSend =
       throw error;
     }
   };
+}

@@ -16,14 +16,15 @@ export interface ObjectStore<T> {
 }
 
 /** Resource versions are numbers of any length, comparable since Kubernetes 1.35 and in practice since ever. */
-export const isNewer = (a: string, b: string): boolean =>
-  a.length > b.length || (a.length === b.length && a > b);
+export function isNewer(a: string, b: string): boolean {
+  return a.length > b.length || (a.length === b.length && a > b);
+}
 
 export interface LatestObjects<T> extends ObjectStore<T> {
   remember(object: T): void;
 }
 
-export const latestObjects = <T extends KubeObject>(store: ObjectStore<T>): LatestObjects<T> => {
+export function latestObjects<T extends KubeObject>(store: ObjectStore<T>): LatestObjects<T> {
   const written = new Map<string, T>();
   store.subscribe(({ key, after }) => {
     const ours = written.get(key);
@@ -48,4 +49,4 @@ export const latestObjects = <T extends KubeObject>(store: ObjectStore<T>): Late
       if (isNewer(object.metadata.resourceVersion, known.metadata.resourceVersion)) written.set(key, object);
     },
   };
-};
+}

@@ -11,15 +11,17 @@ import { backoff, together } from "../runtime/backoff.ts";
 const limits = { first: seconds(0.1), cap: minutes(1) };
 
 /** By the guards of a patch or the preconditions of a delete. */
-export const isLostRace = (error: unknown): boolean =>
-  isKubeError(error, "precondition", "conflict", "not-found");
+export function isLostRace(error: unknown): boolean {
+  return isKubeError(error, "precondition", "conflict", "not-found");
+}
 
 /** How long a key rests after the n-th error in a row; after one of a cloud until a moment that others share. */
-export const restAfterError = (
+export function restAfterError(
   error: unknown,
   failures: number,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Milliseconds =>
-  isLostRace(error)
+): Milliseconds {
+  return isLostRace(error)
     ? backoff(failures, limits, random)
     : together(clock.monotonic(), backoffAfter(error, failures, clock, random));
+}

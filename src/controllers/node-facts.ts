@@ -7,43 +7,52 @@ import { leavingTaints, pausedAnnotation, uninitializedTaint } from "./well-know
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
-export const identityOf = (node: Node): NodeIdentity => ({
-  name: nameOf(node),
-  addresses: (node.status.addresses ?? []).map(({ address }) => address),
-  ...(node.spec.providerID !== undefined &&
-    node.spec.providerID !== "" && { providerID: node.spec.providerID as ProviderID }),
-  ...(node.status.nodeInfo?.systemUUID !== undefined && { uuid: node.status.nodeInfo.systemUUID }),
-});
+export function identityOf(node: Node): NodeIdentity {
+  return {
+    name: nameOf(node),
+    addresses: (node.status.addresses ?? []).map(({ address }) => address),
+    ...(node.spec.providerID !== undefined &&
+      node.spec.providerID !== "" && { providerID: node.spec.providerID as ProviderID }),
+    ...(node.status.nodeInfo?.systemUUID !== undefined && { uuid: node.status.nodeInfo.systemUUID }),
+  };
+}
 
 export const taintsOf = (node: Node): readonly Taint[] => node.spec.taints ?? [];
 
 /** By key and effect, as upstream matches; the value does not matter. */
-export const hasTaint = (node: Node, key: string, effect: string): boolean =>
-  taintsOf(node).some((taint) => taint.key === key && taint.effect === effect);
+export function hasTaint(node: Node, key: string, effect: string): boolean {
+  return taintsOf(node).some((taint) => taint.key === key && taint.effect === effect);
+}
 
 /** Any effect and value: whoever put it there waits for a cloud controller manager. */
-export const isUninitialized = (node: Node): boolean =>
-  taintsOf(node).some(({ key }) => key === uninitializedTaint);
+export function isUninitialized(node: Node): boolean {
+  return taintsOf(node).some(({ key }) => key === uninitializedTaint);
+}
 
 /** "Unknown" where the Node has no such condition, as upstream. */
-export const readiness = (node: Node): string =>
-  node.status.conditions?.find(({ type }) => type === "Ready")?.status ?? "Unknown";
+export function readiness(node: Node): string {
+  return node.status.conditions?.find(({ type }) => type === "Ready")?.status ?? "Unknown";
+}
 
 export const isReady = (node: Node): boolean => readiness(node) === "True";
 
 /** Anything but a plain "false" pauses: who wrote "yes" did not mean "go on". */
-export const isPaused = ({ metadata }: Node): boolean =>
-  (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
+export function isPaused({ metadata }: Node): boolean {
+  return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
+}
 
 export const isBeingDeleted = (node: Node): boolean => node.metadata.deletionTimestamp !== undefined;
 
 /** Somebody has said before that this Node is about to leave. */
-export const isLeaving = (node: Node): boolean =>
-  isBeingDeleted(node) ||
-  node.spec.unschedulable === true ||
-  taintsOf(node).some(({ key }) => (leavingTaints as readonly string[]).includes(key));
+export function isLeaving(node: Node): boolean {
+  return (
+    isBeingDeleted(node) ||
+    node.spec.unschedulable === true ||
+    taintsOf(node).some(({ key }) => (leavingTaints as readonly string[]).includes(key))
+  );
+}
 
-export const ageOf = (node: Node, now: number): number => {
+export function ageOf(node: Node, now: number): number {
   const created = Date.parse(node.metadata.creationTimestamp ?? "");
   return Number.isNaN(created) ? 0 : now - created;
-};
+}

@@ -15,7 +15,7 @@ export interface NodeWritesOptions extends JournalledOptions {
   readonly remember: (node: Node) => void;
 }
 
-export const createNodeWrites = ({ api, remember, ...context }: NodeWritesOptions): NodeWrites => {
+export function createNodeWrites({ api, remember, ...context }: NodeWritesOptions): NodeWrites {
   const send = journalledSend(context, "cluster", isLostRace);
   return {
     patch: async (node, patch, why, signal) => {
@@ -37,10 +37,10 @@ export const createNodeWrites = ({ api, remember, ...context }: NodeWritesOption
       return sent !== "observed";
     },
   };
-};
+}
 
 /** The paths that change, in the patch's own words; values may be long and are on the object anyway. */
-const pathsOf = ({ body, subresource }: Patch): string => {
+function pathsOf({ body, subresource }: Patch): string {
   const what = Array.isArray(body)
     ? body
         .flatMap((step: { op: string; path: string }) =>
@@ -49,4 +49,4 @@ const pathsOf = ({ body, subresource }: Patch): string => {
         .join(", ")
     : "merge conditions";
   return subresource === undefined ? `patch: ${what}` : `patch ${subresource}: ${what}`;
-};
+}

@@ -30,11 +30,11 @@ const failuresBeforeReport = 3;
 /** Tickets that fall due this shortly after another are checked with it. */
 const gathering: Milliseconds = milliseconds(100);
 
-export const createOperations = (
+export function createOperations(
   { pending, clock, random }: OperationDeps,
   /** There is news of the ticket under this key. */
   enqueue: (key: string) => void,
-) => {
+) {
   const held = new Map<string, Held>();
   let signal: AbortSignal | undefined;
   let cancel: (() => void) | undefined;
@@ -130,6 +130,6 @@ export const createOperations = (
       held.clear();
     },
   };
-};
+}
 
 export type Operations = ReturnType<typeof createOperations>;

@@ -20,9 +20,9 @@ export const nodeName = (name: string): NodeName => name as NodeName;
 export const serviceUID = (uid: string): ServiceUID => uid as ServiceUID;
 
 /** A provider id is `<scheme>://<rest>`; anything else is refused with what was expected. */
-export const providerID = (text: string): ProviderID => {
+export function providerID(text: string): ProviderID {
   if (!/^[a-z][a-z0-9+.-]*:\/\/.+$/i.test(text)) {
     throw new TypeError(`A provider id looks like "scheme://id", got ${JSON.stringify(text)}.`);
   }
   return text as ProviderID;
-};
+}

@@ -20,7 +20,7 @@ interface Range {
   readonly family: IpVersion;
 }
 
-const parseRange = (text: string, form: IpForm): Range | undefined => {
+function parseRange(text: string, form: IpForm): Range | undefined {
   const slash = text.indexOf("/");
   if (slash === -1) return undefined;
   const address = text.slice(0, slash);
@@ -33,33 +33,33 @@ const parseRange = (text: string, form: IpForm): Range | undefined => {
   const bits = Number(prefix) + (isWrittenAsIPv4 ? 96 : 0);
   const network = maskGroups(groups, bits);
   return { network, bits, family: isIPv4(network) && bits >= 96 ? "IPv4" : "IPv6" };
-};
+}
 
-const format = ({ network, bits, family }: Range): Cidr => {
+function format({ network, bits, family }: Range): Cidr {
   const address = formatGroups(network);
   return `${address}/${family === "IPv4" ? bits - 96 : bits}` as Cidr;
-};
+}
 
-const rangeOf = (cidr: Cidr): Range => {
+function rangeOf(cidr: Cidr): Range {
   const range = parseRange(cidr, "sloppy");
   if (range === undefined) throw new TypeError(`An address range was expected, got ${JSON.stringify(cidr)}.`);
   return range;
-};
+}
 
 /** The canonical network, or undefined when it is no range. Host bits are dropped, as Go's ParseCIDR does. */
-export const parseCidr = (text: string, form: IpForm = "strict"): Cidr | undefined => {
+export function parseCidr(text: string, form: IpForm = "strict"): Cidr | undefined {
   const range = parseRange(text, form);
   return range === undefined ? undefined : format(range);
-};
+}
 
 /** For ranges that come from code and fixtures; throws where `parseCidr` gives undefined. */
-export const cidr = (text: string): Cidr => {
+export function cidr(text: string): Cidr {
   const parsed = parseCidr(text);
   if (parsed === undefined) {
     throw new TypeError(`An address range such as "10.0.0.0/8" was expected, got ${JSON.stringify(text)}.`);
   }
   return parsed;
-};
+}
 
 export const cidrFamily = (range: Cidr): IpVersion => rangeOf(range).family;
 
@@ -70,7 +70,7 @@ export const prefixLength = (range: Cidr): number => Number(range.slice(range.in
 export const cidrOfIp = (ip: IpAddress): Cidr => `${ip}/${ip.includes(":") ? 128 : 32}` as Cidr;
 
 /** Whether the inner range or address lies wholly within; false when it is neither. Families never contain each other. */
-export const cidrContains = (outer: Cidr, inner: string): boolean => {
+export function cidrContains(outer: Cidr, inner: string): boolean {
   const large = rangeOf(outer);
   const address = parseIp(inner, "sloppy");
   const small = parseRange(address === undefined ? inner : cidrOfIp(address), "sloppy");
@@ -80,19 +80,20 @@ export const cidrContains = (outer: Cidr, inner: string): boolean => {
     large.bits <= small.bits &&
     compareGroups(maskGroups(small.network, large.bits), large.network) === 0
   );
-};
+}
 
-export const cidrsOverlap = (one: Cidr, other: Cidr): boolean =>
-  cidrContains(one, other) || cidrContains(other, one);
+export function cidrsOverlap(one: Cidr, other: Cidr): boolean {
+  return cidrContains(one, other) || cidrContains(other, one);
+}
 
 /** Whether two texts mean one range, however they are spelled; false when one of them is none. */
-export const isSameCidr = (one: string, other: string): boolean => {
+export function isSameCidr(one: string, other: string): boolean {
   const parsed = parseCidr(one, "sloppy");
   return parsed !== undefined && parsed === parseCidr(other, "sloppy");
-};
+}
 
 /** IPv4 before IPv6, then by network, then the wider first: a stable order for plans and documents. */
-export const compareCidr = (one: Cidr, other: Cidr): number => {
+export function compareCidr(one: Cidr, other: Cidr): number {
   const a = rangeOf(one);
   const b = rangeOf(other);
   return (
@@ -100,4 +101,4 @@ export const compareCidr = (one: Cidr, other: Cidr): number => {
     compareGroups(a.network, b.network) ||
     a.bits - b.bits
   );
-};
+}

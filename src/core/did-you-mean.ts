@@ -10,7 +10,7 @@ const plain = (word: string): string => word.toLowerCase().replaceAll(/[_. ]/g, 
  * Edits (insert, remove, replace, swap of neighbours) that lead from one word to the other, no part edited twice;
  * undefined when there are more than `most`.
  */
-export const editDistance = (from: string, to: string, most: number): number | undefined => {
+export function editDistance(from: string, to: string, most: number): number | undefined {
   if (Math.abs(from.length - to.length) > most) return undefined;
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
@@ -34,10 +34,10 @@ export const editDistance = (from: string, to: string, most: number): number | u
   }
   const distance = last[to.length] ?? 0;
   return distance <= most ? distance : undefined;
-};
+}
 
 /** The nearest known word, the earlier of two equally near; undefined when none is near enough to be meant. */
-export const didYouMean = (word: string, known: Iterable<string>): string | undefined => {
+export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   if (word.length > longest) return undefined;
   const asked = plain(word);
   let nearest: string | undefined;
@@ -50,4 +50,4 @@ export const didYouMean = (word: string, known: Iterable<string>): string | unde
     if (distance === 0) break;
   }
   return nearest;
-};
+}

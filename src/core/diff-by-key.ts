@@ -18,11 +18,11 @@ export interface Diff<D, O> {
  * Each list keeps its order. Of several wishes with one key the first counts; of several observed ones the first that is
  * right stays (else the first is changed) and the others go.
  */
-export const diffByKey = <D, O>(
+export function diffByKey<D, O>(
   desired: readonly D[],
   observed: readonly O[],
   rules: DiffRules<D, O>,
-): Diff<D, O> => {
+): Diff<D, O> {
   const there = new Map<string, O[]>();
   for (const item of observed) {
     const key = rules.keyOfObserved(item);
@@ -50,4 +50,4 @@ export const diffByKey = <D, O>(
     if (right === undefined) update.push({ desired: wanted, observed: first });
   }
   return { create, update, remove: observed.filter((item) => !stays.has(item)) };
-};
+}

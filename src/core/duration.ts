@@ -14,7 +14,7 @@ const units: ReadonlyMap<string, number> = new Map([
   ["h", 3_600_000],
 ]);
 
-export const parseDuration = (text: string): Milliseconds | undefined => {
+export function parseDuration(text: string): Milliseconds | undefined {
   if (/^[+-]?0$/.test(text)) return milliseconds(0);
   if (!/^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -23,10 +23,10 @@ export const parseDuration = (text: string): Milliseconds | undefined => {
   }
   const rounded = Math.round(text.startsWith("-") ? -total : total) + 0;
   return Number.isSafeInteger(rounded) ? milliseconds(rounded) : undefined;
-};
+}
 
 /** The shortest way to write it that `parseDuration` reads back. */
-export const formatDuration = (duration: Milliseconds): string => {
+export function formatDuration(duration: Milliseconds): string {
   if (duration === 0) return "0s";
   if (duration < 0) return `-${formatDuration(milliseconds(-duration))}`;
   const parts: string[] = [];
@@ -42,4 +42,4 @@ export const formatDuration = (duration: Milliseconds): string => {
     rest -= amount * size;
   }
   return parts.join("") || "0s";
-};
+}

@@ -24,19 +24,19 @@ export type Built<T, O> = Field<T> &
 type Parsed<T> = { readonly value: T } | { readonly wrong: string };
 
 /** What came, for people; `wrong` completes "must be …, got …". */
-export const quoted = (raw: string): string => {
+export function quoted(raw: string): string {
   const short = raw.length > 80 ? `${raw.slice(0, 80)}…` : raw;
   return JSON.stringify(short);
-};
+}
 
-export const buildField = <T, const O extends FieldOptions<T>>(
+export function buildField<T, const O extends FieldOptions<T>>(
   text: string,
   expects: string,
   parse: (raw: string) => Parsed<T>,
   options: O | undefined,
   { choices, kind }: { readonly choices?: readonly string[]; readonly kind?: FieldKind } = {},
-): Built<T, O> =>
-  ({
+): Built<T, O> {
+  return {
     text,
     expects,
     parse,
@@ -44,10 +44,11 @@ export const buildField = <T, const O extends FieldOptions<T>>(
     ...(choices !== undefined && { choices }),
     ...(kind !== undefined && { kind }),
     // The spread has what the conditional type promises; the compiler cannot follow it.
-  }) as Field<T> as Built<T, O>;
+  } as Field<T> as Built<T, O>;
+}
 
-export const text = <const O extends FieldOptions<string>>(what: string, options?: O): Built<string, O> =>
-  buildField(
+export function text<const O extends FieldOptions<string>>(what: string, options?: O): Built<string, O> {
+  return buildField(
     what,
     "a text that is not empty",
     (raw) => {
@@ -56,6 +57,7 @@ export const text = <const O extends FieldOptions<string>>(what: string, options
     },
     options,
   );
+}
 
 const truths = new Map<string, boolean>([
   ...["1", "t", "T", "true", "TRUE", "True"].map((word) => [word, true] as const),
@@ -63,8 +65,8 @@ const truths = new Map<string, boolean>([
 ]);
 
 /** The words are those of Go's ParseBool, which every Go manager reads flags with. */
-export const flag = <const O extends FieldOptions<boolean>>(what: string, options?: O): Built<boolean, O> =>
-  buildField(
+export function flag<const O extends FieldOptions<boolean>>(what: string, options?: O): Built<boolean, O> {
+  return buildField(
     what,
     "true or false",
     (raw) => {
@@ -74,27 +76,29 @@ export const flag = <const O extends FieldOptions<boolean>>(what: string, option
     options,
     { kind: "switch" },
   );
+}
 
 export interface Bounds {
   readonly min?: number;
   readonly max?: number;
 }
 
-const boundsText = ({ min, max }: Bounds, show: (bound: number) => string): string => {
+function boundsText({ min, max }: Bounds, show: (bound: number) => string): string {
   if (min !== undefined && max !== undefined) return ` from ${show(min)} to ${show(max)}`;
   if (min !== undefined) return ` of at least ${show(min)}`;
   return max === undefined ? "" : ` of at most ${show(max)}`;
-};
+}
 
-const isWithin = (value: number, { min = -Infinity, max = Infinity }: Bounds): boolean =>
-  value >= min && value <= max;
+function isWithin(value: number, { min = -Infinity, max = Infinity }: Bounds): boolean {
+  return value >= min && value <= max;
+}
 
-export const integer = <const O extends FieldOptions<number>>(
+export function integer<const O extends FieldOptions<number>>(
   what: string,
   bounds: Bounds = {},
   options?: O,
-): Built<number, O> =>
-  buildField(
+): Built<number, O> {
+  return buildField(
     what,
     `a whole number${boundsText(bounds, String)}`,
     (raw) => {
@@ -107,14 +111,15 @@ export const integer = <const O extends FieldOptions<number>>(
     options,
     { kind: "number" },
   );
+}
 
 /** With a fraction or without. */
-export const decimal = <const O extends FieldOptions<number>>(
+export function decimal<const O extends FieldOptions<number>>(
   what: string,
   bounds: Bounds = {},
   options?: O,
-): Built<number, O> =>
-  buildField(
+): Built<number, O> {
+  return buildField(
     what,
     `a number${boundsText(bounds, String)}`,
     (raw) => {
@@ -125,13 +130,14 @@ export const decimal = <const O extends FieldOptions<number>>(
     options,
     { kind: "number" },
   );
+}
 
-export const oneOf = <const C extends string, const O extends FieldOptions<NoInfer<C>>>(
+export function oneOf<const C extends string, const O extends FieldOptions<NoInfer<C>>>(
   what: string,
   choices: readonly [C, ...C[]],
   options?: O,
-): Built<C, O> =>
-  buildField(
+): Built<C, O> {
+  return buildField(
     what,
     `one of ${choices.join(", ")}`,
     (raw) => {
@@ -142,14 +148,15 @@ export const oneOf = <const C extends string, const O extends FieldOptions<NoInf
     options,
     { choices },
   );
+}
 
 /** Written as Go writes durations: `15s`, `1h30m`, `1.5s`, `300ms`. */
-export const duration = <const O extends FieldOptions<Milliseconds>>(
+export function duration<const O extends FieldOptions<Milliseconds>>(
   what: string,
   bounds: { readonly min?: Milliseconds; readonly max?: Milliseconds } = {},
   options?: O,
-): Built<Milliseconds, O> =>
-  buildField(
+): Built<Milliseconds, O> {
+  return buildField(
     what,
     `a duration such as 15s or 1h30m${boundsText(bounds, (bound) => `${bound / 1000}s`)}`,
     (raw) => {
@@ -159,12 +166,13 @@ export const duration = <const O extends FieldOptions<Milliseconds>>(
     options,
     { kind: "duration" },
   );
+}
 
-export const address = <const O extends FieldOptions<IpAddress>>(
+export function address<const O extends FieldOptions<IpAddress>>(
   what: string,
   options?: O,
-): Built<IpAddress, O> =>
-  buildField(
+): Built<IpAddress, O> {
+  return buildField(
     what,
     "an IP address",
     (raw) => {
@@ -173,10 +181,11 @@ export const address = <const O extends FieldOptions<IpAddress>>(
     },
     options,
   );
+}
 
 /** A value that is shown nowhere, not even when it is wrong. */
-export const secret = <const O extends FieldOptions<Secret>>(what: string, options?: O): Built<Secret, O> =>
-  buildField(
+export function secret<const O extends FieldOptions<Secret>>(what: string, options?: O): Built<Secret, O> {
+  return buildField(
     what,
     "a secret that is not empty",
     (raw) => {
@@ -185,3 +194,4 @@ export const secret = <const O extends FieldOptions<Secret>>(what: string, optio
     },
     options,
   );
+}

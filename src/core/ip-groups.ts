@@ -11,10 +11,11 @@ export type Groups = readonly number[];
 
 const mappedPrefix = [0, 0, 0, 0, 0, 0xffff];
 
-export const isIPv4 = (groups: Groups): boolean =>
-  groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+export function isIPv4(groups: Groups): boolean {
+  return groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+}
 
-const parseIPv4 = (text: string, form: IpForm): readonly [number, number] | undefined => {
+function parseIPv4(text: string, form: IpForm): readonly [number, number] | undefined {
   const parts = text.split(".");
   if (parts.length !== 4) return undefined;
   const octets: number[] = [];
@@ -27,9 +28,9 @@ const parseIPv4 = (text: string, form: IpForm): readonly [number, number] | unde
   }
   const [a = 0, b = 0, c = 0, d = 0] = octets;
   return [a * 256 + b, c * 256 + d];
-};
+}
 
-const parseSide = (text: string, form: IpForm, mayEndInIPv4: boolean): number[] | undefined => {
+function parseSide(text: string, form: IpForm, mayEndInIPv4: boolean): number[] | undefined {
   if (text === "") return [];
   const groups: number[] = [];
   const parts = text.split(":");
@@ -46,9 +47,9 @@ const parseSide = (text: string, form: IpForm, mayEndInIPv4: boolean): number[] 
     groups.push(group);
   }
   return groups;
-};
+}
 
-export const parseGroups = (text: string, form: IpForm): Groups | undefined => {
+export function parseGroups(text: string, form: IpForm): Groups | undefined {
   if (!text.includes(":")) {
     const four = parseIPv4(text, form);
     return four === undefined ? undefined : [...mappedPrefix, ...four];
@@ -63,9 +64,9 @@ export const parseGroups = (text: string, form: IpForm): Groups | undefined => {
   // The gap stands for at least one group of zeros.
   if (left === undefined || right === undefined || left.length + right.length > 7) return undefined;
   return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
-};
+}
 
-const longestRunOfZeros = (groups: Groups): { start: number; length: number } => {
+function longestRunOfZeros(groups: Groups): { start: number; length: number } {
   let best = { start: 0, length: 0 };
   let start = 0;
   for (let index = 0; index <= 8; index++) {
@@ -74,10 +75,10 @@ const longestRunOfZeros = (groups: Groups): { start: number; length: number } =>
     start = index + 1;
   }
   return best;
-};
+}
 
 /** As RFC 5952 wants it, and as Go prints it: IPv4 and IPv4-mapped addresses with dots. */
-export const formatGroups = (groups: Groups): string => {
+export function formatGroups(groups: Groups): string {
   if (isIPv4(groups)) {
     return groups
       .slice(6)
@@ -88,19 +89,20 @@ export const formatGroups = (groups: Groups): string => {
   const run = longestRunOfZeros(groups);
   if (run.length < 2) return hex.join(":");
   return `${hex.slice(0, run.start).join(":")}::${hex.slice(run.start + run.length).join(":")}`;
-};
+}
 
-export const compareGroups = (one: Groups, other: Groups): number => {
+export function compareGroups(one: Groups, other: Groups): number {
   for (let index = 0; index < 8; index++) {
     const difference = (one[index] ?? 0) - (other[index] ?? 0);
     if (difference !== 0) return Math.sign(difference);
   }
   return 0;
-};
+}
 
 /** The first `bits` bits, the rest zero. */
-export const maskGroups = (groups: Groups, bits: number): Groups =>
-  groups.map((group, index) => {
+export function maskGroups(groups: Groups, bits: number): Groups {
+  return groups.map((group, index) => {
     const kept = Math.min(16, Math.max(0, bits - index * 16));
     return group & (0xffff << (16 - kept)) & 0xffff;
   });
+}

@@ -6,15 +6,15 @@ import { parseCidr } from "./cidr.ts";
 import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";
 import { parseIp } from "./ip.ts";
 
-const entriesOf = (raw: string): string[] =>
-  raw
+function entriesOf(raw: string): string[] {
+  return raw
     .split(",")
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "");
+}
 
-const listOf =
-  <T>(parseEntry: (entry: string) => T | undefined) =>
-  (raw: string): { readonly value: readonly T[] } | { readonly wrong: string } => {
+function listOf<T>(parseEntry: (entry: string) => T | undefined) {
+  return (raw: string): { readonly value: readonly T[] } | { readonly wrong: string } => {
     const value: T[] = [];
     for (const entry of entriesOf(raw)) {
       const parsed = parseEntry(entry);
@@ -23,50 +23,54 @@ const listOf =
     }
     return { value };
   };
+}
 
-export const list = <const O extends FieldOptions<readonly string[]>>(
+export function list<const O extends FieldOptions<readonly string[]>>(
   what: string,
   options?: O,
-): Built<readonly string[], O> =>
-  buildField(
+): Built<readonly string[], O> {
+  return buildField(
     what,
     "a list of texts separated by commas",
     listOf((entry) => entry),
     options,
     { kind: "list" },
   );
+}
 
 /** Old spellings with leading zeros are read, as Kubernetes reads them. */
-export const cidrList = <const O extends FieldOptions<readonly Cidr[]>>(
+export function cidrList<const O extends FieldOptions<readonly Cidr[]>>(
   what: string,
   options?: O,
-): Built<readonly Cidr[], O> =>
-  buildField(
+): Built<readonly Cidr[], O> {
+  return buildField(
     what,
     "a list of address ranges such as 10.0.0.0/8, separated by commas",
     listOf((entry) => parseCidr(entry, "sloppy")),
     options,
     { kind: "list" },
   );
+}
 
-export const ipList = <const O extends FieldOptions<readonly IpAddress[]>>(
+export function ipList<const O extends FieldOptions<readonly IpAddress[]>>(
   what: string,
   options?: O,
-): Built<readonly IpAddress[], O> =>
-  buildField(
+): Built<readonly IpAddress[], O> {
+  return buildField(
     what,
     "a list of IP addresses separated by commas",
     listOf((entry) => parseIp(entry, "sloppy")),
     options,
     { kind: "list" },
   );
+}
 
 /** `a=1,b=2`: labels and tags. Of two entries with one key the last counts. */
-export const pairs = <const O extends FieldOptions<ReadonlyMap<string, string>>>(
+export function pairs<const O extends FieldOptions<ReadonlyMap<string, string>>>(
   what: string,
   options?: O,
-): Built<ReadonlyMap<string, string>, O> =>
-  buildField<ReadonlyMap<string, string>, O>(
+): Built<ReadonlyMap<string, string>, O> {
+  return buildField<ReadonlyMap<string, string>, O>(
     what,
     "a list such as key=value,other=value",
     (raw) => {
@@ -81,17 +85,19 @@ export const pairs = <const O extends FieldOptions<ReadonlyMap<string, string>>>
     options,
     { kind: "pairs" },
   );
+}
 
 /** Values that hold commas themselves: one for each time it is given, one on a line where they stand together. */
-export const repeated = <const O extends FieldOptions<readonly string[]>>(
+export function repeated<const O extends FieldOptions<readonly string[]>>(
   what: string,
   expects: string,
   options?: O,
-): Built<readonly string[], O> =>
-  buildField<readonly string[], O>(
+): Built<readonly string[], O> {
+  return buildField<readonly string[], O>(
     what,
     expects,
     (raw) => ({ value: raw.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()])) }),
     options,
     { kind: "repeated" },
   );
+}

@@ -7,19 +7,21 @@ import { type Milliseconds, milliseconds } from "./brand.ts";
 export type Moment = { readonly in: Milliseconds } | { readonly at: number };
 
 /** Seconds since 1970 are told from an interval by their size. */
-export const momentOfSeconds = (seconds: number): Moment =>
-  seconds > 1_000_000_000 ? { at: seconds * 1000 } : { in: milliseconds(Math.max(0, seconds) * 1000) };
+export function momentOfSeconds(seconds: number): Moment {
+  return seconds > 1_000_000_000 ? { at: seconds * 1000 } : { in: milliseconds(Math.max(0, seconds) * 1000) };
+}
 
 /** `Retry-After` as seconds or as an HTTP date; undefined when it is absent or not understood. */
-export const retryAfterIn = (headers: Headers): Moment | undefined => {
+export function retryAfterIn(headers: Headers): Moment | undefined {
   const text = headers.get("retry-after")?.trim() ?? "";
   if (text === "") return undefined;
   const seconds = Number(text);
   if (Number.isFinite(seconds)) return momentOfSeconds(seconds);
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : { at };
-};
+}
 
 /** `now` is wall time. */
-export const untilMoment = (moment: Moment, now: number): Milliseconds =>
-  "in" in moment ? moment.in : milliseconds(Math.max(0, moment.at - now));
+export function untilMoment(moment: Moment, now: number): Milliseconds {
+  return "in" in moment ? moment.in : milliseconds(Math.max(0, moment.at - now));
+}

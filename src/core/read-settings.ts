@@ -26,27 +26,27 @@ export interface ReadSettings<F extends Fields> {
   readonly problems: readonly Problem[];
 }
 
-const parseSafely = (field: Field<unknown>, raw: string) => {
+function parseSafely(field: Field<unknown>, raw: string) {
   try {
     return field.parse(raw);
   } catch {
     // A provider's own field is at fault; the text may be a secret, so it is not shown.
     return { wrong: "something that cannot be read" };
   }
-};
+}
 
-const choiceMeant = (field: Field<unknown>, raw: string): string => {
+function choiceMeant(field: Field<unknown>, raw: string): string {
   const meant = field.choices === undefined ? undefined : didYouMean(raw.trim(), field.choices);
   return meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
-};
+}
 
 const short = (key: string): string => (key.length > 120 ? `${key.slice(0, 120)}…` : key);
 
-export const readSettings = <F extends Fields>(
+export function readSettings<F extends Fields>(
   fields: F,
   raw: Readonly<Record<string, string>>,
   { prefix = "", what }: ReadOptions,
-): ReadSettings<F> => {
+): ReadSettings<F> {
   const noun = `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
   const problems: Problem[] = [];
   const values: [string, unknown][] = [];
@@ -127,4 +127,4 @@ export const readSettings = <F extends Fields>(
     frozen: frozen as ReadonlySet<keyof F & string>,
     problems,
   };
-};
+}

@@ -7,12 +7,12 @@ import type { Field, Fields } from "./settings.ts";
 
 const keyOf = (name: string, prefix: string): string => (name.includes("/") ? name : prefix + name);
 
-const shown = (value: unknown): string => {
+function shown(value: unknown): string {
   if (value instanceof Map) return [...value].map(([key, entry]) => `${key}=${entry}`).join(",");
   return Array.isArray(value) ? value.join(",") : String(value);
-};
+}
 
-const fallbackOf = (field: Field<unknown>): string => {
+function fallbackOf(field: Field<unknown>): string {
   if (field.required === true) return "required";
   if (field.fallback === undefined) return "";
   const fallback = shown(field.fallback);
@@ -20,22 +20,24 @@ const fallbackOf = (field: Field<unknown>): string => {
   return typeof field.fallback === "number" && field.kind === "duration"
     ? formatDuration(milliseconds(field.fallback))
     : fallback;
-};
+}
 
 const inCell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 
-const notesOf = (field: Field<unknown>): string[] => [
-  ...(field.env === undefined ? [] : [`Environment: \`${field.env}\`.`]),
-  ...(field.flag === undefined ? [] : [`Flag: \`--${field.flag}\`.`]),
-  ...(field.renamedFrom === undefined
-    ? []
-    : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),
-  ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
-  ...(field.whenChanged === "recreate" ? ["A change makes the object again."] : []),
-];
+function notesOf(field: Field<unknown>): string[] {
+  return [
+    ...(field.env === undefined ? [] : [`Environment: \`${field.env}\`.`]),
+    ...(field.flag === undefined ? [] : [`Flag: \`--${field.flag}\`.`]),
+    ...(field.renamedFrom === undefined
+      ? []
+      : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),
+    ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
+    ...(field.whenChanged === "recreate" ? ["A change makes the object again."] : []),
+  ];
+}
 
 /** Markdown. */
-export const settingsReference = (fields: Fields, prefix = ""): string => {
+export function settingsReference(fields: Fields, prefix = ""): string {
   const rows = Object.entries<Field<unknown>>(fields).map(([name, field]) => {
     const fallback = fallbackOf(field);
     const cells = [
@@ -47,4 +49,4 @@ export const settingsReference = (fields: Fields, prefix = ""): string => {
     return `| ${cells.join(" | ")} |`;
   });
   return ["| Name | Meaning | Must be | Default |", "|---|---|---|---|", ...rows, ""].join("\n");
-};
+}

@@ -4,12 +4,12 @@ const longest = 400;
 /** One item may not fill the line, nor break it. */
 const longestItem = 160;
 
-const onItsOwn = (item: string): string => {
+function onItsOwn(item: string): string {
   const plain = item.replaceAll(/\s+/g, " ");
   return plain.length > longestItem ? `${plain.slice(0, longestItem - 1)}…` : plain;
-};
+}
 
-export const shortList = (items: readonly string[], atMost: number = longest): string => {
+export function shortList(items: readonly string[], atMost: number = longest): string {
   // Kept free for "… and 12345 more".
   const room = atMost - 20;
   let text = "";
@@ -21,4 +21,4 @@ export const shortList = (items: readonly string[], atMost: number = longest): s
     text = next;
   }
   return text;
-};
+}

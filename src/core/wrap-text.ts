@@ -1,6 +1,6 @@
 // Text for people in lines of a bounded width, broken between words; a word that is longer than a line stays whole.
 
-export const wrapText = (text: string, width: number, indent = ""): string => {
+export function wrapText(text: string, width: number, indent = ""): string {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/\s+/)) {
@@ -11,4 +11,4 @@ export const wrapText = (text: string, width: number, indent = ""): string => {
     } else line = longer;
   }
   return [...lines, indent + line].join("\n");
-};
+}

@@ -21,9 +21,9 @@ const aboutTheCaller: ReadonlyMap<number, CloudErrorKind> = new Map([
   [429, "rate-limited"],
 ]);
 
-export const kindOfStatus = (status: number, isOurs: boolean): CloudErrorKind => {
+export function kindOfStatus(status: number, isOurs: boolean): CloudErrorKind {
   const ofCaller = aboutTheCaller.get(status);
   if (ofCaller !== undefined) return ofCaller;
   if (!isOurs) return "unavailable";
   return aboutTheThing.get(status) ?? (status >= 400 && status < 500 ? "invalid" : "unavailable");
-};
+}

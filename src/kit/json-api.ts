@@ -61,7 +61,7 @@ const usualRequestIDHeaders = ["x-request-id", "x-correlation-id", "x-openstack-
 
 const isObject = (body: unknown): boolean => typeof body === "object" && body !== null;
 
-const urlOf = (base: string, { path, query = {}, operation }: JsonRequest): string => {
+function urlOf(base: string, { path, query = {}, operation }: JsonRequest): string {
   const url = new URL(/^https?:/i.test(path) ? path : base.replace(/\/+$/, "") + path);
   if (url.origin !== new URL(base).origin) {
     throw new CloudError("unavailable", `${operation}: the cloud links to ${url.host}, which is not asked.`, {
@@ -73,15 +73,15 @@ const urlOf = (base: string, { path, query = {}, operation }: JsonRequest): stri
     for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(key, String(one));
   }
   return url.href;
-};
+}
 
-const messageIn = (body: unknown): string | undefined => {
+function messageIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const { error, message } = body as { error?: unknown; message?: unknown };
   return typeof message === "string" ? message : typeof error === "string" ? error : messageIn(error);
-};
+}
 
-export const jsonApi = (options: JsonApiOptions): JsonApi => {
+export function jsonApi(options: JsonApiOptions): JsonApi {
   const { base, transport, authorize, looksOurs = isObject, readError, secrets = [] } = options;
   const requestIDHeaders = options.requestIDHeaders ?? usualRequestIDHeaders;
 
@@ -168,4 +168,4 @@ export const jsonApi = (options: JsonApiOptions): JsonApi => {
     answer,
     call: async <T>(request: JsonRequest, call: Call) => (await answer<T>(request, call)).body,
   };
-};
+}

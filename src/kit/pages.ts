@@ -20,8 +20,9 @@ export interface PagesOptions {
 /** The cursor, link or page number of the next page; nothing (undefined, null, an empty text) after the last. */
 type Next<N> = N | "" | null | undefined;
 
-const broken = (operation: string, what: string): CloudError =>
-  new CloudError("unavailable", `${operation}: ${what}; the listing is not used.`, { operation });
+function broken(operation: string, what: string): CloudError {
+  return new CloudError("unavailable", `${operation}: ${what}; the listing is not used.`, { operation });
+}
 
 async function* follow<T, N extends string | number, P extends Page<T>>(
   options: PagesOptions,
@@ -60,47 +61,52 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
 }
 
 /** `?page=1`, `?page=2`, …; the cloud names the next page, or nothing after the last. */
-export const pagesByNumber = <T>(
+export function pagesByNumber<T>(
   options: PagesOptions,
   read: (page: number) => Promise<Page<T> & { readonly next: number | null | undefined }>,
-): AsyncGenerator<readonly T[], void, undefined> =>
-  follow<T, number, Page<T> & { readonly next: number | null | undefined }>(
+): AsyncGenerator<readonly T[], void, undefined> {
+  return follow<T, number, Page<T> & { readonly next: number | null | undefined }>(
     options,
     1,
     (at) => read(at ?? 1),
     ({ next }) => next,
   );
+}
 
 /** An opaque cursor, or the address of the next page as the body gives it. */
-export const pagesByCursor = <T>(
+export function pagesByCursor<T>(
   options: PagesOptions,
   read: (cursor: string | undefined) => Promise<Page<T> & { readonly next: string | null | undefined }>,
-): AsyncGenerator<readonly T[], void, undefined> => follow(options, undefined, read, ({ next }) => next);
+): AsyncGenerator<readonly T[], void, undefined> {
+  return follow(options, undefined, read, ({ next }) => next);
+}
 
 /** The address of the next page in a `Link` header. */
-export const pagesByLink = <T>(
+export function pagesByLink<T>(
   options: PagesOptions,
   read: (url: string | undefined) => Promise<Page<T> & { readonly headers: Headers }>,
-): AsyncGenerator<readonly T[], void, undefined> =>
-  follow(options, undefined, read, ({ headers }) => nextLink(headers.get("link")));
+): AsyncGenerator<readonly T[], void, undefined> {
+  return follow(options, undefined, read, ({ headers }) => nextLink(headers.get("link")));
+}
 
 /** The id of the last entry seen; only an empty page is the end, for a short one may be short for other reasons. */
-export const pagesByMarker = <T>(
+export function pagesByMarker<T>(
   options: PagesOptions,
   read: (marker: string | undefined) => Promise<Page<T>>,
   markerOf: (item: T) => string,
-): AsyncGenerator<readonly T[], void, undefined> =>
-  follow<T, string, Page<T>>(options, undefined, read, (_page, items) => {
+): AsyncGenerator<readonly T[], void, undefined> {
+  return follow<T, string, Page<T>>(options, undefined, read, (_page, items) => {
     const last = items.at(-1);
     return last === undefined ? undefined : markerOf(last);
   });
+}
 
 /** The target of `rel="next"` in a `Link` header (RFC 8288). */
-export const nextLink = (header: string | null): string | undefined => {
+export function nextLink(header: string | null): string | undefined {
   for (const [, target, parameters = ""] of (header ?? "").matchAll(/<([^>]*)>([^<]*)/g)) {
     const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(parameters);
     const words = (rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/);
     if (words.includes("next")) return target;
   }
   return undefined;
-};
+}

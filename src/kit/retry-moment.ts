@@ -4,10 +4,10 @@
 import { type Moment, momentOfSeconds, retryAfterIn } from "../core/moment.ts";
 
 /** `Retry-After` in either form, else the reset of the quota where it is used up: many clouds tell it with every answer. */
-export const retryMoment = (
+export function retryMoment(
   headers: Headers,
   { quotaIsUsedUp = true }: { readonly quotaIsUsedUp?: boolean } = {},
-): Moment | undefined => {
+): Moment | undefined {
   const after = retryAfterIn(headers);
   if (after !== undefined || !quotaIsUsedUp) return after;
   for (const name of ["ratelimit-reset", "x-ratelimit-reset"]) {
@@ -15,4 +15,4 @@ export const retryMoment = (
     if (Number.isFinite(seconds)) return momentOfSeconds(seconds);
   }
   return undefined;
-};
+}

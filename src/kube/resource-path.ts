@@ -11,13 +11,14 @@ export interface ObjectKey {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** `namespace/name`, or the name alone: the key of stores, queues and messages. */
-export const keyOf = ({ name, namespace }: ObjectKey): string =>
-  namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+export function keyOf({ name, namespace }: ObjectKey): string {
+  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+}
 
-export const resourcePath = <T extends KubeObject>(
+export function resourcePath<T extends KubeObject>(
   resource: Resource<T>,
   where: { readonly namespace?: string; readonly name?: string; readonly subresource?: string } = {},
-): string => {
+): string {
   const root =
     resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const parts = [root];
@@ -28,12 +29,12 @@ export const resourcePath = <T extends KubeObject>(
   if (where.name !== undefined) parts.push(encodeURIComponent(where.name));
   if (where.subresource !== undefined) parts.push(where.subresource);
   return parts.join("/");
-};
+}
 
-export const withQuery = (path: string, query: Query | undefined): string => {
+export function withQuery(path: string, query: Query | undefined): string {
   if (query === undefined) return path;
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`);
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
-};
+}

@@ -82,8 +82,9 @@ export const endpointSlices: Resource<EndpointSlice> = {
   slim: slimEndpointSlice,
 };
 
-export const apiVersionOf = ({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string =>
-  group === "" ? version : `${group}/${version}`;
+export function apiVersionOf({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}
 
 /** The table as a whole, for those who go through it. */
 export const resources = {

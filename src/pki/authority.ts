@@ -29,20 +29,20 @@ const makeKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 const keyText = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString();
 
 /** Sixteen bytes, and the first neither zero nor negative. */
-const makeSerial = (random: Random): Uint8Array => {
+function makeSerial(random: Random): Uint8Array {
   const bytes = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
   return Uint8Array.from(bytes, (byte, index) => (index === 0 ? (byte & 0x3f) | 0x40 : byte));
-};
+}
 
 const keysOf = (key: string) => ({ privateKey: createPrivateKey(key), publicKey: createPublicKey(key) });
 
 /** With `kept`, the authority that was kept under the same name; else a new one. */
-export const createAuthority = (
+export function createAuthority(
   commonName: string,
   clock: Clock,
   random: Random,
   kept?: KeyAndCertificate,
-): Authority => {
+): Authority {
   const own = kept === undefined ? makeKeys() : keysOf(kept.key);
   const issuer: Subject = { commonName };
   const issue = (
@@ -77,4 +77,4 @@ export const createAuthority = (
       return { key: keyText(privateKey), cert: issue(subject, publicKey, "client", lifetime) };
     },
   };
-};
+}

@@ -48,34 +48,38 @@ const extendedUsage = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2"
 
 const attribute = (type: string, value: string): Bytes => setOf(sequence(objectID(type), utf8(value)));
 
-const nameOf = ({ commonName, organizations = [] }: Subject): Bytes =>
-  sequence(
+function nameOf({ commonName, organizations = [] }: Subject): Bytes {
+  return sequence(
     ...organizations.map((organization) => attribute("2.5.4.10", organization)),
     attribute("2.5.4.3", commonName),
   );
+}
 
 /** 4 or 16 bytes. */
-export const addressBytes = (address: string): Bytes => {
+export function addressBytes(address: string): Bytes {
   const groups = parseGroups(address, "strict");
   if (groups === undefined) throw new TypeError(`Expected an IP address, got ${JSON.stringify(address)}.`);
   const own = isIP(address) === 4 ? groups.slice(-2) : groups;
   return Uint8Array.from(own.flatMap((group) => [group >> 8, group & 255]));
-};
+}
 
-const alternativeName = (name: string): Bytes =>
-  isIP(name) === 0 ? implicit(2, new TextEncoder().encode(name)) : implicit(7, addressBytes(name));
+function alternativeName(name: string): Bytes {
+  return isIP(name) === 0 ? implicit(2, new TextEncoder().encode(name)) : implicit(7, addressBytes(name));
+}
 
-const extension = (type: string, isCritical: boolean, value: Bytes): Bytes =>
-  sequence(objectID(type), ...(isCritical ? [boolean(true)] : []), octets(value));
+function extension(type: string, isCritical: boolean, value: Bytes): Bytes {
+  return sequence(objectID(type), ...(isCritical ? [boolean(true)] : []), octets(value));
+}
 
-const keyIdentifier = (key: KeyObject): Bytes =>
-  Uint8Array.from(
+function keyIdentifier(key: KeyObject): Bytes {
+  return Uint8Array.from(
     createHash("sha1")
       .update(key.export({ type: "spki", format: "der" }))
       .digest(),
   );
+}
 
-const extensions = ({ purpose, names = [], publicKey, issuerPublicKey }: CertificateRequest): Bytes => {
+function extensions({ purpose, names = [], publicKey, issuerPublicKey }: CertificateRequest): Bytes {
   const [flags, unused] = usage[purpose];
   return sequence(
     extension("2.5.29.19", true, purpose === "authority" ? sequence(boolean(true)) : sequence()),
@@ -87,10 +91,10 @@ const extensions = ({ purpose, names = [], publicKey, issuerPublicKey }: Certifi
     extension("2.5.29.14", false, octets(keyIdentifier(publicKey))),
     extension("2.5.29.35", false, sequence(implicit(0, keyIdentifier(issuerPublicKey)))),
   );
-};
+}
 
 /** The certificate as PEM. */
-export const signCertificate = (request: CertificateRequest): string => {
+export function signCertificate(request: CertificateRequest): string {
   const { subject, issuer, publicKey, issuerKey, serial, notBefore, notAfter } = request;
   const body = sequence(
     explicit(0, smallInteger(2)),
@@ -104,4 +108,4 @@ export const signCertificate = (request: CertificateRequest): string => {
   );
   const signature = Uint8Array.from(sign("sha256", body, issuerKey));
   return pem("CERTIFICATE", der(0x30, body, ecdsaWithSha256, bits(signature)));
-};
+}

@@ -21,8 +21,8 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after the delay; rejects with the signal's reason when that comes first, and leaves no listener behind. */
-export const sleep = (clock: Clock, delay: Milliseconds, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
+export function sleep(clock: Clock, delay: Milliseconds, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => {
       cancel();
@@ -34,3 +34,4 @@ export const sleep = (clock: Clock, delay: Milliseconds, signal: AbortSignal): P
     });
     signal.addEventListener("abort", onAbort, { once: true });
   });
+}

@@ -11,16 +11,16 @@ export const systemHostname = (): string => hostname();
 export const systemArguments = (): readonly string[] => process.argv.slice(2);
 
 /** Bun reads some variables itself, at the first request: these it must not find. */
-export const forgetVariables = (names: readonly string[]): void => {
+export function forgetVariables(names: readonly string[]): void {
   for (const name of names) {
     // Bun may have taken it over already: it hears of another value, but not that there is none any more.
     process.env[name] = "";
     delete process.env[name];
   }
-};
+}
 
 /** Bun sends even loopback through a proxy named by the environment; Go does not, and neither do we. */
-export const keepLoopbackDirect = (): void => {
+export function keepLoopbackDirect(): void {
   const present = process.env["NO_PROXY"] ?? process.env["no_proxy"];
   process.env["NO_PROXY"] = [present, "127.0.0.1", "localhost", "::1"].filter(Boolean).join(",");
-};
+}

@@ -12,10 +12,10 @@ const mebibyte = 1_048_576;
 export const reconcileGarbage = 2048;
 
 /** A collection takes some 20 ms with what we keep of 5,000 nodes; seldom enough for processor and memory both. */
-export const createGarbageMeter = (
+export function createGarbageMeter(
   every: number = 1.5 * mebibyte,
   collect: () => void = collectGarbage,
-): GarbageMeter => {
+): GarbageMeter {
   let made = 0;
   return (bytes) => {
     made += bytes;
@@ -23,4 +23,4 @@ export const createGarbageMeter = (
     made = 0;
     collect();
   };
-};
+}

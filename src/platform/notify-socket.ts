@@ -24,7 +24,7 @@ const [unix, datagram, closeOnExec] = [1, 2, 0o2000000];
 const [dontWait, noSignal] = [0x40, 0x4000];
 const longestPath = 107;
 
-const openLibrary = () => {
+function openLibrary() {
   for (const library of libraries) {
     try {
       return dlopen(library, functions).symbols;
@@ -33,20 +33,20 @@ const openLibrary = () => {
     }
   }
   return undefined;
-};
+}
 
 /** `sockaddr_un`; a path that begins with "@" is abstract, which is a zero byte on the wire. */
-const addressOf = (path: string): Uint8Array => {
+function addressOf(path: string): Uint8Array {
   const name = new TextEncoder().encode(path);
   if (path.startsWith("@")) name[0] = 0;
   const address = new Uint8Array(2 + name.length);
   new Uint16Array(address.buffer, 0, 1)[0] = unix;
   address.set(name, 2);
   return address;
-};
+}
 
 /** Undefined where it cannot be done, which the caller says; a message that is not taken is not tried again. */
-export const openNotifySocket = (path: string): NotifySocket | undefined => {
+export function openNotifySocket(path: string): NotifySocket | undefined {
   if (!/^[/@]/.test(path) || Buffer.byteLength(path) > longestPath) return undefined;
   const library = openLibrary();
   if (library === undefined) return undefined;
@@ -72,4 +72,4 @@ export const openNotifySocket = (path: string): NotifySocket | undefined => {
     return (time[0] ?? 0n) * 1_000_000n + (time[1] ?? 0n) / 1000n;
   };
   return { send, monotonic };
-};
+}

@@ -21,7 +21,7 @@ export interface SignalHandlers {
 }
 
 /** The stream is made at the first line: that takes longer than all that `--version` has to do. */
-const createLines = (): ((text: string) => void) => {
+function createLines(): (text: string) => void {
   let stream: NodeJS.WriteStream | undefined;
   return (text) => {
     if (stream === undefined) {
@@ -31,11 +31,11 @@ const createLines = (): ((text: string) => void) => {
     }
     stream.write(text);
   };
-};
+}
 
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;
 
-export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemProcess => {
+export function onSignals({ stop, reload, accident }: SignalHandlers): SystemProcess {
   let first: StopSignal | undefined;
   for (const [name, number] of Object.entries(numbers)) {
     process.on(name, () => {
@@ -60,4 +60,4 @@ export const onSignals = ({ stop, reload, accident }: SignalHandlers): SystemPro
     stderr: createLines(),
     exit: (code) => process.exit(code),
   };
-};
+}

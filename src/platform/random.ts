@@ -13,7 +13,7 @@ export const systemRandom: Random = {
 };
 
 /** The same seed gives the same numbers and the same uuids (mulberry32: small, fast, good enough for storms). */
-export const seededRandom = (seed: number): Random => {
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const fraction = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -27,4 +27,4 @@ export const seededRandom = (seed: number): Random => {
     fraction,
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`,
   };
-};
+}

@@ -10,11 +10,11 @@ export interface StopSignal {
 
 const echoTime = milliseconds(200);
 
-export const decideStop = (
+export function decideStop(
   first: StopSignal | undefined,
   signal: StopSignal,
-): "stop" | "ignore" | "end at once" => {
+): "stop" | "ignore" | "end at once" {
   if (first === undefined) return "stop";
   const isEcho = signal.name === first.name && signal.at - first.at < echoTime;
   return isEcho ? "ignore" : "end at once";
-};
+}

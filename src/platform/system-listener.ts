@@ -34,7 +34,7 @@ const tooLarge =
   "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const malformed = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-const peerOf = (socket: TLSSocket): PeerCertificate | undefined => {
+function peerOf(socket: TLSSocket): PeerCertificate | undefined {
   const chain: Uint8Array[] = [];
   let next: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
   while (next?.raw !== undefined && chain.length < limits.chain) {
@@ -43,18 +43,18 @@ const peerOf = (socket: TLSSocket): PeerCertificate | undefined => {
     next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
   }
   return chain.length === 0 ? undefined : { chain };
-};
+}
 
-const headersOf = (request: Http2ServerRequest): readonly (readonly [string, string])[] => {
+function headersOf(request: Http2ServerRequest): readonly (readonly [string, string])[] {
   const { rawHeaders } = request;
   const headers: [string, string][] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     headers.push([String(rawHeaders[index]).toLowerCase(), String(rawHeaders[index + 1])]);
   }
   return headers;
-};
+}
 
-const readBody = async (request: Http2ServerRequest, limit: number): Promise<string | undefined> => {
+async function readBody(request: Http2ServerRequest, limit: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
@@ -63,20 +63,20 @@ const readBody = async (request: Http2ServerRequest, limit: number): Promise<str
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks).toString("utf8");
-};
+}
 
-const send = ({ status, headers, body }: ServedResponse, isHead: boolean, out: Http2ServerResponse): void => {
+function send({ status, headers, body }: ServedResponse, isHead: boolean, out: Http2ServerResponse): void {
   out.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
   if (isHead) out.end();
   else out.end(body);
-};
+}
 
-const answer = async (
+async function answer(
   handle: ServedHandler,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
   peer: PeerCertificate | undefined,
-): Promise<void> => {
+): Promise<void> {
   const method = request.method ?? "GET";
   const served: ServedRequest = {
     method,
@@ -91,32 +91,34 @@ const answer = async (
     // The client went away in the middle of its own request.
     response.destroy();
   }
-};
+}
 
-const tlsOf = ({ certificates, minVersion, ciphers, curves, asksForCertificate }: ListenOptions) => ({
-  cert: certificates.cert,
-  key: certificates.key,
-  minVersion,
-  ...(ciphers !== undefined && { ciphers }),
-  ...(curves !== undefined && { ecdhCurve: curves }),
-  requestCert: asksForCertificate,
-  rejectUnauthorized: false,
-});
+function tlsOf({ certificates, minVersion, ciphers, curves, asksForCertificate }: ListenOptions) {
+  return {
+    cert: certificates.cert,
+    key: certificates.key,
+    minVersion,
+    ...(ciphers !== undefined && { ciphers }),
+    ...(curves !== undefined && { ecdhCurve: curves }),
+    requestCert: asksForCertificate,
+    rejectUnauthorized: false,
+  };
+}
 
-const nameContexts = (server: SwappableServer, { byName = [] }: ServedCertificates): void => {
+function nameContexts(server: SwappableServer, { byName = [] }: ServedCertificates): void {
   for (const { cert, key, names } of byName) {
     for (const name of names) server.addContext(name, { cert, key });
   }
-};
+}
 
 type OnRequest = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
 /** The errors of a connection are its own: it ends, with a word where the client can still read one. */
-const onBroken = (error: NodeJS.ErrnoException, socket: TLSSocket): void => {
+function onBroken(error: NodeJS.ErrnoException, socket: TLSSocket): void {
   if (socket.writable && error.code?.startsWith("HPE_") === true) {
     socket.end(error.code === "HPE_HEADER_OVERFLOW" ? tooLarge : malformed);
   } else socket.destroy();
-};
+}
 
 const timeouts = {
   headersTimeout: limits.headersWithin,
@@ -125,11 +127,11 @@ const timeouts = {
 } as const;
 
 // Loaded when a port is opened: `--version` and help start in half the time without them.
-const bothProtocols = async (
+async function bothProtocols(
   options: ListenOptions,
   onRequest: OnRequest,
   sessions: Set<ServerHttp2Session>,
-) => {
+) {
   const { createSecureServer } = await import("node:http2");
   const server = createSecureServer({
     allowHTTP1: true,
@@ -148,10 +150,10 @@ const bothProtocols = async (
   server.on("clientError", onBroken as () => void);
   server.on("request", onRequest);
   return server as unknown as SwappableServer;
-};
+}
 
 /** Bun's http2 server offers h2 whatever it is told, so this is HTTP/1.1 over a TLS server of its own. */
-const onlyHttp1 = async (options: ListenOptions, onRequest: OnRequest) => {
+async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
   const [{ createServer: createHttpServer }, { createServer: createTlsServer }] = await Promise.all([
     import("node:http"),
     import("node:tls"),
@@ -165,7 +167,7 @@ const onlyHttp1 = async (options: ListenOptions, onRequest: OnRequest) => {
     http.emit("connection", socket),
   );
   return server as unknown as SwappableServer;
-};
+}
 
 export const systemListen: Listen = async (options) => {
   const sockets = new Set<TLSSocket>();

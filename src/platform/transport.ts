@@ -23,13 +23,15 @@ export interface TransportRequest {
 /** Rejects when no whole response head came (refused, reset, TLS, aborted); a status of 500 is a response. */
 export type Transport = (request: TransportRequest, signal: AbortSignal) => Promise<Response>;
 
-const toBunTls = (tls: TlsMaterial) => ({
-  ...(tls.ca !== undefined && { ca: tls.ca }),
-  ...(tls.cert !== undefined && { cert: tls.cert }),
-  ...(tls.key !== undefined && { key: tls.key }),
-  ...(tls.serverName !== undefined && { serverName: tls.serverName }),
-  ...(tls.skipVerification === true && { rejectUnauthorized: false }),
-});
+function toBunTls(tls: TlsMaterial) {
+  return {
+    ...(tls.ca !== undefined && { ca: tls.ca }),
+    ...(tls.cert !== undefined && { cert: tls.cert }),
+    ...(tls.key !== undefined && { key: tls.key }),
+    ...(tls.serverName !== undefined && { serverName: tls.serverName }),
+    ...(tls.skipVerification === true && { rejectUnauthorized: false }),
+  };
+}
 
 export const systemTransport: Transport = (request, signal) =>
   fetch(request.url, {

@@ -92,12 +92,12 @@ export interface ProviderDefinition<
 }
 
 /** Identity; it is there so that the types of the parts are inferred and fit together. */
-export const defineProvider = <
+export function defineProvider<
   C extends Fields,
   A extends Fields,
   O extends ObservedLoadBalancer,
   S extends Step,
   V = undefined,
->(
-  definition: ProviderDefinition<C, A, O, S, V>,
-): ProviderDefinition<C, A, O, S, V> => definition;
+>(definition: ProviderDefinition<C, A, O, S, V>): ProviderDefinition<C, A, O, S, V> {
+  return definition;
+}

@@ -2,8 +2,8 @@
 // behind the promise; whoever started it passes the signal there too.
 
 /** Rejects with the signal's reason as soon as it is aborted; leaves no listener behind. */
-export const abortable = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
     if (signal.aborted) {
       // The loser's own failure has nobody left to hear it.
       promise.catch(() => {});
@@ -13,14 +13,16 @@ export const abortable = <T>(promise: Promise<T>, signal: AbortSignal): Promise<
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
 
 /** A controller that follows an outer signal until unlinked, and can be aborted on its own. */
-export const linkedController = (
-  outer: AbortSignal,
-): { readonly controller: AbortController; unlink(): void } => {
+export function linkedController(outer: AbortSignal): {
+  readonly controller: AbortController;
+  unlink(): void;
+} {
   const controller = new AbortController();
   if (outer.aborted) controller.abort(outer.reason);
   const onAbort = () => controller.abort(outer.reason);
   outer.addEventListener("abort", onAbort, { once: true });
   return { controller, unlink: () => outer.removeEventListener("abort", onAbort) };
-};
+}

@@ -11,14 +11,14 @@ export class DeadlineError extends Error {
 }
 
 /** Rejects at the deadline even when the work ignores its signal. */
-export const withDeadline = <T>(
+export function withDeadline<T>(
   clock: Clock,
   limit: Milliseconds,
   what: string,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> =>
-  new Promise<T>((resolve, reject) => {
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason);
       return;
@@ -48,3 +48,4 @@ export const withDeadline = <T>(
       },
     );
   });
+}

@@ -16,7 +16,7 @@ export class Draining extends Error {
 }
 
 /** Aborted with the signal, but not before the end of a drain; whoever asked for it may abort it sooner. */
-export const endOf = (signal: AbortSignal): AbortController => {
+export function endOf(signal: AbortSignal): AbortController {
   const controller = new AbortController();
   const follow = (other: AbortSignal, then: () => void): void => {
     if (other.aborted) then();
@@ -29,15 +29,15 @@ export const endOf = (signal: AbortSignal): AbortController => {
     else cut(reason);
   });
   return controller;
-};
+}
 
 /** From a plain wish to stop to a drain with a deadline, as long as it is meant to be at that moment. */
-export const drainOn = (
+export function drainOn(
   desired: AbortSignal,
   clock: Clock,
   grace: () => Milliseconds,
   onDeadline: (grace: Milliseconds) => void,
-): AbortSignal => {
+): AbortSignal {
   const stop = new AbortController();
   const begin = (): void => {
     const end = new AbortController();
@@ -52,4 +52,4 @@ export const drainOn = (
   if (desired.aborted) begin();
   else desired.addEventListener("abort", begin, { once: true });
   return stop.signal;
-};
+}

@@ -12,7 +12,7 @@ export interface Task {
  * Runs the tasks until all have ended. The first one that fails, or a given signal, aborts the others; its error is
  * thrown once all have come to rest. A task that ends without an error leaves the others alone.
  */
-export const runTogether = async (tasks: readonly Task[], signal: AbortSignal): Promise<void> => {
+export async function runTogether(tasks: readonly Task[], signal: AbortSignal): Promise<void> {
   const { controller, unlink } = linkedController(signal);
   let failure: { readonly error: unknown } | undefined;
   const runOne = async (task: Task): Promise<void> => {
@@ -30,4 +30,4 @@ export const runTogether = async (tasks: readonly Task[], signal: AbortSignal): 
     unlink();
   }
   if (failure !== undefined) throw failure.error;
-};
+}

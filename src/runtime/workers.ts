@@ -20,12 +20,14 @@ export type Outcome =
 
 export const settled: Outcome = { kind: "settled" };
 export const waiting: Outcome = { kind: "waiting" };
-export const requeue = (after: Milliseconds, why: string, priority?: Priority): Outcome => ({
-  kind: "again",
-  after,
-  why,
-  ...(priority !== undefined && { priority }),
-});
+export function requeue(after: Milliseconds, why: string, priority?: Priority): Outcome {
+  return {
+    kind: "again",
+    after,
+    why,
+    ...(priority !== undefined && { priority }),
+  };
+}
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
@@ -41,7 +43,7 @@ export interface WorkerOptions {
 const longestSlice = 10;
 
 /** Undefined while this turn of the event loop is young, else its end; shared by all workers of a queue. */
-const createSlices = (clock: Clock): (() => Promise<void> | undefined) => {
+function createSlices(clock: Clock): () => Promise<void> | undefined {
   let turn: { readonly began: number; readonly end: Promise<void> } | undefined;
   return () => {
     const now = clock.monotonic();
@@ -55,10 +57,10 @@ const createSlices = (clock: Clock): (() => Promise<void> | undefined) => {
     turn = { began: now, end };
     return undefined;
   };
-};
+}
 
 /** Resolves when the signal is aborted and every key in hand has been put down, or cut off at the end of a drain. */
-export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): Promise<void> => {
+export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const failures = new Map<string, number>();
   const { clock } = options;
   const slice = createSlices(clock);
@@ -102,4 +104,4 @@ export const runWorkers = async (options: WorkerOptions, signal: AbortSignal): P
   } finally {
     end.abort();
   }
-};
+}

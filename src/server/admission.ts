@@ -37,8 +37,9 @@ const longestBody = 4 * 1024 * 1024;
 const reviewVersion = "admission.k8s.io/v1";
 /** What the API server cuts off is of no use, and neither is a page of it. */
 const longestText = 1000;
-const cut = (text: string): string =>
-  text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+function cut(text: string): string {
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+}
 
 interface Review {
   readonly uid: string;
@@ -46,11 +47,12 @@ interface Review {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-const fieldsOf = (value: unknown): Fields | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+}
 
 /** What is wrong with it, as text, where it is no review. */
-const readReview = (text: string): Review | string => {
+function readReview(text: string): Review | string {
   let review: Fields | undefined;
   try {
     review = fieldsOf(JSON.parse(text));
@@ -64,23 +66,26 @@ const readReview = (text: string): Review | string => {
   const { uid, operation, object, oldObject } = request ?? {};
   if (typeof uid !== "string" || uid === "") return "the review has no request with a uid";
   return { uid, question: { operation: String(operation), object, oldObject } };
-};
+}
 
-const answerOf = (uid: string, { refusal: why, warnings = [] }: Judgement) => ({
-  apiVersion: reviewVersion,
-  kind: "AdmissionReview",
-  response: {
-    uid,
-    allowed: why === undefined,
-    ...(why !== undefined && { status: { message: cut(why), reason: "Invalid", code: 422 } }),
-    ...(warnings.length > 0 && { warnings: warnings.slice(0, 10).map(cut) }),
-  },
-});
+function answerOf(uid: string, { refusal: why, warnings = [] }: Judgement) {
+  return {
+    apiVersion: reviewVersion,
+    kind: "AdmissionReview",
+    response: {
+      uid,
+      allowed: why === undefined,
+      ...(why !== undefined && { status: { message: cut(why), reason: "Invalid", code: 422 } }),
+      ...(warnings.length > 0 && { warnings: warnings.slice(0, 10).map(cut) }),
+    },
+  };
+}
 
-const isJSON = ({ headers }: ServedRequest): boolean =>
-  headers.find(([name]) => name === "content-type")?.[1] === "application/json";
+function isJSON({ headers }: ServedRequest): boolean {
+  return headers.find(([name]) => name === "content-type")?.[1] === "application/json";
+}
 
-export const createAdmission = (options: AdmissionOptions): ServedHandler => {
+export function createAdmission(options: AdmissionOptions): ServedHandler {
   const { webhooks, monotonic, onAnswer, onAccident } = options;
 
   const judged = async (webhook: Webhook, request: ServedRequest): Promise<[ServedResponse, boolean]> => {
@@ -115,4 +120,4 @@ export const createAdmission = (options: AdmissionOptions): ServedHandler => {
     onAnswer(webhook.name, response.status, monotonic() - began, isRefusal);
     return response;
   };
-};
+}

@@ -2,22 +2,28 @@
 
 import type { ServedResponse } from "../platform/listener.ts";
 
-const headersOf = (contentType: string): Readonly<Record<string, string>> => ({
-  "content-type": contentType,
-  "x-content-type-options": "nosniff",
-});
+function headersOf(contentType: string): Readonly<Record<string, string>> {
+  return {
+    "content-type": contentType,
+    "x-content-type-options": "nosniff",
+  };
+}
 
-export const textAnswer = (
+export function textAnswer(
   body: string,
   status = 200,
   contentType = "text/plain; charset=utf-8",
-): ServedResponse => ({ status, headers: headersOf(contentType), body });
+): ServedResponse {
+  return { status, headers: headersOf(contentType), body };
+}
 
-export const jsonAnswer = (value: unknown, status = 200): ServedResponse => ({
-  status,
-  headers: headersOf("application/json"),
-  body: `${JSON.stringify(value, undefined, 2)}\n`,
-});
+export function jsonAnswer(value: unknown, status = 200): ServedResponse {
+  return {
+    status,
+    headers: headersOf("application/json"),
+    body: `${JSON.stringify(value, undefined, 2)}\n`,
+  };
+}
 
 const reasons: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -33,8 +39,8 @@ const reasons: Readonly<Record<number, string>> = {
 };
 
 /** As the API server refuses: kubectl and client libraries print the message. */
-export const refusal = (status: number, message: string): ServedResponse =>
-  jsonAnswer(
+export function refusal(status: number, message: string): ServedResponse {
+  return jsonAnswer(
     {
       kind: "Status",
       apiVersion: "v1",
@@ -46,3 +52,4 @@ export const refusal = (status: number, message: string): ServedResponse =>
     },
     status,
   );
+}

@@ -18,12 +18,12 @@ export interface AuthenticateOptions {
   readonly now: () => number;
 }
 
-const byProxy = (
+function byProxy(
   peer: PeerCertificate,
   request: ServedRequest,
   { proxies, headers }: Authorities,
   now: number,
-): Claim => {
+): Claim {
   if (proxies.length === 0) return noClaim;
   const verified = verifyClient(peer, proxies, now);
   if (verified.kind === "refused") return { kind: "bad", why: verified.why };
@@ -33,9 +33,9 @@ const byProxy = (
   }
   const user = userInHeaders(request.headers, headers);
   return user === undefined ? noClaim : { kind: "user", user };
-};
+}
 
-const byCertificate = (peer: PeerCertificate, { clients }: Authorities, now: number): Claim => {
+function byCertificate(peer: PeerCertificate, { clients }: Authorities, now: number): Claim {
   if (clients.length === 0) return noClaim;
   const verified = verifyClient(peer, clients, now);
   if (verified.kind === "refused") return { kind: "bad", why: verified.why };
@@ -43,9 +43,9 @@ const byCertificate = (peer: PeerCertificate, { clients }: Authorities, now: num
   return user === undefined
     ? { kind: "bad", why: "the client certificate names no user" }
     : { kind: "user", user };
-};
+}
 
-export const createAuthenticate = ({ authorities, token, now }: AuthenticateOptions) => {
+export function createAuthenticate({ authorities, token, now }: AuthenticateOptions) {
   const claimsOf = async function* (request: ServedRequest): AsyncGenerator<Claim> {
     const { peer } = request;
     if (peer !== undefined) {
@@ -65,4 +65,4 @@ export const createAuthenticate = ({ authorities, token, now }: AuthenticateOpti
       ? { kind: "user", user: anonymous }
       : { kind: "refused", why: wrong.join("; ") };
   };
-};
+}

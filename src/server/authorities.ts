@@ -25,25 +25,27 @@ export interface AuthoritiesOptions {
   readonly onProblem: (text: string) => void;
 }
 
-const listIn = (text: string | undefined): readonly string[] => {
+function listIn(text: string | undefined): readonly string[] {
   try {
     const value: unknown = JSON.parse(text ?? "[]");
     return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
   } catch {
     return [];
   }
-};
+}
 
-const headersIn = (data: Readonly<Record<string, string>>): RequestHeaderNames => ({
-  username: listIn(data["requestheader-username-headers"]),
-  uid: listIn(data["requestheader-uid-headers"]),
-  group: listIn(data["requestheader-group-headers"]),
-  extraPrefix: listIn(data["requestheader-extra-headers-prefix"]),
-  allowedNames: listIn(data["requestheader-allowed-names"]),
-});
+function headersIn(data: Readonly<Record<string, string>>): RequestHeaderNames {
+  return {
+    username: listIn(data["requestheader-username-headers"]),
+    uid: listIn(data["requestheader-uid-headers"]),
+    group: listIn(data["requestheader-group-headers"]),
+    extraPrefix: listIn(data["requestheader-extra-headers-prefix"]),
+    allowedNames: listIn(data["requestheader-allowed-names"]),
+  };
+}
 
 /** Parses a bundle when it changes, and keeps the last good one. */
-const bundleReader = (what: string, onProblem: (text: string) => void) => {
+function bundleReader(what: string, onProblem: (text: string) => void) {
   let text = "";
   let certificates: readonly X509Certificate[] = [];
   return (pem: string): readonly X509Certificate[] => {
@@ -56,21 +58,18 @@ const bundleReader = (what: string, onProblem: (text: string) => void) => {
     }
     return certificates;
   };
-};
+}
 
-const contentOf = async (
-  file: WatchedFile,
-  onProblem: (text: string) => void,
-): Promise<string | undefined> => {
+async function contentOf(file: WatchedFile, onProblem: (text: string) => void): Promise<string | undefined> {
   try {
     return await file.content();
   } catch {
     onProblem(`The file ${file.path} cannot be read, so no certificate that it would vouch for is good.`);
     return undefined;
   }
-};
+}
 
-export const createAuthorities = (options: AuthoritiesOptions): (() => Promise<Authorities>) => {
+export function createAuthorities(options: AuthoritiesOptions): () => Promise<Authorities> {
   const reported = new Set<string>();
   const report = (text: string): void => {
     if (reported.has(text)) return;
@@ -91,4 +90,4 @@ export const createAuthorities = (options: AuthoritiesOptions): (() => Promise<A
       headers: proxyFile === undefined ? headersIn(data) : options.headers,
     };
   };
-};
+}

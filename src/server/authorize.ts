@@ -22,11 +22,12 @@ export interface AuthorizeOptions {
 /** Upstream takes the slash in front as given, and so do we. */
 const slashed = (path: string): string => (path.startsWith("/") ? path : `/${path}`);
 
-const isOpen = (path: string, open: readonly string[]): boolean =>
-  open.some((one) => {
+function isOpen(path: string, open: readonly string[]): boolean {
+  return open.some((one) => {
     const pattern = slashed(one);
     return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
   });
+}
 
 interface AccessStatus {
   readonly allowed?: boolean;
@@ -36,7 +37,7 @@ interface AccessStatus {
 
 const allowed: Decision = { may: true };
 
-export const createAuthorize = ({ ask, clock, alwaysAllow, allowedFor, deniedFor }: AuthorizeOptions) => {
+export function createAuthorize({ ask, clock, alwaysAllow, allowedFor, deniedFor }: AuthorizeOptions) {
   const cache = new ExpiringCache<Decision>({
     clock,
     size: 2048,
@@ -60,4 +61,4 @@ export const createAuthorize = ({ ask, clock, alwaysAllow, allowedFor, deniedFor
       return { may: false, why: status.reason ?? "" };
     });
   };
-};
+}

@@ -10,10 +10,10 @@ import { type Claim, noClaim } from "./user.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-const bearerOf = (headers: Headers): string | undefined => {
+function bearerOf(headers: Headers): string | undefined {
   const given = headers.find(([name]) => name === "authorization")?.[1] ?? "";
   return /^bearer +(\S+) *$/i.exec(given)?.[1];
-};
+}
 
 interface TokenReviewStatus {
   readonly authenticated?: boolean;
@@ -25,7 +25,7 @@ interface TokenReviewStatus {
   };
 }
 
-const claimOf = (status: TokenReviewStatus): Claim => {
+function claimOf(status: TokenReviewStatus): Claim {
   const { user } = status;
   if (status.authenticated !== true || user?.username === undefined || user.username === "") {
     return { kind: "bad", why: "the bearer token is not good" };
@@ -35,12 +35,12 @@ const claimOf = (status: TokenReviewStatus): Claim => {
     kind: "user",
     user: { name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) },
   };
-};
+}
 
-export const createTokenAuthenticator = (
+export function createTokenAuthenticator(
   ask: AskReview,
   { clock, lifetime }: { readonly clock: Clock; readonly lifetime: Milliseconds },
-): ((headers: Headers) => Promise<Claim>) => {
+): (headers: Headers) => Promise<Claim> {
   const cache = new ExpiringCache<Claim>({ clock, size: 2048, lifetime: () => lifetime });
   return async (headers) => {
     const token = bearerOf(headers);
@@ -48,4 +48,4 @@ export const createTokenAuthenticator = (
     const key = createHash("sha256").update(token).digest("base64");
     return cache.get(key, async () => claimOf(await ask("tokenreviews", { token })));
   };
-};
+}

@@ -3,15 +3,15 @@
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-export const cachedText = (
+export function cachedText(
   make: () => string,
   clock: Clock,
   lifetime: Milliseconds = seconds(1),
-): (() => string) => {
+): () => string {
   let kept: { readonly text: string; readonly at: number } | undefined;
   return () => {
     const now = clock.monotonic();
     if (kept === undefined || now - kept.at >= lifetime) kept = { text: make(), at: now };
     return kept.text;
   };
-};
+}

@@ -9,21 +9,24 @@ const block = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const clientPurposes = ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"];
 
 /** The certificates of a bundle; throws when one of them cannot be read. */
-export const readBundle = (pem: string): readonly X509Certificate[] =>
-  (pem.match(block) ?? []).map((text) => new X509Certificate(text));
+export function readBundle(pem: string): readonly X509Certificate[] {
+  return (pem.match(block) ?? []).map((text) => new X509Certificate(text));
+}
 
-const holdsAt = (certificate: X509Certificate, now: number): boolean =>
-  now >= Date.parse(certificate.validFrom) && now <= Date.parse(certificate.validTo);
+function holdsAt(certificate: X509Certificate, now: number): boolean {
+  return now >= Date.parse(certificate.validFrom) && now <= Date.parse(certificate.validTo);
+}
 
-const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
-  certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
 
-const leadsTo = (
+function leadsTo(
   certificate: X509Certificate,
   between: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
   now: number,
-): boolean => {
+): boolean {
   if (authorities.some((authority) => holdsAt(authority, now) && isSignedBy(certificate, authority))) {
     return true;
   }
@@ -33,17 +36,17 @@ const leadsTo = (
   const issuer = between[next];
   if (issuer === undefined || !holdsAt(issuer, now)) return false;
   return leadsTo(issuer, between.toSpliced(next, 1), authorities, now);
-};
+}
 
 export type VerifiedCertificate =
   | { readonly kind: "verified"; readonly certificate: X509Certificate }
   | { readonly kind: "refused"; readonly why: string };
 
-export const verifyClient = (
+export function verifyClient(
   { chain }: PeerCertificate,
   authorities: readonly X509Certificate[],
   now: number,
-): VerifiedCertificate => {
+): VerifiedCertificate {
   const refused = (why: string) => ({ kind: "refused", why }) as const;
   let certificates: readonly X509Certificate[];
   try {
@@ -61,20 +64,24 @@ export const verifyClient = (
   return leadsTo(certificate, between, authorities, now)
     ? { kind: "verified", certificate }
     : refused("the client certificate was signed by an authority that is not known here");
-};
+}
 
-const listOf = (value: unknown): readonly string[] =>
-  (Array.isArray(value) ? value : value === undefined ? [] : [value]).filter(
+function listOf(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : value === undefined ? [] : [value]).filter(
     (each) => typeof each === "string",
   );
+}
 
 /** The common name is the user, each organization a group. Of several common names the last one counts, as in Go. */
-export const commonNameOf = (certificate: X509Certificate): string | undefined =>
-  listOf((certificate.toLegacyObject().subject as unknown as Readonly<Record<string, unknown>>)["CN"]).at(-1);
+export function commonNameOf(certificate: X509Certificate): string | undefined {
+  return listOf(
+    (certificate.toLegacyObject().subject as unknown as Readonly<Record<string, unknown>>)["CN"],
+  ).at(-1);
+}
 
-export const userOf = (certificate: X509Certificate): User | undefined => {
+export function userOf(certificate: X509Certificate): User | undefined {
   const name = commonNameOf(certificate);
   if (name === undefined || name === "") return undefined;
   const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, unknown>>;
   return { name, groups: listOf(subject["O"]) };
-};
+}

@@ -5,7 +5,7 @@ import { refusal, textAnswer } from "./answers.ts";
 import type { CheckResult, Health, HealthPage } from "./health.ts";
 import { type Page, type PageRequest, readOnly } from "./secure-port.ts";
 
-const answer = (page: HealthPage, results: readonly CheckResult[], query: URLSearchParams) => {
+function answer(page: HealthPage, results: readonly CheckResult[], query: URLSearchParams) {
   const excluded = new Set(query.getAll("exclude"));
   const lines = results.map(({ name, problem }) => {
     if (excluded.delete(name)) return `[+]${name} excluded: ok`;
@@ -20,21 +20,22 @@ const answer = (page: HealthPage, results: readonly CheckResult[], query: URLSea
   }
   if (!query.has("verbose")) return textAnswer("ok");
   return textAnswer(`${[...lines, `${page} check passed`].join("\n")}\n`);
-};
+}
 
 /** What is wrong is told only here: the page of one check is not open to everybody. */
-const answerOne = (health: Health, page: HealthPage, { path }: PageRequest) => {
+function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
   const result = health.runOne(page, path.slice(page.length + 2));
   if (result === undefined) return refusal(404, `There is no check ${path}; /${page}?verbose lists them.`);
   return result.problem === undefined
     ? textAnswer("ok")
     : textAnswer(`internal server error: ${result.problem}\n`, 500);
-};
+}
 
-export const healthPages = (health: Health): Readonly<Record<string, Page>> =>
-  Object.fromEntries(
+export function healthPages(health: Health): Readonly<Record<string, Page>> {
+  return Object.fromEntries(
     (["healthz", "livez", "readyz"] as const).flatMap((page) => [
       [`/${page}`, readOnly(({ query }) => answer(page, health.run(page), query))],
       [`/${page}/`, readOnly((request) => answerOne(health, page, request))],
     ]),
   );
+}

@@ -26,17 +26,17 @@ export interface Health {
   runOne(page: HealthPage, name: string): CheckResult | undefined;
 }
 
-const safely = (check: HealthCheck): string | undefined => {
+function safely(check: HealthCheck): string | undefined {
   try {
     return check.check();
   } catch (error) {
     return `the check itself failed: ${messageOf(error)}`;
   }
-};
+}
 
-export const createHealth = (
+export function createHealth(
   onResult: (page: HealthPage, result: CheckResult) => void = () => undefined,
-): Health => {
+): Health {
   const checks = new Map<string, HealthCheck>();
   const on = (page: HealthPage): readonly HealthCheck[] => {
     const concerned = [...checks.values()].filter(({ pages }) => pages.includes(page));
@@ -60,4 +60,4 @@ export const createHealth = (
       return check === undefined ? undefined : evaluate(page, check);
     },
   };
-};
+}

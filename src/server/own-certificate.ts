@@ -16,22 +16,23 @@ const ownLifetime: Milliseconds = milliseconds(365 * day);
 const renewBefore: Milliseconds = milliseconds(30 * day);
 
 /** Upstream's: localhost and, unless it listens everywhere, the address it listens on. */
-export const ownNames = (bindAddress: string, more: readonly string[] = []): readonly string[] => {
+export function ownNames(bindAddress: string, more: readonly string[] = []): readonly string[] {
   const isEverywhere = bindAddress === "0.0.0.0" || bindAddress === "::";
   return [...new Set(["localhost", "127.0.0.1", ...(isEverywhere ? [] : [bindAddress]), ...more])];
-};
+}
 
-export const isDue = (cert: string, now: number): boolean => {
+export function isDue(cert: string, now: number): boolean {
   try {
     return Date.parse(new X509Certificate(cert).validTo) - now < renewBefore;
   } catch {
     return true;
   }
-};
+}
 
 /** Of a chain in PEM: the one that vouches for the rest. */
-export const lastCertificate = (chain: string): string | undefined =>
-  /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(chain)?.[1];
+export function lastCertificate(chain: string): string | undefined {
+  return /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(chain)?.[1];
+}
 
 export interface OwnCertificate {
   readonly authority: Authority;
@@ -39,17 +40,17 @@ export interface OwnCertificate {
 }
 
 /** By an authority that was kept, or by a new one. */
-export const makeOwnCertificate = (
+export function makeOwnCertificate(
   names: readonly string[],
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   known?: Authority,
-): OwnCertificate => {
+): OwnCertificate {
   const second = Math.floor(clock.now() / 1000);
   const authority = known ?? createAuthority(`localhost-ca@${second}`, clock, random);
   const { cert, key } = authority.issueServer(`localhost@${second}`, names, ownLifetime);
   // The whole chain is served: who pins the authority needs nothing else.
   return { authority, pair: { cert: cert + authority.cert, key } };
-};
+}
 
 export interface KeepOptions {
   readonly folder: string;
@@ -58,7 +59,7 @@ export interface KeepOptions {
   readonly files: Files;
 }
 
-const readKept = async ({ folder, files }: KeepOptions, name: string): Promise<KeyPair | undefined> => {
+async function readKept({ folder, files }: KeepOptions, name: string): Promise<KeyPair | undefined> {
   try {
     const [cert, key] = await Promise.all([
       files.read(join(folder, `${name}.crt`)),
@@ -68,27 +69,29 @@ const readKept = async ({ folder, files }: KeepOptions, name: string): Promise<K
   } catch {
     return undefined;
   }
-};
+}
 
 /** What lies in the folder, if it is still good for a while. */
-export const findKept = async (options: KeepOptions, now: number): Promise<KeyPair | undefined> => {
+export async function findKept(options: KeepOptions, now: number): Promise<KeyPair | undefined> {
   const pair = await readKept(options, options.name);
   return pair === undefined || isDue(pair.cert, now) ? undefined : pair;
-};
+}
 
 /** Whether what it signs now is good for its whole life. */
-const outlives = (cert: string, now: number): boolean =>
-  Date.parse(new X509Certificate(cert).validTo) - now > ownLifetime;
+function outlives(cert: string, now: number): boolean {
+  return Date.parse(new X509Certificate(cert).validTo) - now > ownLifetime;
+}
 
 /** The same authority signs again, so that those who trust it need not be told: `caBundle` above all. */
-export const stillGood = (authority: Authority | undefined, now: number): Authority | undefined =>
-  authority !== undefined && outlives(authority.cert, now) ? authority : undefined;
+export function stillGood(authority: Authority | undefined, now: number): Authority | undefined {
+  return authority !== undefined && outlives(authority.cert, now) ? authority : undefined;
+}
 
 /** The authority in the folder, beside the certificate. */
-export const findKeptAuthority = async (
+export async function findKeptAuthority(
   options: KeepOptions,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Promise<Authority | undefined> => {
+): Promise<Authority | undefined> {
   const pair = await readKept(options, `${options.name}-ca`);
   if (pair === undefined) return undefined;
   const { subject } = new X509Certificate(pair.cert);
@@ -96,14 +99,14 @@ export const findKeptAuthority = async (
   return commonName === undefined
     ? undefined
     : stillGood(createAuthority(commonName, clock, random, pair), clock.now());
-};
+}
 
-export const keep = async (
+export async function keep(
   { folder, name, files }: KeepOptions,
   { authority, pair }: OwnCertificate,
-): Promise<void> => {
+): Promise<void> {
   await files.write(join(folder, `${name}-ca.key`), authority.key(), 0o600);
   await files.write(join(folder, `${name}-ca.crt`), authority.cert, 0o644);
   await files.write(join(folder, `${name}.key`), pair.key, 0o600);
   await files.write(join(folder, `${name}.crt`), pair.cert, 0o644);
-};
+}

@@ -13,23 +13,25 @@ export interface RequestHeaderNames {
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-const valuesOf = (headers: Headers, name: string): readonly string[] =>
-  headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
+function valuesOf(headers: Headers, name: string): readonly string[] {
+  return headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
+}
 
-const firstOf = (headers: Headers, names: readonly string[]): string =>
-  names.map((name) => valuesOf(headers, name)[0] ?? "").find((value) => value !== "") ?? "";
+function firstOf(headers: Headers, names: readonly string[]): string {
+  return names.map((name) => valuesOf(headers, name)[0] ?? "").find((value) => value !== "") ?? "";
+}
 
 /** Extra keys come percent-encoded, as header names know no capitals and no slashes. */
-const decoded = (key: string): string => {
+function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
   } catch {
     return key;
   }
-};
+}
 
 /** Undefined when no user is named. */
-export const userInHeaders = (headers: Headers, names: RequestHeaderNames): User | undefined => {
+export function userInHeaders(headers: Headers, names: RequestHeaderNames): User | undefined {
   const name = firstOf(headers, names.username);
   if (name === "") return undefined;
   const uid = firstOf(headers, names.uid);
@@ -47,4 +49,4 @@ export const userInHeaders = (headers: Headers, names: RequestHeaderNames): User
     ...(uid !== "" && { uid }),
     ...(Object.keys(extra).length > 0 && { extra }),
   };
-};
+}

@@ -32,7 +32,7 @@ const known = {
 
 const limits = { atOnce: 4, waiting: 64 } as const;
 
-export const createReviews = ({ api, clock, signal, onReview }: ReviewsOptions): AskReview => {
+export function createReviews({ api, clock, signal, onReview }: ReviewsOptions): AskReview {
   let running = 0;
   const line: (() => void)[] = [];
   const enter = async (): Promise<void> => {
@@ -75,4 +75,4 @@ export const createReviews = ({ api, clock, signal, onReview }: ReviewsOptions):
       onReview(plural, code, milliseconds(clock.monotonic() - began));
     }
   };
-};
+}

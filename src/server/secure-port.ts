@@ -31,31 +31,31 @@ export interface SecurePortOptions {
 const atOnce = 256;
 const notCached = { "cache-control": "no-cache, private" } as const;
 
-const pageOf = (pages: Readonly<Record<string, Page>>, path: string): Page | undefined => {
+function pageOf(pages: Readonly<Record<string, Page>>, path: string): Page | undefined {
   if (Object.hasOwn(pages, path)) return pages[path];
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const folder = path.slice(0, end + 1);
     if (Object.hasOwn(pages, folder)) return pages[folder];
   }
   return undefined;
-};
+}
 
 /** Undefined when it is no path: what is authorised must be exactly what is served. */
-export const readTarget = (target: string): { path: string; query: URLSearchParams } | undefined => {
+export function readTarget(target: string): { path: string; query: URLSearchParams } | undefined {
   const [path = "", ...rest] = target.split("?");
   if (!path.startsWith("/") || path.length > 1024 || /[%\\#]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {
     return undefined;
   }
   return { path, query: new URLSearchParams(rest.join("?")) };
-};
+}
 
-const problemOf = (error: unknown): ServedResponse => {
+function problemOf(error: unknown): ServedResponse {
   if (error instanceof TooManyReviews) return refusal(429, error.message);
   const why = isKubeError(error) ? `: ${error.message}` : ".";
   return refusal(500, `Internal error: who you are and what you may do could not be asked${why}`);
-};
+}
 
-export const createSecurePort = (options: SecurePortOptions): ServedHandler => {
+export function createSecurePort(options: SecurePortOptions): ServedHandler {
   const { authenticate, authorize, pages, onAccident } = options;
   let running = 0;
 
@@ -100,12 +100,12 @@ export const createSecurePort = (options: SecurePortOptions): ServedHandler => {
       running -= 1;
     }
   };
-};
+}
 
 /** Pages only tell; the few that change something name their methods. */
-export const readOnly =
-  (page: Page): Page =>
-  (request) =>
+export function readOnly(page: Page): Page {
+  return (request) =>
     request.method === "GET" || request.method === "HEAD"
       ? page(request)
       : refusal(405, `${request.path} can only be read, by GET.`);
+}

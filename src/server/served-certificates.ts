@@ -53,7 +53,7 @@ export class UnusableCertificate extends Error {
 const checkEvery = seconds(2);
 const checkOwnEvery = milliseconds(3_600_000);
 
-const checked = (pair: KeyPair, where: string): KeyPair => {
+function checked(pair: KeyPair, where: string): KeyPair {
   try {
     if (new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) return pair;
   } catch (cause) {
@@ -63,13 +63,14 @@ const checked = (pair: KeyPair, where: string): KeyPair => {
     );
   }
   throw new UnusableCertificate(`${where} cannot be used: the key does not belong to the certificate.`);
-};
+}
 
-const namesIn = (cert: string): readonly string[] =>
-  (new X509Certificate(cert).subjectAltName ?? "")
+function namesIn(cert: string): readonly string[] {
+  return (new X509Certificate(cert).subjectAltName ?? "")
     .split(", ")
     .filter((entry) => entry.startsWith("DNS:"))
     .map((entry) => entry.slice(4));
+}
 
 interface FilePair {
   readonly cert: WatchedFile;
@@ -77,7 +78,7 @@ interface FilePair {
   readonly names: readonly string[];
 }
 
-const contentOf = async (file: WatchedFile): Promise<string> => {
+async function contentOf(file: WatchedFile): Promise<string> {
   try {
     return await file.content();
   } catch (cause) {
@@ -88,10 +89,11 @@ const contentOf = async (file: WatchedFile): Promise<string> => {
       },
     );
   }
-};
+}
 
-const readPair = async ({ cert, key }: FilePair): Promise<KeyPair> =>
-  checked({ cert: await contentOf(cert), key: await contentOf(key) }, `${cert.path} with ${key.path}`);
+async function readPair({ cert, key }: FilePair): Promise<KeyPair> {
+  return checked({ cert: await contentOf(cert), key: await contentOf(key) }, `${cert.path} with ${key.path}`);
+}
 
 export interface CertificateSource {
   /** Throws `UnusableCertificate`. */
@@ -102,7 +104,7 @@ export interface CertificateSource {
   follow(onNew: (certificates: ServedCertificates) => void, signal: AbortSignal): Promise<void>;
 }
 
-export const createCertificateSource = (options: CertificateOptions): CertificateSource => {
+export function createCertificateSource(options: CertificateOptions): CertificateSource {
   const { settings, files, clock, random, onProblem } = options;
   const watched = (certFile: string, keyFile: string, names: readonly string[] = []): FilePair => ({
     cert: watchedFile(certFile, files, clock),
@@ -178,4 +180,4 @@ export const createCertificateSource = (options: CertificateOptions): Certificat
       }
     },
   };
-};
+}

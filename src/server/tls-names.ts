@@ -32,14 +32,16 @@ export interface TlsOptions {
   readonly curves: readonly string[];
 }
 
-const warning = (key: string, text: string): Problem => ({
-  severity: "warning",
-  reason: "NotHere",
-  key,
-  text: `${key} ${text}`,
-});
+function warning(key: string, text: string): Problem {
+  return {
+    severity: "warning",
+    reason: "NotHere",
+    key,
+    text: `${key} ${text}`,
+  };
+}
 
-export const tlsNames = ({ prefix, minVersion, ciphers: asked, curves: wanted }: TlsOptions): TlsNames => {
+export function tlsNames({ prefix, minVersion, ciphers: asked, curves: wanted }: TlsOptions): TlsNames {
   const problems: Problem[] = [];
   const chosen = <T>(names: readonly string[], flag: string, find: (name: string) => T | undefined) =>
     names.flatMap((name): readonly T[] => {
@@ -66,7 +68,7 @@ export const tlsNames = ({ prefix, minVersion, ciphers: asked, curves: wanted }:
     ...(groups.length > 0 && { curves: [...new Set(groups)].join(":") }),
     problems,
   };
-};
+}
 
 export interface NamedPair {
   readonly certFile: string;
@@ -75,7 +77,7 @@ export interface NamedPair {
 }
 
 /** `cert,key` or `cert,key:name,name`; undefined when it is neither. */
-export const readNamedPair = (text: string): NamedPair | undefined => {
+export function readNamedPair(text: string): NamedPair | undefined {
   const [files = "", names = ""] = text.split(/:(?!.*:)/);
   const [certFile = "", keyFile = "", ...rest] = files.split(",").map((part) => part.trim());
   if (certFile === "" || keyFile === "" || rest.length > 0) return undefined;
@@ -87,4 +89,4 @@ export const readNamedPair = (text: string): NamedPair | undefined => {
       .map((name) => name.trim())
       .filter((name) => name !== ""),
   };
-};
+}

@@ -19,5 +19,6 @@ export const anonymous: User = { name: "system:anonymous", groups: ["system:unau
 
 const authenticated = "system:authenticated";
 
-export const withAuthenticatedGroup = (user: User): User =>
-  user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
+export function withAuthenticatedGroup(user: User): User {
+  return user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
+}

@@ -32,14 +32,15 @@ interface Family extends MetricDeclaration {
 const mostSeries = 1000;
 const beyond = "other";
 
-const escaped = (value: string): string =>
-  value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
 
-const series = (name: string, labels: LabelValues): string => {
+function series(name: string, labels: LabelValues): string {
   const entries = Object.entries(labels);
   if (entries.length === 0) return name;
   return `${name}{${entries.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`;
-};
+}
 
 /** The series of one metric by their label values. Looked up thousands of times a second: text is made when it is asked for. */
 class SeriesTable<T> {
@@ -169,8 +170,9 @@ export class Metrics {
   }
 }
 
-const readLines = (name: string, read: () => Iterable<readonly [LabelValues, number]>): readonly string[] =>
-  [...read()].map(([labels, value]) => `${series(name, labels)} ${value}`);
+function readLines(name: string, read: () => Iterable<readonly [LabelValues, number]>): readonly string[] {
+  return [...read()].map(([labels, value]) => `${series(name, labels)} ${value}`);
+}
 
 interface HistogramState {
   /** Of each bucket alone; the text adds them up. */
@@ -179,12 +181,12 @@ interface HistogramState {
   readonly count: number;
 }
 
-const histogramLines = (
+function histogramLines(
   name: string,
   buckets: readonly number[],
   labels: LabelValues,
   { counts, sum, count }: HistogramState,
-): string[] => {
+): string[] {
   let below = 0;
   return [
     ...buckets.map((bound, index) => {
@@ -195,4 +197,4 @@ const histogramLines = (
     `${series(`${name}_sum`, labels)} ${sum}`,
     `${series(`${name}_count`, labels)} ${count}`,
   ];
-};
+}

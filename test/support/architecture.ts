@@ -114,6 +114,9 @@ const platformWords: readonly (readonly [string, RegExp])[] = [
   ["process.env", /\bprocess\.env\b/],
 ];
 
+/** A one-line expression may be an arrow. */
+const topLevelArrow = /^(?:export )?const (\w+) = (?:async )?(?:<[^>]*>)?\([^=]*\)(?:: [^=]*)? => \{$/gm;
+
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "misc", "manager", "types"];
 /** Decides and does nothing: by its name, or because its first lines say so. */
 const purePlan =
@@ -146,6 +149,9 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
     found.push(`${path}: "${name}" says nothing about what is in it`);
   }
   if (/^[ \t]*export default\b/m.test(code)) found.push(`${path} has a default export`);
+  for (const [, declared = ""] of path.startsWith("test/") ? [] : code.matchAll(topLevelArrow)) {
+    found.push(`${path}: ${declared} has a body, so it is a function declaration`);
+  }
   if (isSource && !/^(#![^\n]*\n)?\/[/*]/.test(text)) found.push(`${path} does not begin with a comment`);
   if ((isSource && !path.startsWith("src/platform/")) || path.startsWith("providers/")) {
     for (const [word, pattern] of platformWords) {

@@ -16,23 +16,24 @@ export const expected = {
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-const areTexts = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isText);
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isText);
+}
 
 /** The body if it has no other keys than these and each that is there is as wanted. */
-const read = (
+function read(
   { method, path, body }: Query,
   what: string,
   keys: Readonly<Record<string, (value: unknown) => boolean>>,
   needs: (body: Body) => boolean,
-): Body => {
+): Body {
   const isMap = typeof body === "object" && body !== null && !Array.isArray(body);
   const entries = isMap ? Object.entries(body) : [];
   const isRight = entries.every(([key, value]) => Object.hasOwn(keys, key) && keys[key]?.(value) === true);
   if (isMap && isRight && needs(body as Body)) return body as Body;
   const came = body === undefined ? "nothing" : JSON.stringify(body).slice(0, 200);
   throw new Refusal(400, "invalid_order", `${method} ${path} expects ${what}; got ${came}`);
-};
+}
 
 export interface Addition {
   readonly machines?: readonly string[];
@@ -40,21 +41,23 @@ export interface Addition {
   readonly prefix?: string;
 }
 
-export const readAddition = (query: Query): Addition =>
-  read(
+export function readAddition(query: Query): Addition {
+  return read(
     query,
     expected.add,
     { machines: areTexts, count: isCount, prefix: isText },
     ({ machines, count }) => machines !== undefined || count !== undefined,
   );
+}
 
-export const readMachines = (query: Query): readonly string[] =>
-  read(query, expected.machines, { machines: areTexts }, ({ machines }) => machines !== undefined)[
+export function readMachines(query: Query): readonly string[] {
+  return read(query, expected.machines, { machines: areTexts }, ({ machines }) => machines !== undefined)[
     "machines"
   ] as readonly string[];
+}
 
-export const readFault = (query: Query): Fault =>
-  read(
+export function readFault(query: Query): Fault {
+  return read(
     query,
     expected.fault,
     {
@@ -64,19 +67,22 @@ export const readFault = (query: Query): Fault =>
     },
     ({ kind }) => kind !== undefined,
   ) as unknown as Fault;
+}
 
-export const readLie = (query: Query): Lie =>
-  read(
+export function readLie(query: Query): Lie {
+  return read(
     query,
     expected.lie,
     { machine: isText, milliseconds: isCount },
     ({ machine, milliseconds }) => machine !== undefined && milliseconds !== undefined,
   ) as unknown as Lie;
+}
 
-export const readPace = (query: Query): { readonly latency?: number; readonly actionTime?: number } =>
-  read(
+export function readPace(query: Query): { readonly latency?: number; readonly actionTime?: number } {
+  return read(
     query,
     expected.pace,
     { latency: isCount, actionTime: isCount },
     ({ latency, actionTime }) => latency !== undefined || actionTime !== undefined,
   );
+}

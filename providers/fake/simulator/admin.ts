@@ -14,16 +14,13 @@ const machineOrders = {
   remove: (cloud, which) => cloud.machines.remove(which),
 } as const satisfies Record<string, (cloud: FakeCloud, which: string) => number>;
 
-const add = (
-  cloud: FakeCloud,
-  { machines = [], count = 0, prefix = "node-" }: Addition,
-): SimulatedMachine[] => {
+function add(cloud: FakeCloud, { machines = [], count = 0, prefix = "node-" }: Addition): SimulatedMachine[] {
   const first = cloud.machines.list().length;
   const names = [...machines, ...Array.from({ length: count }, (_, index) => `${prefix}${first + index}`)];
   return names.map((name) => cloud.machines.add(name));
-};
+}
 
-const moveMachines = (cloud: FakeCloud, verb: keyof typeof machineOrders, query: Query): Answer => {
+function moveMachines(cloud: FakeCloud, verb: keyof typeof machineOrders, query: Query): Answer {
   const machines = readMachines(query);
   const unknown = machines.filter((which) => cloud.machines.find(which).length === 0);
   if (unknown.length === machines.length) {
@@ -36,12 +33,12 @@ const moveMachines = (cloud: FakeCloud, verb: keyof typeof machineOrders, query:
   }
   const changed = machines.reduce((sum, which) => sum + machineOrders[verb](cloud, which), 0);
   return { status: 200, body: { changed, ...(unknown.length > 0 && { unknown }) } };
-};
+}
 
 const done: Answer = { status: 204 };
 
 /** Throws what is refused. */
-const apply = (cloud: FakeCloud, query: Query): Answer => {
+function apply(cloud: FakeCloud, query: Query): Answer {
   const { method, path } = query;
   const verb = path.slice("/admin/machines/".length);
   switch (`${method} ${path}`) {
@@ -85,10 +82,10 @@ const apply = (cloud: FakeCloud, query: Query): Answer => {
   }
   const where = "docs/fake-cloud.md names those there are";
   throw new Refusal(404, "not_found", `${method} ${path} is not an admin operation; ${where}`);
-};
+}
 
 /** Undefined: not a request to the admin API. */
-export const handleAdmin = (cloud: FakeCloud, query: Query): Answer | undefined => {
+export function handleAdmin(cloud: FakeCloud, query: Query): Answer | undefined {
   if (!query.path.startsWith("/admin/")) return undefined;
   try {
     return apply(cloud, query);
@@ -96,12 +93,12 @@ export const handleAdmin = (cloud: FakeCloud, query: Query): Answer | undefined 
     if (error instanceof Refusal) return error.toAnswer();
     throw error;
   }
-};
+}
 
-const reset = (cloud: FakeCloud): void => {
+function reset(cloud: FakeCloud): void {
   cloud.faults.clear();
   cloud.seen.length = 0;
   for (const { id } of cloud.machines.list()) cloud.machines.remove(id);
   for (const { id } of cloud.routes.list()) cloud.routes.remove(id);
   cloud.balancers.clear();
-};
+}

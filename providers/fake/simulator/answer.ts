@@ -31,7 +31,7 @@ export class Refusal extends Error {
 const maxPageSize = 500;
 
 /** One page of a collection, with what is needed to get the next. */
-export const pageOf = (key: string, all: readonly unknown[], query: URLSearchParams): Answer => {
+export function pageOf(key: string, all: readonly unknown[], query: URLSearchParams): Answer {
   const size = Math.min(maxPageSize, Math.max(1, Number(query.get("per_page") ?? 50) || 50));
   const page = Math.max(1, Number(query.get("page") ?? 1) || 1);
   const items = all.slice((page - 1) * size, page * size);
@@ -40,4 +40,4 @@ export const pageOf = (key: string, all: readonly unknown[], query: URLSearchPar
     status: 200,
     body: { [key]: items, meta: { page, per_page: size, total: all.length, next_page: next } },
   };
-};
+}

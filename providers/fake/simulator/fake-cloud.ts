@@ -45,11 +45,11 @@ const routes = [
   "DELETE /routes/{id}",
 ] as const;
 
-const operationOf = ({ method, path }: Query): { operation: string; id: string } => {
+function operationOf({ method, path }: Query): { operation: string; id: string } {
   const [collection = "", id = ""] = path.split("/").filter((part) => part !== "");
   const operation = `${method} /${collection}${id === "" ? "" : "/{id}"}`;
   return { operation, id: decodeURIComponent(id) };
-};
+}
 
 export class FakeCloud {
   readonly machines = new Machines();

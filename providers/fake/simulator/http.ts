@@ -12,7 +12,7 @@ export interface ServedCloud extends AsyncDisposable {
 
 const immediately: Milliseconds = milliseconds(0);
 
-export const serveFakeCloud = (cloud: FakeCloud, port: number): ServedCloud => {
+export function serveFakeCloud(cloud: FakeCloud, port: number): ServedCloud {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port,
@@ -38,4 +38,4 @@ export const serveFakeCloud = (cloud: FakeCloud, port: number): ServedCloud => {
     url: server.url.origin,
     [Symbol.asyncDispose]: () => server.stop(true),
   };
-};
+}

@@ -5,25 +5,28 @@ import { type Clock, sleep, type Transport, type TransportRequest } from "#ccm/t
 import type { Query } from "./answer.ts";
 import type { Delivery, FakeCloud } from "./fake-cloud.ts";
 
-export const queryOf = (method: string, url: URL, body: string): Query => ({
-  method,
-  path: url.pathname.replace(/^\/v1/, ""),
-  query: url.searchParams,
-  body: body === "" ? undefined : JSON.parse(body),
-});
+export function queryOf(method: string, url: URL, body: string): Query {
+  return {
+    method,
+    path: url.pathname.replace(/^\/v1/, ""),
+    query: url.searchParams,
+    body: body === "" ? undefined : JSON.parse(body),
+  };
+}
 
-const never = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
+function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
 
 /** Carries a delivery out: waits, breaks, cuts. */
-export const deliver = async (
+export async function deliver(
   { answer, delay, fate }: Delivery,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Response> => {
+): Promise<Response> {
   if (fate === "never") return never(signal);
   if (delay > 0) await sleep(clock, delay, signal);
   if (fate === "reset") throw new TypeError("The connection was closed before an answer came.");
@@ -31,19 +34,21 @@ export const deliver = async (
   const text = body === undefined ? null : JSON.stringify(body);
   const sent = fate === "cut" && text !== null ? text.slice(0, text.length / 2) : text;
   return new Response(sent, { status, headers: { "content-type": "application/json", ...headers } });
-};
+}
 
-const textOf = (body: TransportRequest["body"]): string =>
-  body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+function textOf(body: TransportRequest["body"]): string {
+  return body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+}
 
-export const tokenOf = (authorization: string | null | undefined): string | undefined =>
-  authorization?.replace(/^Bearer /i, "");
+export function tokenOf(authorization: string | null | undefined): string | undefined {
+  return authorization?.replace(/^Bearer /i, "");
+}
 
-export const asTransport =
-  (cloud: FakeCloud): Transport =>
-  async (request, signal) => {
+export function asTransport(cloud: FakeCloud): Transport {
+  return async (request, signal) => {
     signal.throwIfAborted();
     const query = queryOf(request.method, new URL(request.url), textOf(request.body));
     const delivery = cloud.handle(query, tokenOf(request.headers?.["authorization"]));
     return deliver(delivery, cloud.clock, signal);
   };
+}

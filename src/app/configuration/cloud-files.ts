@@ -18,11 +18,11 @@ export interface CloudFile {
 const nothing: CloudFile = { file: {}, places: new Map(), problems: [] };
 
 /** The file that `--cloud-config` names, in the format of the cloud's Go manager. */
-export const readCloudFile = async (
+export async function readCloudFile(
   path: string | undefined,
   provider: AnyProvider,
   disk: WholeFiles,
-): Promise<CloudFile> => {
+): Promise<CloudFile> {
   if (path === undefined) return nothing;
   if (provider.readConfigFile === undefined) {
     const text = `--cloud-config has no effect: the cloud ${provider.name} has no such file; its settings are under cloud in the file of --config, or in variables`;
@@ -41,24 +41,26 @@ export const readCloudFile = async (
       text: `${path}:${line}: ${problem.text}`,
     })),
   };
-};
+}
 
 /** One file with another over it. */
-export const withSection = (below: CloudFile, path: string, { raw, places }: RawSection): CloudFile => ({
-  ...below,
-  file: { ...below.file, ...raw },
-  places: new Map([
-    ...below.places,
-    ...[...places].map(([name, { line, column }]) => [name, `${path}:${line}:${column}`] as const),
-  ]),
-});
+export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
+  return {
+    ...below,
+    file: { ...below.file, ...raw },
+    places: new Map([
+      ...below.places,
+      ...[...places].map(([name, { line, column }]) => [name, `${path}:${line}:${column}`] as const),
+    ]),
+  };
+}
 
 /** What the cloud must be given before it can connect. */
-export const readInputs = async (
+export async function readInputs(
   provider: AnyProvider,
   sources: Omit<CloudSettings, "cluster">,
   disk: WholeFiles,
-): Promise<{ readonly inputFiles: ReadonlyMap<string, Secret>; readonly problems: readonly Problem[] }> => {
+): Promise<{ readonly inputFiles: ReadonlyMap<string, Secret>; readonly problems: readonly Problem[] }> {
   const problems: Problem[] = [];
   const inputFiles = new Map<string, Secret>();
   for (const input of provider.inputs?.(readConfig(provider, sources).values) ?? []) {
@@ -73,4 +75,4 @@ export const readInputs = async (
     else inputFiles.set(input.path, new Secret(whole.text));
   }
   return { inputFiles, problems };
-};
+}

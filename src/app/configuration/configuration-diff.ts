@@ -20,28 +20,29 @@ export interface ConfigurationDiff {
   readonly needsNewManager: boolean;
 }
 
-const shown = (value: unknown, kind?: FieldKind): string => {
+function shown(value: unknown, kind?: FieldKind): string {
   if (value === undefined) return "unset";
   if (kind === "duration" && typeof value === "number") return formatDuration(milliseconds(value));
   if (value instanceof Map)
     return JSON.stringify([...value].map(([key, entry]) => `${key}=${entry}`).join(","));
   return JSON.stringify(value) ?? String(value);
-};
+}
 
 /** For comparing only; never shown. */
-const plain = (value: unknown): string =>
-  value instanceof Secret ? `secret ${value.reveal()}` : shown(value);
+function plain(value: unknown): string {
+  return value instanceof Secret ? `secret ${value.reveal()}` : shown(value);
+}
 
 const isSecret = (value: unknown): boolean => value instanceof Secret;
 
 /** Values of the cloud's settings by `--config-set` may be secrets; they are told by the name of the setting. */
 const reportedElsewhere: readonly FlagName[] = ["config-set"];
 
-export const diffConfigurations = (
+export function diffConfigurations(
   before: Configuration,
   after: Configuration,
   { provider, environment }: { readonly provider: AnyProvider; readonly environment: Environment },
-): ConfigurationDiff => {
+): ConfigurationDiff {
   const changes: string[] = [];
   const needRestart: FlagName[] = [];
   let needsNewManager = false;
@@ -73,15 +74,15 @@ export const diffConfigurations = (
     needsNewManager = true;
   }
   return { changes, needRestart, needsNewManager };
-};
+}
 
 /** What is in force: the new one, but what is made once per process stays. */
-export const pinned = (
+export function pinned(
   before: Configuration,
   after: Configuration,
   needRestart: readonly FlagName[],
-): Configuration => {
+): Configuration {
   const kept = Object.fromEntries(needRestart.map((name) => [name, before.settings.flags[name]]));
   const { settings } = after;
   return { ...after, settings: { ...settings, flags: { ...settings.flags, ...kept } } };
-};
+}

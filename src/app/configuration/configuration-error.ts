@@ -13,8 +13,10 @@ export class ConfigurationError extends Error {
   }
 }
 
-export const noInstances = (provider: string): Problem => ({
-  severity: "error",
-  reason: "NoInstances",
-  text: `The cloud ${provider} has no machines to offer, so there is nothing to do for the node controllers.`,
-});
+export function noInstances(provider: string): Problem {
+  return {
+    severity: "error",
+    reason: "NoInstances",
+    text: `The cloud ${provider} has no machines to offer, so there is nothing to do for the node controllers.`,
+  };
+}

@@ -36,14 +36,14 @@ export interface ConfigurationSources {
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
 /** The file of `--config`, and what is wrong with it. */
-const readOwnFile = async (
+async function readOwnFile(
   path: string | undefined,
   provider: AnyProvider,
   disk: WholeFiles,
 ): Promise<{
   readonly own?: RawConfiguration & { readonly path: string };
   readonly problems: readonly Problem[];
-}> => {
+}> {
   if (path === undefined || path === "") return { problems: [] };
   const whole = await disk.read(path, "--config");
   if ("problem" in whole) return { problems: [whole.problem] };
@@ -52,14 +52,14 @@ const readOwnFile = async (
   const tables = { flags: flagFields, cloud: provider.config, notHere: notInFile };
   const read = readConfiguration(parseYaml(whole.text), tables);
   return { own: { ...read, path }, problems: read.problems.map((problem) => inFile(path, problem)) };
-};
+}
 
-export const readAll = async ({
+export async function readAll({
   provider,
   args,
   environment,
   files,
-}: ConfigurationSources): Promise<Configuration> => {
+}: ConfigurationSources): Promise<Configuration> {
   const disk = wholeFiles(files);
   const path = parseFlags(args, flagShapes).raw["config"];
   const { own, problems: ofFile } = await readOwnFile(path, provider, disk);
@@ -83,6 +83,6 @@ export const readAll = async ({
     flagProblems,
     versions: disk.versions,
   };
-};
+}
 
 export const isUsable = ({ problems }: Configuration): boolean => !problems.some(isError);

@@ -47,7 +47,7 @@ interface Running {
   readonly stop: () => Promise<void>;
 }
 
-export const runConfigured = async (options: ConfiguredOptions, signal: AbortSignal): Promise<void> => {
+export async function runConfigured(options: ConfiguredOptions, signal: AbortSignal): Promise<void> {
   const { clock, files, log, reloads = new ReloadRequests(), onReload, checkEvery = seconds(5) } = options;
   const over = Promise.withResolvers<void>();
 
@@ -160,9 +160,9 @@ export const runConfigured = async (options: ConfiguredOptions, signal: AbortSig
     unlink();
     await checks;
   }
-};
+}
 
-const haveChanged = async (versions: Configuration["versions"], files: Files): Promise<boolean> => {
+async function haveChanged(versions: Configuration["versions"], files: Files): Promise<boolean> {
   for (const [path, version] of versions) if ((await files.version(path)) !== version) return true;
   return false;
-};
+}

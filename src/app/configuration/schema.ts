@@ -11,28 +11,31 @@ import { notesOf } from "../flags/flag-notes.ts";
 import { flagFields } from "../flags/table.ts";
 import { notInFile } from "./not-in-file.ts";
 
-const withPrefix = (prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> =>
-  Object.fromEntries(
+function withPrefix(prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> {
+  return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => [
       name.includes("/") ? name : prefix + name,
       field,
     ]),
   );
+}
 
-const ofFlag = (field: Field<unknown>): JsonSchema => {
+function ofFlag(field: Field<unknown>): JsonSchema {
   const { noEffect } = notesOf(field);
   return noEffect === undefined
     ? {}
     : { deprecated: true, description: `${field.text} No effect: ${noEffect}.` };
-};
+}
 
-const section = (properties: JsonSchema): JsonSchema => ({
-  type: "object",
-  additionalProperties: false,
-  properties,
-});
+function section(properties: JsonSchema): JsonSchema {
+  return {
+    type: "object",
+    additionalProperties: false,
+    properties,
+  };
+}
 
-export const configurationSchema = (provider: AnyProvider, program: string): JsonSchema => {
+export function configurationSchema(provider: AnyProvider, program: string): JsonSchema {
   const { prefix, fields } = annotationsOf(provider);
   const inFile = Object.fromEntries(
     Object.entries(flagFields).filter(([name]) => !Object.hasOwn(notInFile, name)),
@@ -56,4 +59,4 @@ export const configurationSchema = (provider: AnyProvider, program: string): Jso
       }),
     },
   };
-};
+}

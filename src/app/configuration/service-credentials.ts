@@ -13,7 +13,7 @@ export interface WithCredentials {
   readonly args: readonly string[];
 }
 
-const contentOf = async (files: Pick<Files, "read">, path: string): Promise<string | undefined> => {
+async function contentOf(files: Pick<Files, "read">, path: string): Promise<string | undefined> {
   try {
     return (await files.read(path)).replace(/\r?\n$/, "");
   } catch (error) {
@@ -21,18 +21,18 @@ const contentOf = async (files: Pick<Files, "read">, path: string): Promise<stri
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
-};
+}
 
 const namesServer = (argument: string): boolean => /^--(kubeconfig|master)(=|$)/.test(argument);
 
-export const withServiceCredentials = async (
+export async function withServiceCredentials(
   config: Fields,
   {
     environment,
     files,
   }: { readonly environment: Environment; readonly files: Pick<Files, "read" | "version"> },
   args: readonly string[],
-): Promise<WithCredentials> => {
+): Promise<WithCredentials> {
   const folder = environment["CREDENTIALS_DIRECTORY"];
   if (folder === undefined || folder === "") return { environment, args };
   const variables: Record<string, string> = {};
@@ -48,4 +48,4 @@ export const withServiceCredentials = async (
     environment: { ...environment, ...variables },
     args: isMeant ? [`--kubeconfig=${kubeconfig}`, ...args] : args,
   };
-};
+}

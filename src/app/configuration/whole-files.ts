@@ -16,7 +16,7 @@ export interface WholeFiles {
 
 const longest = 256 * 1024;
 
-export const wholeFiles = (files: Pick<Files, "read" | "version">): WholeFiles => {
+export function wholeFiles(files: Pick<Files, "read" | "version">): WholeFiles {
   const versions = new Map<string, string | undefined>();
   return {
     versions,
@@ -35,4 +35,4 @@ export const wholeFiles = (files: Pick<Files, "read" | "version">): WholeFiles =
       }
     },
   };
-};
+}

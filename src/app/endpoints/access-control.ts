@@ -32,10 +32,10 @@ export interface GateOptions {
 }
 
 /** The connection for reviews: another kubeconfig where one was given, else the manager's own. */
-const reviewer = async (
+async function reviewer(
   kubeconfig: string | undefined,
   { flags, platform, program, manager, signal }: GateOptions,
-): Promise<Pick<KubeApi, "request">> => {
+): Promise<Pick<KubeApi, "request">> {
   if (kubeconfig === undefined) return { request: (raw, until) => manager().reserved.request(raw, until) };
   const { master: _, ...rest } = flags;
   const client = await connectKube(
@@ -49,15 +49,13 @@ const reviewer = async (
     signal,
   );
   return client.reserved;
-};
+}
 
 /** The ConfigMap in which the cluster says whom it trusts, watched; what stands in the way is told. */
-const lookUp = ({
-  flags,
-  platform,
-  log,
-  manager,
-}: GateOptions): { task: Task; get: () => ConfigMap | undefined } => {
+function lookUp({ flags, platform, log, manager }: GateOptions): {
+  task: Task;
+  get: () => ConfigMap | undefined;
+} {
   const where = `${lookedUp.namespace}/${lookedUp.name}`;
   let reported = "";
   const reflector = createReflector<ConfigMap>({
@@ -82,17 +80,19 @@ const lookUp = ({
     task: { name: "authorities", run: (stop) => reflector.run(stop) },
     get: () => reflector.store.get(where),
   };
-};
+}
 
-const headerNames = (flags: Flags) => ({
-  username: flags["requestheader-username-headers"],
-  uid: flags["requestheader-uid-headers"] ?? [],
-  group: flags["requestheader-group-headers"],
-  extraPrefix: flags["requestheader-extra-headers-prefix"],
-  allowedNames: flags["requestheader-allowed-names"] ?? [],
-});
+function headerNames(flags: Flags) {
+  return {
+    username: flags["requestheader-username-headers"],
+    uid: flags["requestheader-uid-headers"] ?? [],
+    group: flags["requestheader-group-headers"],
+    extraPrefix: flags["requestheader-extra-headers-prefix"],
+    allowedNames: flags["requestheader-allowed-names"] ?? [],
+  };
+}
 
-export const createGate = async (options: GateOptions) => {
+export async function createGate(options: GateOptions) {
   const { flags, platform, log, onReview, signal } = options;
   const { clock, files } = platform;
   const reviews = async (kubeconfig: string | undefined) =>
@@ -126,4 +126,4 @@ export const createGate = async (options: GateOptions) => {
       deniedFor: flags["authorization-webhook-cache-unauthorized-ttl"],
     }),
   };
-};
+}

@@ -9,10 +9,10 @@ import { serviceWebhook } from "./webhook-manifest.ts";
 const known = [serviceWebhook] as const;
 
 /** Upstream's rule: `*` for all, a name for one, `-name` against one; without a star only what is named. */
-export const chooseWebhooks = (
+export function chooseWebhooks(
   asked: readonly string[],
   all: readonly string[] = known,
-): { readonly enabled: readonly string[]; readonly unknown: readonly string[] } => {
+): { readonly enabled: readonly string[]; readonly unknown: readonly string[] } {
   const isEnabled = (name: string): boolean => {
     if (asked.includes(name)) return true;
     return !asked.includes(`-${name}`) && asked.includes("*");
@@ -21,9 +21,9 @@ export const chooseWebhooks = (
     enabled: all.filter(isEnabled),
     unknown: asked.filter((word) => word !== "*" && !all.includes(word.replace(/^-/, ""))),
   };
-};
+}
 
-export const webhookProblems = (flags: Flags): readonly Problem[] => {
+export function webhookProblems(flags: Flags): readonly Problem[] {
   const { enabled, unknown } = chooseWebhooks(flags.webhooks ?? []);
   const found = unknown.map((word) => {
     const meant = didYouMean(word.replace(/^-/, ""), known);
@@ -34,4 +34,4 @@ export const webhookProblems = (flags: Flags): readonly Problem[] => {
   if (enabled.length > 0 && port !== 0 && port === flags["secure-port"])
     found.push(invalidFlag("webhook-secure-port", `is ${port}, as --secure-port is; choose another`));
   return found;
-};
+}

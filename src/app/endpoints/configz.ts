@@ -4,7 +4,7 @@
 import type { Flags } from "../flags/table.ts";
 
 /** Go's text for a duration: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
-export const goDuration = (ms: number): string => {
+export function goDuration(ms: number): string {
   if (ms === 0) return "0s";
   if (ms < 1000) return `${ms}ms`;
   const total = Math.floor(ms / 1000);
@@ -13,59 +13,61 @@ export const goDuration = (ms: number): string => {
   const second = `${rest === 0 ? seconds : seconds + rest / 1000}s`;
   if (hours > 0) return `${hours}h${minutes}m${second}`;
   return minutes > 0 ? `${minutes}m${second}` : second;
-};
+}
 
 const group = "cloudcontrollermanager.config.k8s.io";
 
-export const configz = (flags: Flags, provider: string) => ({
-  [group]: {
-    kind: "CloudControllerManagerConfiguration",
-    apiVersion: `${group}/v1alpha1`,
-    Generic: {
-      Port: 0,
-      Address: "0.0.0.0",
-      MinResyncPeriod: goDuration(flags["min-resync-period"]),
-      ClientConnection: {
-        kubeconfig: flags.kubeconfig ?? "",
-        acceptContentTypes: "",
-        contentType: flags["kube-api-content-type"] ?? "",
-        qps: flags["kube-api-qps"] ?? 0,
-        burst: flags["kube-api-burst"] ?? 0,
+export function configz(flags: Flags, provider: string) {
+  return {
+    [group]: {
+      kind: "CloudControllerManagerConfiguration",
+      apiVersion: `${group}/v1alpha1`,
+      Generic: {
+        Port: 0,
+        Address: "0.0.0.0",
+        MinResyncPeriod: goDuration(flags["min-resync-period"]),
+        ClientConnection: {
+          kubeconfig: flags.kubeconfig ?? "",
+          acceptContentTypes: "",
+          contentType: flags["kube-api-content-type"] ?? "",
+          qps: flags["kube-api-qps"] ?? 0,
+          burst: flags["kube-api-burst"] ?? 0,
+        },
+        ControllerStartInterval: goDuration(flags["controller-start-interval"]),
+        LeaderElection: {
+          leaderElect: flags["leader-elect"],
+          leaseDuration: goDuration(flags["leader-elect-lease-duration"]),
+          renewDeadline: goDuration(flags["leader-elect-renew-deadline"]),
+          retryPeriod: goDuration(flags["leader-elect-retry-period"]),
+          resourceLock: flags["leader-elect-resource-lock"],
+          resourceName: flags["leader-elect-resource-name"],
+          resourceNamespace: flags["leader-elect-resource-namespace"],
+        },
+        Controllers: flags.controllers,
+        Debugging: { enableProfiling: flags.profiling, enableContentionProfiling: false },
+        LeaderMigrationEnabled: flags["enable-leader-migration"],
       },
-      ControllerStartInterval: goDuration(flags["controller-start-interval"]),
-      LeaderElection: {
-        leaderElect: flags["leader-elect"],
-        leaseDuration: goDuration(flags["leader-elect-lease-duration"]),
-        renewDeadline: goDuration(flags["leader-elect-renew-deadline"]),
-        retryPeriod: goDuration(flags["leader-elect-retry-period"]),
-        resourceLock: flags["leader-elect-resource-lock"],
-        resourceName: flags["leader-elect-resource-name"],
-        resourceNamespace: flags["leader-elect-resource-namespace"],
+      KubeCloudShared: {
+        CloudProvider: {
+          Name: flags["cloud-provider"] ?? provider,
+          CloudConfigFile: flags["cloud-config"] ?? "",
+        },
+        ExternalCloudVolumePlugin: "",
+        UseServiceAccountCredentials: flags["use-service-account-credentials"],
+        AllowUntaggedCloud: false,
+        RouteReconciliationPeriod: goDuration(flags["route-reconciliation-period"] ?? 0),
+        NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
+        ClusterName: flags["cluster-name"],
+        ClusterCIDR: (flags["cluster-cidr"] ?? "").toString(),
+        ConfigureCloudRoutes: flags["configure-cloud-routes"],
       },
-      Controllers: flags.controllers,
-      Debugging: { enableProfiling: flags.profiling, enableContentionProfiling: false },
-      LeaderMigrationEnabled: flags["enable-leader-migration"],
-    },
-    KubeCloudShared: {
-      CloudProvider: {
-        Name: flags["cloud-provider"] ?? provider,
-        CloudConfigFile: flags["cloud-config"] ?? "",
+      NodeController: {
+        ConcurrentNodeSyncs: flags["concurrent-node-syncs"],
+        ConcurrentNodeStatusUpdates: flags["concurrent-node-status-updates"] ?? 0,
       },
-      ExternalCloudVolumePlugin: "",
-      UseServiceAccountCredentials: flags["use-service-account-credentials"],
-      AllowUntaggedCloud: false,
-      RouteReconciliationPeriod: goDuration(flags["route-reconciliation-period"] ?? 0),
-      NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
-      ClusterName: flags["cluster-name"],
-      ClusterCIDR: (flags["cluster-cidr"] ?? "").toString(),
-      ConfigureCloudRoutes: flags["configure-cloud-routes"],
+      ServiceController: { ConcurrentServiceSyncs: flags["concurrent-service-syncs"] },
+      NodeStatusUpdateFrequency: goDuration(flags["node-status-update-frequency"] ?? 0),
+      Webhook: { Webhooks: flags.webhooks ?? [] },
     },
-    NodeController: {
-      ConcurrentNodeSyncs: flags["concurrent-node-syncs"],
-      ConcurrentNodeStatusUpdates: flags["concurrent-node-status-updates"] ?? 0,
-    },
-    ServiceController: { ConcurrentServiceSyncs: flags["concurrent-service-syncs"] },
-    NodeStatusUpdateFrequency: goDuration(flags["node-status-update-frequency"] ?? 0),
-    Webhook: { Webhooks: flags.webhooks ?? [] },
-  },
-});
+  };
+}

@@ -3,11 +3,13 @@
 
 import type { WatchApi } from "../../kube/watch/watch.ts";
 
-export const currentConnection = (connection: () => WatchApi): WatchApi => ({
-  get origin() {
-    return connection().origin;
-  },
-  openWatch: (...query) => connection().openWatch(...query),
-  listPage: (...query) => connection().listPage(...query),
-  whenAnswered: (until) => connection().whenAnswered(until),
-});
+export function currentConnection(connection: () => WatchApi): WatchApi {
+  return {
+    get origin() {
+      return connection().origin;
+    },
+    openWatch: (...query) => connection().openWatch(...query),
+    listPage: (...query) => connection().listPage(...query),
+    whenAnswered: (until) => connection().whenAnswered(until),
+  };
+}

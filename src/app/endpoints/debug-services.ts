@@ -4,10 +4,11 @@
 import { keyOf } from "../../kube/resource-path.ts";
 import type { Manager } from "../manager.ts";
 
-export const serviceProblemsOf = (manager: Manager) =>
-  [...manager.serviceProblems()].map(([service, problems]) => ({ service, problems }));
+export function serviceProblemsOf(manager: Manager) {
+  return [...manager.serviceProblems()].map(([service, problems]) => ({ service, problems }));
+}
 
-export const balancersOf = (manager: Manager) => {
+export function balancersOf(manager: Manager) {
   const services = new Map(manager.services.list().map((service) => [keyOf(service.metadata), service]));
   return (manager.balancers?.latest?.items ?? [])
     .filter(({ ownership }) => ownership === "ours")
@@ -17,4 +18,4 @@ export const balancersOf = (manager: Manager) => {
       const addresses = ingress.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
       return { group, state, services: members, addresses: [...new Set(addresses)] };
     });
-};
+}

@@ -14,10 +14,10 @@ export interface LookupSituation {
 
 const whatToDo = "give --client-ca-file, or bind the Role extension-apiserver-authentication-reader";
 
-export const describeLookupFailure = (
+export function describeLookupFailure(
   { kind, message }: Pick<KubeError, "kind" | "message">,
   { where, isKnown, isTolerated }: LookupSituation,
-): string | undefined => {
+): string | undefined {
   if (kind === "forbidden" && isTolerated) return undefined;
   // An API server that is away is told of all watches together.
   if (isKnown && kind !== "forbidden") return undefined;
@@ -25,4 +25,4 @@ export const describeLookupFailure = (
     ? "can be read no more, so what it said last still counts"
     : "cannot be read, so client certificates of the cluster count for nothing";
   return `The ConfigMap ${where} ${follows} on the secure port; ${whatToDo}: ${message}`;
-};
+}

@@ -24,38 +24,42 @@ export interface PortFlags {
   readonly names: readonly string[];
 }
 
-export const securePortFlags = (flags: Flags): PortFlags => ({
-  prefix: "",
-  portFlag: "secure-port",
-  port: flags["secure-port"],
-  host: flags["bind-address"],
-  http2: !flags["disable-http2-serving"],
-  sharePort: flags["permit-port-sharing"],
-  certFile: flags["tls-cert-file"],
-  keyFile: flags["tls-private-key-file"],
-  byName: flags["tls-sni-cert-key"] ?? [],
-  folder: flags["cert-dir"],
-  keptName: "cloud-controller-manager",
-  minVersion: flags["tls-min-version"],
-  ciphers: flags["tls-cipher-suites"] ?? [],
-  curves: flags["tls-curve-preferences"] ?? [],
-  names: ownNames(flags["bind-address"]),
-});
+export function securePortFlags(flags: Flags): PortFlags {
+  return {
+    prefix: "",
+    portFlag: "secure-port",
+    port: flags["secure-port"],
+    host: flags["bind-address"],
+    http2: !flags["disable-http2-serving"],
+    sharePort: flags["permit-port-sharing"],
+    certFile: flags["tls-cert-file"],
+    keyFile: flags["tls-private-key-file"],
+    byName: flags["tls-sni-cert-key"] ?? [],
+    folder: flags["cert-dir"],
+    keptName: "cloud-controller-manager",
+    minVersion: flags["tls-min-version"],
+    ciphers: flags["tls-cipher-suites"] ?? [],
+    curves: flags["tls-curve-preferences"] ?? [],
+    names: ownNames(flags["bind-address"]),
+  };
+}
 
-export const webhookPortFlags = (flags: Flags, program: string): PortFlags => ({
-  prefix: "webhook-",
-  portFlag: "webhook-secure-port",
-  port: flags["webhook-secure-port"],
-  host: flags["webhook-bind-address"],
-  http2: !flags["webhook-disable-http2-serving"],
-  sharePort: false,
-  certFile: flags["webhook-tls-cert-file"],
-  keyFile: flags["webhook-tls-private-key-file"],
-  byName: flags["webhook-tls-sni-cert-key"] ?? [],
-  folder: flags["webhook-cert-dir"],
-  keptName,
-  minVersion: flags["webhook-tls-min-version"],
-  ciphers: flags["webhook-tls-cipher-suites"] ?? [],
-  curves: flags["webhook-tls-curve-preferences"] ?? [],
-  names: ownNames(flags["webhook-bind-address"], serviceNames(program)),
-});
+export function webhookPortFlags(flags: Flags, program: string): PortFlags {
+  return {
+    prefix: "webhook-",
+    portFlag: "webhook-secure-port",
+    port: flags["webhook-secure-port"],
+    host: flags["webhook-bind-address"],
+    http2: !flags["webhook-disable-http2-serving"],
+    sharePort: false,
+    certFile: flags["webhook-tls-cert-file"],
+    keyFile: flags["webhook-tls-private-key-file"],
+    byName: flags["webhook-tls-sni-cert-key"] ?? [],
+    folder: flags["webhook-cert-dir"],
+    keptName,
+    minVersion: flags["webhook-tls-min-version"],
+    ciphers: flags["webhook-tls-cipher-suites"] ?? [],
+    curves: flags["webhook-tls-curve-preferences"] ?? [],
+    names: ownNames(flags["webhook-bind-address"], serviceNames(program)),
+  };
+}

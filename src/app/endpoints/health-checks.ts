@@ -16,20 +16,20 @@ const taskQueues = {
 /** Every call has a deadline of seconds; a worker that has one key for this long is stuck. */
 const stuckAfter = minutes(10);
 
-const stuck = (manager: Manager, name: ControllerName): string | undefined => {
+function stuck(manager: Manager, name: ControllerName): string | undefined {
   const since = manager.metrics.queues.longestInHand(taskQueues[name]);
   return since * 1000 > stuckAfter
     ? `a worker of ${name} has had the same key for ${Math.round(since)} s; ended from outside, the next replica goes on`
     : undefined;
-};
+}
 
-const unfilled = (manager: Manager): string | undefined => {
+function unfilled(manager: Manager): string | undefined {
   const missing = Object.entries(manager.caches()).filter(([, { isSynced }]) => !isSynced);
   return missing.length === 0 ? undefined : `not listed yet: ${missing.map(([name]) => name).join(", ")}`;
-};
+}
 
 /** Those of one manager; gives back what takes them away again when another one follows. */
-export const addChecks = (health: Health, manager: Manager): (() => void) => {
+export function addChecks(health: Health, manager: Manager): () => void {
   const election = { name: "leaderElection", check: manager.leadershipHealth } as const;
   const controllers = (Object.keys(taskQueues) as ControllerName[]).filter((name) =>
     manager.controllers.includes(name),
@@ -46,4 +46,4 @@ export const addChecks = (health: Health, manager: Manager): (() => void) => {
   return () => {
     for (const remove of removals) remove();
   };
-};
+}

@@ -36,11 +36,12 @@ export interface OpenPort {
   readonly close: () => Promise<void>;
 }
 
-const refused = (flag: string, says: string): ConfigurationError =>
-  new ConfigurationError([invalidFlag(flag, says)]);
+function refused(flag: string, says: string): ConfigurationError {
+  return new ConfigurationError([invalidFlag(flag, says)]);
+}
 
 /** Throws a ConfigurationError for flags that do not fit together. */
-export const settingsOf = (flags: PortFlags): CertificateSettings => {
+export function settingsOf(flags: PortFlags): CertificateSettings {
   const { prefix, certFile, keyFile, folder, keptName, names } = flags;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [given, missing] =
@@ -62,7 +63,7 @@ export const settingsOf = (flags: PortFlags): CertificateSettings => {
     ...(certFile !== undefined && keyFile !== undefined && { given: { certFile, keyFile } }),
     ...(folder !== undefined && { keep: { folder, name: keptName } }),
   };
-};
+}
 
 const refusals: Readonly<Record<string, string>> = {
   EADDRINUSE: "is in use by another process; choose another port, or 0 for none",
@@ -70,13 +71,13 @@ const refusals: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "cannot be listened on: the address is not one of this machine",
 };
 
-const listenError = ({ portFlag, host, port }: PortFlags, error: unknown): ConfigurationError => {
+function listenError({ portFlag, host, port }: PortFlags, error: unknown): ConfigurationError {
   const code = codeOf(error);
   const why = refusals[code] ?? `could not be listened on: ${messageOf(error)}`;
   return refused(portFlag, `${port} on ${host} ${why}`);
-};
+}
 
-export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> => {
+export async function listenOn(flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> {
   const { platform, listen, log, handle, asksForCertificate, onCertificate } = options;
   const names = tlsNames({ ...flags });
   for (const { text } of names.problems as readonly Problem[]) log.warn(text);
@@ -120,4 +121,4 @@ export const listenOn = async (flags: PortFlags, options: ListenOnOptions): Prom
       }, signal),
     close: () => listener.close(),
   };
-};
+}

@@ -41,7 +41,7 @@ export interface Serving {
 }
 
 /** Throws a ConfigurationError for what the operator must mend, a port in use among it. */
-export const openServing = async (options: ServingOptions, first: Manager): Promise<Serving> => {
+export async function openServing(options: ServingOptions, first: Manager): Promise<Serving> {
   const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
   const { clock } = platform;
   const healthMetrics = createHealthMetrics();
@@ -114,4 +114,4 @@ export const openServing = async (options: ServingOptions, first: Manager): Prom
     { name: "event loop", run: metrics.measureLag },
   ]);
   return { port: port.number, health, show, close: () => close(running, port, webhook) };
-};
+}

@@ -27,7 +27,7 @@ export interface WebhookOptions {
 }
 
 /** Undefined when no webhook is asked for, or the port is 0. */
-export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | undefined> => {
+export async function openWebhook(options: WebhookOptions): Promise<OpenPort | undefined> {
   const { flags, provider, program, platform, log, metrics } = options;
   const problems = webhookProblems(flags);
   if (problems.length > 0) throw new ConfigurationError(problems);
@@ -66,4 +66,4 @@ export const openWebhook = async (options: WebhookOptions): Promise<OpenPort | u
     );
   }
   return open;
-};
+}

@@ -37,7 +37,7 @@ export interface PagesOptions {
 const exposition = "text/plain; version=0.0.4; charset=utf-8";
 
 /** As Kubernetes components answer on /version, with our own version in it. */
-const versionInfo = () => {
+function versionInfo() {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   return {
     major,
@@ -50,11 +50,11 @@ const versionInfo = () => {
     compiler: `bun ${Bun.version}`,
     platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
   };
-};
+}
 
 /** Values as text. A flag holds no secret of ours, but what is given for the cloud may be one. */
-const flagLines = (flags: Flags): string =>
-  Object.entries(flags)
+function flagLines(flags: Flags): string {
+  return Object.entries(flags)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
       if (name === "config-set" && value instanceof Map) {
@@ -66,35 +66,38 @@ const flagLines = (flags: Flags): string =>
     })
     .toSorted()
     .join("\n");
+}
 
-const profilingPages = ({ clock, figures, signal, setVerbosity }: PagesOptions): Record<string, Page> => ({
-  "/debug/profile/heap": readOnly(() =>
-    jsonAnswer({
-      residentBytes: figures.residentBytes(),
-      heapBytes: figures.heapBytes(),
-      objects: Object.fromEntries(figures.objects()),
+function profilingPages({ clock, figures, signal, setVerbosity }: PagesOptions): Record<string, Page> {
+  return {
+    "/debug/profile/heap": readOnly(() =>
+      jsonAnswer({
+        residentBytes: figures.residentBytes(),
+        heapBytes: figures.heapBytes(),
+        objects: Object.fromEntries(figures.objects()),
+      }),
+    ),
+    "/debug/profile/heap-snapshot": readOnly(() => textAnswer(figures.snapshot(), 200, "application/json")),
+    "/debug/profile/cpu": readOnly(async ({ query }) => {
+      const span = seconds(Math.min(60, Math.max(1, Number(query.get("seconds") ?? 5) || 5)));
+      const [before, began] = [figures.cpuSeconds(), clock.monotonic()];
+      await sleep(clock, span, signal);
+      const elapsed = (clock.monotonic() - began) / 1000;
+      const used = figures.cpuSeconds() - before;
+      return jsonAnswer({ seconds: elapsed, cpuSeconds: used, cores: used / elapsed });
     }),
-  ),
-  "/debug/profile/heap-snapshot": readOnly(() => textAnswer(figures.snapshot(), 200, "application/json")),
-  "/debug/profile/cpu": readOnly(async ({ query }) => {
-    const span = seconds(Math.min(60, Math.max(1, Number(query.get("seconds") ?? 5) || 5)));
-    const [before, began] = [figures.cpuSeconds(), clock.monotonic()];
-    await sleep(clock, span, signal);
-    const elapsed = (clock.monotonic() - began) / 1000;
-    const used = figures.cpuSeconds() - before;
-    return jsonAnswer({ seconds: elapsed, cpuSeconds: used, cores: used / elapsed });
-  }),
-  "/debug/flags/v": async ({ method, body }) => {
-    if (method !== "PUT") return refusal(405, "The level of the log is set by PUT, with a number as body.");
-    const text = (await body(100))?.trim() ?? "";
-    if (!/^\d{1,2}$/.test(text))
-      return refusal(400, `The level must be a number such as 4, got ${text.slice(0, 20)}.`);
-    setVerbosity(Number(text));
-    return textAnswer(`successfully set logging verbosity to ${text}\n`);
-  },
-});
+    "/debug/flags/v": async ({ method, body }) => {
+      if (method !== "PUT") return refusal(405, "The level of the log is set by PUT, with a number as body.");
+      const text = (await body(100))?.trim() ?? "";
+      if (!/^\d{1,2}$/.test(text))
+        return refusal(400, `The level must be a number such as 4, got ${text.slice(0, 20)}.`);
+      setVerbosity(Number(text));
+      return textAnswer(`successfully set logging verbosity to ${text}\n`);
+    },
+  };
+}
 
-export const createPages = (options: PagesOptions): Readonly<Record<string, Page>> => {
+export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
   const metrics = cachedText(() => manager().metrics.text() + processMetrics.text(), clock);
   const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
@@ -115,4 +118,4 @@ export const createPages = (options: PagesOptions): Readonly<Record<string, Page
     "/": readOnly(() => jsonAnswer({ paths: Object.keys(pages).toSorted() })),
   };
   return pages;
-};
+}

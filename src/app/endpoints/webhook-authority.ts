@@ -18,20 +18,20 @@ export interface FoundAuthority {
   readonly note?: string;
 }
 
-const given = async (path: string, files: Files): Promise<FoundAuthority> => {
+async function given(path: string, files: Files): Promise<FoundAuthority> {
   const last = lastCertificate(await files.read(path));
   if (last !== undefined && new X509Certificate(last).ca) return { ca: last };
   return {
     note: `There is no caBundle in it: ${path} does not hold the authority that signed it. Put that in, or have it put in`,
   };
-};
+}
 
 /** Throws what the operator must mend. */
-export const findAuthority = async (
+export async function findAuthority(
   flags: Flags,
   program: string,
   platform: Pick<ManagerPlatform, "files" | "clock" | "random">,
-): Promise<FoundAuthority> => {
+): Promise<FoundAuthority> {
   const path = flags["webhook-tls-cert-file"];
   const folder = flags["webhook-cert-dir"];
   if (path !== undefined) return given(path, platform.files);
@@ -51,8 +51,9 @@ export const findAuthority = async (
   await source.first();
   if (problem !== undefined) throw new Error(`--webhook-cert-dir: ${problem}`);
   return source.ca === undefined ? {} : { ca: source.ca };
-};
+}
 
 /** As text for the operator. */
-export const authorityError = (error: unknown): string =>
-  `The authority of the webhook cannot be told: ${messageOf(error)}`;
+export function authorityError(error: unknown): string {
+  return `The authority of the webhook cannot be told: ${messageOf(error)}`;
+}

@@ -4,14 +4,13 @@
 export const serviceWebhook = "service-annotations";
 
 /** By which the API server calls a Service in front of us. */
-export const serviceNames = (program: string): readonly string[] => [
-  `${program}.kube-system.svc`,
-  `${program}.kube-system.svc.cluster.local`,
-];
+export function serviceNames(program: string): readonly string[] {
+  return [`${program}.kube-system.svc`, `${program}.kube-system.svc.cluster.local`];
+}
 
 /** What to apply, as JSON that is YAML too. A webhook that is away must not keep anybody from writing: Ignore. */
-export const webhookManifest = (program: string, port: number, ca: string | undefined): string =>
-  `${JSON.stringify(
+export function webhookManifest(program: string, port: number, ca: string | undefined): string {
+  return `${JSON.stringify(
     {
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingWebhookConfiguration",
@@ -43,5 +42,6 @@ export const webhookManifest = (program: string, port: number, ca: string | unde
     undefined,
     2,
   )}\n`;
+}
 
 export const keptName = "cloud-controller-manager-webhook";

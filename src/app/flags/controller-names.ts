@@ -24,9 +24,10 @@ const spellings = new Map<string, ControllerName>(
 export const controllerNamed = (spelling: string): ControllerName | undefined => spellings.get(spelling);
 
 /** `*` for all, a name for one, `-name` against one; against wins, wherever it stands. */
-export const chooseControllers = (
-  wanted: readonly string[],
-): { readonly enabled: ReadonlySet<ControllerName>; readonly problems: readonly Problem[] } => {
+export function chooseControllers(wanted: readonly string[]): {
+  readonly enabled: ReadonlySet<ControllerName>;
+  readonly problems: readonly Problem[];
+} {
   const problems: Problem[] = [];
   const on = new Set<ControllerName>();
   const off = new Set<ControllerName>();
@@ -48,4 +49,4 @@ export const chooseControllers = (
     }
   }
   return { enabled: new Set([...on].filter((name) => !off.has(name))), problems };
-};
+}

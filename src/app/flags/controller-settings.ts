@@ -24,17 +24,18 @@ const families = ["IPv4", "IPv6"] as const;
 const kinds = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;
 const policies = ["sync", "report", "once"] as const;
 
-const readMassLimit = (text: string): LifecycleSettings["massLimit"] | undefined => {
+function readMassLimit(text: string): LifecycleSettings["massLimit"] | undefined {
   if (text === "off") return "off";
   const share = /^(\d{1,3})%$/.exec(text)?.[1];
   if (share === undefined || Number(share) > 100 || lifecycleDefaults.massLimit === "off") return undefined;
   return { ...lifecycleDefaults.massLimit, share: Number(share) / 100 };
-};
+}
 
-const wrong = (flag: string, expected: string, got: string): Problem =>
-  invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);
+function wrong(flag: string, expected: string, got: string): Problem {
+  return invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);
+}
 
-export const controllerSettings = (flags: Flags): ControllerSettings => {
+export function controllerSettings(flags: Flags): ControllerSettings {
   const problems: Problem[] = [];
   const only = <T extends string>(
     flag: string,
@@ -95,4 +96,4 @@ export const controllerSettings = (flags: Flags): ControllerSettings => {
     targetDrain: flags["load-balancer-target-drain"],
   };
   return { nodes, lifecycle, routes, services, problems };
-};
+}

@@ -45,8 +45,8 @@ const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
 
-export const gateProblems = (gates: ReadonlyMap<string, string>): readonly Problem[] =>
-  [...gates].flatMap(([name, value]): readonly Problem[] => {
+export function gateProblems(gates: ReadonlyMap<string, string>): readonly Problem[] {
+  return [...gates].flatMap(([name, value]): readonly Problem[] => {
     const isKnown = Object.hasOwn(ours, name) || withoutMeaning.has(name);
     if (!isKnown) {
       const meant = didYouMean(name, [...Object.keys(ours), ...withoutMeaning]);
@@ -65,3 +65,4 @@ export const gateProblems = (gates: ReadonlyMap<string, string>): readonly Probl
     const text = `${key}: ${name}=${value} has no effect: ${said}`;
     return [{ severity: "warning", reason: "FlagWithoutEffect", key, text }];
   });
+}

@@ -22,24 +22,32 @@ export interface FlagGroup<F extends Fields = Fields> {
 export const notesOf = (field: Field<unknown> & FlagNotes): FlagNotes => field;
 
 /** Accepted, so that argument lists of the Go managers work as they are. */
-export const noEffect = <F extends Field<unknown>>(field: F, why: string): F & FlagNotes => ({
-  ...field,
-  noEffect: why,
-});
+export function noEffect<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
+  return {
+    ...field,
+    noEffect: why,
+  };
+}
 
 /** As upstream: hidden, still accepted. */
-export const deprecated = <F extends Field<unknown>>(field: F, why: string): F & FlagNotes => ({
-  ...field,
-  noEffect: why,
-  deprecated: true,
-});
+export function deprecated<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
+  return {
+    ...field,
+    noEffect: why,
+    deprecated: true,
+  };
+}
 
-export const shorthand = <F extends Field<unknown>>(field: F, letter: string): F & FlagNotes => ({
-  ...field,
-  shorthand: letter,
-});
+export function shorthand<F extends Field<unknown>>(field: F, letter: string): F & FlagNotes {
+  return {
+    ...field,
+    shorthand: letter,
+  };
+}
 
-export const needsRestart = <F extends Field<unknown>>(field: F): F & FlagNotes => ({
-  ...field,
-  needsRestart: true,
-});
+export function needsRestart<F extends Field<unknown>>(field: F): F & FlagNotes {
+  return {
+    ...field,
+    needsRestart: true,
+  };
+}

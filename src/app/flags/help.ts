@@ -21,35 +21,36 @@ const takenBy: Readonly<Record<FieldKind, string>> = {
   repeated: " string, repeatable",
 };
 
-const taken = ({ kind, choices }: Field<unknown>): string =>
-  choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : takenBy[kind];
+function taken({ kind, choices }: Field<unknown>): string {
+  return choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : takenBy[kind];
+}
 
 /** Secrets and other objects show nothing. */
-const fallbackText = ({ fallback, kind }: Field<unknown>): string => {
+function fallbackText({ fallback, kind }: Field<unknown>): string {
   if (kind === "duration" && typeof fallback === "number" && fallback > 0) {
     return ` (default ${formatDuration(fallback as Milliseconds)})`;
   }
   if (Array.isArray(fallback)) return ` (default ${fallback.join(",")})`;
   const isPlain = fallback === true || Boolean(fallback && ["number", "string"].includes(typeof fallback));
   return isPlain && fallback !== "false" ? ` (default ${fallback})` : "";
-};
+}
 
-const paragraph = (name: string, field: Field<unknown>): string => {
+function paragraph(name: string, field: Field<unknown>): string {
   const { shorthand, noEffect } = notesOf(field);
   const short = shorthand === undefined ? "    " : `-${shorthand}, `;
   const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
   const text = wrapText(`${field.text}${nothing}${fallbackText(field)}`, width, indent);
   return `  ${short}--${name}${taken(field)}\n${text}`;
-};
+}
 
 const headingOf = (title: string): string => `${title.charAt(0).toUpperCase()}${title.slice(1)} flags:`;
 
-export const helpText = (
+export function helpText(
   program: string,
   config: Fields,
   commands: Readonly<Record<string, string>>,
   further: Fields = {},
-): string => {
+): string {
   const groups = [...flagGroups, { title: "cloud", fields: further }].flatMap(({ title, fields }) => {
     const shown = Object.entries<Field<unknown>>(fields).filter(
       ([, field]) => notesOf(field).deprecated !== true,
@@ -80,4 +81,4 @@ export const helpText = (
     ...settings,
     "",
   ].join("\n");
-};
+}

@@ -3,9 +3,11 @@
 import type { Problem } from "../../core/problem.ts";
 
 /** `says` goes on behind the name: "must be …, got …", "is …; choose another". */
-export const invalidFlag = (flag: string, says: string): Problem => ({
-  severity: "error",
-  reason: "InvalidFlag",
-  key: `--${flag}`,
-  text: `--${flag} ${says}`,
-});
+export function invalidFlag(flag: string, says: string): Problem {
+  return {
+    severity: "error",
+    reason: "InvalidFlag",
+    key: `--${flag}`,
+    text: `--${flag} ${says}`,
+  };
+}

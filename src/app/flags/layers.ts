@@ -6,19 +6,20 @@ import type { Field, Fields } from "../../core/settings.ts";
 export type RawFlags = Readonly<Record<string, string>>;
 
 /** The last layer counts most. */
-export const layered = (fields: Fields, layers: readonly RawFlags[]): RawFlags => {
+export function layered(fields: Fields, layers: readonly RawFlags[]): RawFlags {
   const namesOf = namesIn(fields);
   return layers.reduce((below, above) => {
     const hidden = new Set(Object.keys(above).flatMap((name) => namesOf.get(name) ?? [name]));
     return { ...Object.fromEntries(Object.entries(below).filter(([name]) => !hidden.has(name))), ...above };
   }, {});
-};
+}
 
 /** By each name that a flag has or had, all of them; only flags that were renamed. */
-const namesIn = (fields: Fields): ReadonlyMap<string, readonly string[]> =>
-  new Map(
+function namesIn(fields: Fields): ReadonlyMap<string, readonly string[]> {
+  return new Map(
     Object.entries<Field<unknown>>(fields).flatMap(([name, { renamedFrom }]) => {
       const names = [name, ...(renamedFrom ?? [])];
       return renamedFrom === undefined ? [] : names.map((one) => [one, names] as const);
     }),
   );
+}

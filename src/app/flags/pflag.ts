@@ -17,29 +17,31 @@ export interface ParsedFlags {
   readonly problems: readonly Problem[];
 }
 
-const error = (reason: string, text: string, key: string): Problem => ({
-  severity: "error",
-  reason,
-  text,
-  key,
-});
+function error(reason: string, text: string, key: string): Problem {
+  return {
+    severity: "error",
+    reason,
+    text,
+    key,
+  };
+}
 
-const hintFor = (
+function hintFor(
   name: string,
   shapes: Readonly<Record<string, FlagShape>>,
   former: Readonly<Record<string, string>>,
-): string => {
+): string {
   if (Object.hasOwn(former, name)) return former[name] ?? "";
   const meant = didYouMean(name, Object.keys(shapes));
   return meant === undefined ? "see --help for those there are" : `did you mean --${meant}?`;
-};
+}
 
-export const parseFlags = (
+export function parseFlags(
   args: readonly string[],
   shapes: Readonly<Record<string, FlagShape>>,
   /** What to do about flags that there were. */
   former: Readonly<Record<string, string>> = {},
-): ParsedFlags => {
+): ParsedFlags {
   const raw: Record<string, string> = {};
   const positional: string[] = [];
   const problems: Problem[] = [];
@@ -102,4 +104,4 @@ export const parseFlags = (
     }
   }
   return { raw, positional, problems };
-};
+}

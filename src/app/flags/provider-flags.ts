@@ -14,7 +14,7 @@ export interface ProviderFlags {
 
 export type FlagsOfProvider = Partial<Pick<AnyProvider, "presets" | "config" | "ignoredFlags">>;
 
-export const providerFlags = ({ config = {}, ignoredFlags = {} }: FlagsOfProvider): ProviderFlags => {
+export function providerFlags({ config = {}, ignoredFlags = {} }: FlagsOfProvider): ProviderFlags {
   const settings = new Map<string, string>();
   const fields: Record<string, Field<unknown>> = {};
   for (const [setting, field] of Object.entries<Field<unknown>>(config)) {
@@ -38,4 +38,4 @@ export const providerFlags = ({ config = {}, ignoredFlags = {} }: FlagsOfProvide
         }),
       ),
   };
-};
+}

@@ -31,7 +31,7 @@ export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
   readonly problems: readonly Problem[];
 }
 
-export const readFlags = (args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags => {
+export function readFlags(args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags {
   const own = providerFlags(provider);
   const fields = { ...own.fields, ...flagFields };
   const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes }, formerFlags);
@@ -76,12 +76,13 @@ export const readFlags = (args: readonly string[], { provider = {}, file }: Flag
     positional: parsed.positional,
     problems: problems.map((problem) => ({ ...problem, text: `${whereIs(problem)}${problem.text}` })),
   };
-};
+}
 
-const profileOf = ({ compatibility }: RawFlags): RawFlags =>
-  compatibility === "upstream" ? upstreamProfile : {};
+function profileOf({ compatibility }: RawFlags): RawFlags {
+  return compatibility === "upstream" ? upstreamProfile : {};
+}
 
-const electionProblem = (flags: Flags): Problem | undefined => {
+function electionProblem(flags: Flags): Problem | undefined {
   if (!flags["leader-elect"]) return undefined;
   const duration = flags["leader-elect-lease-duration"];
   const text =
@@ -97,4 +98,4 @@ const electionProblem = (flags: Flags): Problem | undefined => {
   return text === undefined
     ? undefined
     : { severity: "error", reason: "InvalidFlag", key, text: `${key}: ${text}` };
-};
+}

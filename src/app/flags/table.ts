@@ -61,7 +61,7 @@ export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "route-reconciliation-period": "10s",
 };
 
-const shapeOf = (field: Field<unknown>): FlagShape => {
+function shapeOf(field: Field<unknown>): FlagShape {
   const { shorthand } = notesOf(field);
   const kind =
     field.kind === "switch" || field.kind === "repeated"
@@ -70,14 +70,15 @@ const shapeOf = (field: Field<unknown>): FlagShape => {
         ? "list"
         : "value";
   return { kind, ...(shorthand !== undefined && { shorthand }) };
-};
+}
 
 /** How each is written on a command line, under former names too. */
-export const shapesOf = (fields: Fields): Readonly<Record<string, FlagShape>> =>
-  Object.fromEntries(
+export function shapesOf(fields: Fields): Readonly<Record<string, FlagShape>> {
+  return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).flatMap(([name, field]) =>
       [name, ...(field.renamedFrom ?? [])].map((spelling) => [spelling, shapeOf(field)] as const),
     ),
   );
+}
 
 export const flagShapes = shapesOf(flagFields);

@@ -11,15 +11,17 @@ import {
   readMigration,
 } from "./leader-migration.ts";
 
-const problem = (text: string): Problem => ({
-  severity: "error",
-  reason: "InvalidLeaderMigration",
-  key: "--leader-migration-config",
-  text: `--leader-migration-config: ${text}`,
-});
+function problem(text: string): Problem {
+  return {
+    severity: "error",
+    reason: "InvalidLeaderMigration",
+    key: "--leader-migration-config",
+    text: `--leader-migration-config: ${text}`,
+  };
+}
 
 /** From the text of a file: strict, so that a field written twice is an error too. */
-export const readMigrationText = async (text: string): Promise<ReturnType<typeof readMigration>> => {
+export async function readMigrationText(text: string): Promise<ReturnType<typeof readMigration>> {
   // Loaded only here: hardly anybody migrates, and everybody would keep a megabyte for it.
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { uniqueKeys: true });
@@ -27,13 +29,13 @@ export const readMigrationText = async (text: string): Promise<ReturnType<typeof
     return { problems: document.errors.map(({ message }) => problem(message.split("\n")[0] ?? message)) };
   }
   return readMigration(document.toJS() as unknown);
-};
+}
 
 /** As upstream: without leader election, and without the flag that enables it, there is none. */
-export const readMigrationOf = async (
+export async function readMigrationOf(
   flags: Pick<Flags, "leader-elect" | "enable-leader-migration" | "leader-migration-config">,
   files: Pick<Files, "read">,
-): Promise<{ readonly migration?: LeaderMigration; readonly problems: readonly Problem[] }> => {
+): Promise<{ readonly migration?: LeaderMigration; readonly problems: readonly Problem[] }> {
   if (!flags["leader-elect"] || !flags["enable-leader-migration"]) return { problems: [] };
   const path = flags["leader-migration-config"];
   if (path === undefined) return { migration: createMigration(defaultMigration), problems: [] };
@@ -48,4 +50,4 @@ export const readMigrationOf = async (
   }
   const { migration, problems } = await readMigrationText(text);
   return migration === undefined ? { problems } : { migration: createMigration(migration), problems };
-};
+}

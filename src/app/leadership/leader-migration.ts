@@ -25,10 +25,10 @@ export const defaultMigration = {
   ),
 };
 
-export const createMigration = (
+export function createMigration(
   { leaderName, controllerLeaders }: typeof defaultMigration,
   component = "cloud-controller-manager",
-): LeaderMigration => {
+): LeaderMigration {
   const places = new Map<ControllerName, Place>();
   for (const leader of controllerLeaders) {
     // By every name it has: upstream compares the present ones only, and so forgets two of its own three.
@@ -37,19 +37,21 @@ export const createMigration = (
     places.set(name, leader.component === component || leader.component === "*" ? "migrated" : "elsewhere");
   }
   return { leaderName, placeOf: (controller) => places.get(controller) ?? "main" };
-};
+}
 
 const kind = "LeaderMigrationConfiguration";
 const group = "controllermanager.config.k8s.io";
 const versions = ["v1alpha1", "v1beta1", "v1"].map((version) => `${group}/${version}`);
 
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** From what the file's YAML says; every problem at once, each beginning with where it is. */
-export const readMigration = (
-  source: unknown,
-): { readonly migration?: typeof defaultMigration; readonly problems: readonly Problem[] } => {
+export function readMigration(source: unknown): {
+  readonly migration?: typeof defaultMigration;
+  readonly problems: readonly Problem[];
+} {
   const problems: Problem[] = [];
   const wrong = (text: string): undefined => {
     problems.push({
@@ -102,4 +104,4 @@ export const readMigration = (
   return problems.length > 0
     ? { problems }
     : { migration: { leaderName, controllerLeaders: leaders }, problems };
-};
+}

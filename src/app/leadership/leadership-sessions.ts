@@ -33,7 +33,7 @@ interface LeadershipSession {
   readonly ended: Promise<void>;
 }
 
-export const runLeadershipSessions = async (options: LeadershipSessionsOptions): Promise<void> => {
+export async function runLeadershipSessions(options: LeadershipSessionsOptions): Promise<void> {
   const { stop, identity, controllers, log, elect, onSession, beforeRelease } = options;
   let session: LeadershipSession | undefined;
   let leads = false;
@@ -104,4 +104,4 @@ export const runLeadershipSessions = async (options: LeadershipSessionsOptions):
     await elected;
     session?.cut.abort();
   }
-};
+}

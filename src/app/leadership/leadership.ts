@@ -45,7 +45,7 @@ export interface LeadershipRun {
 
 export type Leadership = ReturnType<typeof createLeadership>;
 
-export const createLeadership = (options: LeadershipOptions) => {
+export function createLeadership(options: LeadershipOptions) {
   const { flags, identity, clock, random, log, migration } = options;
   const namespace = flags["leader-elect-resource-namespace"];
   const main = flags["leader-elect-resource-name"];
@@ -178,4 +178,4 @@ export const createLeadership = (options: LeadershipOptions) => {
       );
     },
   };
-};
+}

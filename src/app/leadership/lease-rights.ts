@@ -15,11 +15,11 @@ export interface LeaseName {
 }
 
 /** Undefined when nothing is missing; throws when the API server does not say. */
-export const missingLeaseRights = async (
+export async function missingLeaseRights(
   api: Pick<KubeApi, "request">,
   { namespace, name }: LeaseName,
   signal: AbortSignal,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const isAllowed = async (verb: (typeof verbs)[number]): Promise<boolean> => {
     // A role that names its objects cannot allow to create one of them.
     const named = verb === "create" ? {} : { name };
@@ -52,4 +52,4 @@ export const missingLeaseRights = async (
   // One that is there already need not be made.
   if (missing.every((verb) => verb === "create")) return undefined;
   return `This replica cannot lead: it may not ${missing.join(", ")} the Lease ${namespace}/${name}. Expected get, create and update; compare the cluster's roles with deploy/rbac.yaml, and the subject of the RoleBinding with who we are.`;
-};
+}

@@ -36,7 +36,7 @@ const maxBackoff = minutes(10);
 
 export const isStill = (idle: Milliseconds | undefined): boolean => idle !== undefined && idle > maxBackoff;
 
-export const leaseWatch = ({
+export function leaseWatch({
   api,
   reserved,
   clock,
@@ -45,7 +45,7 @@ export const leaseWatch = ({
   namespace,
   name,
   onFree,
-}: LeaseWatchOptions): LeaseWatch => {
+}: LeaseWatchOptions): LeaseWatch {
   let isReported = false;
   let askRights: () => void = () => undefined;
   const reflector = createReflector<Lease>({
@@ -79,4 +79,4 @@ export const leaseWatch = ({
     return reflector.run(stop);
   };
   return { name: "lease watch", run, idle: reflector.idle };
-};
+}

@@ -21,7 +21,7 @@ export interface AlertSources {
 }
 
 /** Gives back what makes them tell of a manager. */
-export const createAlertMetrics = (metrics: Metrics): ((sources: AlertSources) => void) => {
+export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) => void {
   let sources: AlertSources | undefined;
   const gauge = (name: string, help: string, read: (from: AlertSources) => number): void =>
     metrics.gaugeFrom(name, `${help} Only on the replica that leads.`, [], () =>
@@ -59,4 +59,4 @@ export const createAlertMetrics = (metrics: Metrics): ((sources: AlertSources) =
   return (next) => {
     sources = next;
   };
-};
+}

@@ -15,23 +15,23 @@ type Listing = NonNullable<Source["latest"]>;
 type Values = () => Iterable<readonly [LabelValues, number]>;
 
 /** Where the cloud has told so much. */
-const levels =
-  (accounts: Accounts, pick: (level: Level) => number | undefined): Values =>
-  () =>
+function levels(accounts: Accounts, pick: (level: Level) => number | undefined): Values {
+  return () =>
     accounts.flatMap(({ name, budget }) => {
       const value = pick(budget.level);
       return value === undefined ? [] : [[{ account: name }, value] as const];
     });
+}
 
 /** Of those that have ever been listed. */
-const listings =
-  ({ sources }: Pick<Inventory, "sources">, pick: (listing: Listing) => number): Values =>
-  () =>
+function listings({ sources }: Pick<Inventory, "sources">, pick: (listing: Listing) => number): Values {
+  return () =>
     sources.flatMap(({ source, latest }) =>
       latest === undefined ? [] : [[{ source: source.name }, pick(latest)] as const],
     );
+}
 
-export const createCloudMetrics = (metrics: Metrics, clock: Clock) => {
+export function createCloudMetrics(metrics: Metrics, clock: Clock) {
   const calls = metrics.counter(
     "fairlead_cloud_requests_total",
     "Requests to the cloud by account, operation and result.",
@@ -77,4 +77,4 @@ export const createCloudMetrics = (metrics: Metrics, clock: Clock) => {
       );
     },
   };
-};
+}

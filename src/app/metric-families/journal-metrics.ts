@@ -3,7 +3,7 @@
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-export const createJournalMetrics = (metrics: Metrics) => {
+export function createJournalMetrics(metrics: Metrics) {
   const mutations = metrics.counter(
     "fairlead_mutations_total",
     "Changes of the journal, by target (cloud or cluster) and outcome.",
@@ -20,4 +20,4 @@ export const createJournalMetrics = (metrics: Metrics) => {
       if (object.startsWith("balancer/")) steps.add({ action, outcome });
     },
   };
-};
+}

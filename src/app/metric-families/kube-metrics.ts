@@ -5,7 +5,7 @@ import type { EventLoss } from "../../kube/events/events.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { callBuckets } from "./call-buckets.ts";
 
-export const createKubeMetrics = (metrics: Metrics) => {
+export function createKubeMetrics(metrics: Metrics) {
   const requests = metrics.counter(
     "rest_client_requests_total",
     "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
@@ -36,4 +36,4 @@ export const createKubeMetrics = (metrics: Metrics) => {
     },
     lostEvent: (reason: EventLoss): void => lostEvents.add({ reason }),
   };
-};
+}

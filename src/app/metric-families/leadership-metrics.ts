@@ -2,7 +2,7 @@
 
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-export const createLeadershipMetrics = (metrics: Metrics) => {
+export function createLeadershipMetrics(metrics: Metrics) {
   const leads = metrics.gauge(
     "leader_election_master_status",
     "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
@@ -24,4 +24,4 @@ export const createLeadershipMetrics = (metrics: Metrics) => {
     runs: (name: string, isRunning: boolean): void =>
       running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),
   };
-};
+}

@@ -15,7 +15,7 @@ import { createQueueMetrics } from "./queue-metrics.ts";
 import { createRouteMetrics } from "./route-metrics.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 
-export const createManagerMetrics = (clock: Clock) => {
+export function createManagerMetrics(clock: Clock) {
   const metrics = new Metrics();
   const { watchCloud, ...cloud } = createCloudMetrics(metrics, clock);
   const queues = createQueueMetrics(metrics, clock);
@@ -41,6 +41,6 @@ export const createManagerMetrics = (clock: Clock) => {
     declarations: metrics.declarations,
     text: () => metrics.text(),
   };
-};
+}
 
 export type ManagerMetrics = ReturnType<typeof createManagerMetrics>;

@@ -4,7 +4,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 
 const buckets = [1, 4, 16, 64, 256, 1024];
 
-export const createNodeMetrics = (metrics: Metrics) => {
+export function createNodeMetrics(metrics: Metrics) {
   const taintDelay = metrics.histogram(
     "node_controller_cloud_provider_taint_removal_delay_seconds",
     "[ALPHA] Number of seconds after node creation when NodeController removed the cloud-provider taint of a single node.",
@@ -21,4 +21,4 @@ export const createNodeMetrics = (metrics: Metrics) => {
       syncDelay.observe(ageMs / 1000);
     },
   };
-};
+}

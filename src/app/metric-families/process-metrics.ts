@@ -9,7 +9,7 @@ import { version } from "../version.ts";
 const lagBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const tick = seconds(1);
 
-export const createProcessMetrics = (metrics: Metrics, clock: Clock, figures: RuntimeFigures) => {
+export function createProcessMetrics(metrics: Metrics, clock: Clock, figures: RuntimeFigures) {
   const one = (read: (figures: RuntimeFigures) => number) => (): Iterable<readonly [LabelValues, number]> => [
     [{}, read(figures)],
   ];
@@ -55,4 +55,4 @@ export const createProcessMetrics = (metrics: Metrics, clock: Clock, figures: Ru
       }
     },
   };
-};
+}

@@ -7,7 +7,7 @@ import { Metrics } from "../../telemetry/metrics.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { createServingMetrics } from "./serving-metrics.ts";
 
-export const createProcessWideMetrics = (clock: Clock, figures: RuntimeFigures) => {
+export function createProcessWideMetrics(clock: Clock, figures: RuntimeFigures) {
   const metrics = new Metrics();
   return {
     ...createProcessMetrics(metrics, clock, figures),
@@ -15,6 +15,6 @@ export const createProcessWideMetrics = (clock: Clock, figures: RuntimeFigures) 
     declarations: metrics.declarations,
     text: () => metrics.text(),
   };
-};
+}
 
 export type ProcessWideMetrics = ReturnType<typeof createProcessWideMetrics>;

@@ -12,7 +12,7 @@ interface WatchedQueue {
   readonly inHand: ReadonlyMap<string, number>;
 }
 
-export const createQueueMetrics = (metrics: Metrics, clock: Clock) => {
+export function createQueueMetrics(metrics: Metrics, clock: Clock) {
   const watched = new Map<string, WatchedQueue>();
   const labels = ["name"] as const;
   const each = (read: (queue: WatchedQueue) => number) => (): Iterable<readonly [LabelValues, number]> =>
@@ -95,4 +95,4 @@ export const createQueueMetrics = (metrics: Metrics, clock: Clock) => {
       return queue === undefined ? 0 : Math.max(0, ...ages(queue));
     },
   };
-};
+}

@@ -3,7 +3,7 @@
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-export const createRouteMetrics = (metrics: Metrics) => {
+export function createRouteMetrics(metrics: Metrics) {
   const syncs = metrics.counter(
     "route_controller_route_sync_total",
     "[ALPHA] A metric counting the amount of times routes have been synced with the cloud provider.",
@@ -21,4 +21,4 @@ export const createRouteMetrics = (metrics: Metrics) => {
       if (sync.isComplete) there.set(sync.there);
     },
   };
-};
+}

@@ -6,7 +6,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 /** 1, 2, 4 … 16384. */
 const buckets = Array.from({ length: 15 }, (_, power) => 2 ** power);
 
-export const createServiceMetrics = (metrics: Metrics): ServiceObserver => {
+export function createServiceMetrics(metrics: Metrics): ServiceObserver {
   const updates = metrics.counter(
     "service_controller_loadbalancer_sync_total",
     "[ALPHA] A metric counting the amount of times any load balancer has been configured, as an effect of service/node changes on the cluster",
@@ -33,4 +33,4 @@ export const createServiceMetrics = (metrics: Metrics): ServiceObserver => {
       if (isFailed) failures.add();
     },
   };
-};
+}

@@ -7,7 +7,7 @@ import { Metrics } from "../../telemetry/metrics.ts";
 const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 
 /** On a page of their own, as upstream has them. */
-export const createHealthMetrics = () => {
+export function createHealthMetrics() {
   const metrics = new Metrics();
   const state = metrics.gauge(
     "kubernetes_healthcheck",
@@ -27,9 +27,9 @@ export const createHealthMetrics = () => {
     text: () => metrics.text(),
     declarations: metrics.declarations,
   };
-};
+}
 
-export const createServingMetrics = (metrics: Metrics) => {
+export function createServingMetrics(metrics: Metrics) {
   const reviews = (short: "authn" | "authz", what: string) => ({
     total: metrics.counter(
       `apiserver_delegated_${short}_request_total`,
@@ -81,4 +81,4 @@ export const createServingMetrics = (metrics: Metrics) => {
     certificateEnds: (port: "secure" | "webhook", at: number): void =>
       certificateEnd.set(at / 1000, { port }),
   };
-};
+}

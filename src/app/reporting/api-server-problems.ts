@@ -17,7 +17,7 @@ const sayAgainAfter = minutes(5);
 /** Messages remembered at most; beyond that a line may come again. */
 const capacity = 100;
 
-export const createApiServerProblems = (log: Log, clock: Clock): ApiServerProblems => {
+export function createApiServerProblems(log: Log, clock: Clock): ApiServerProblems {
   const reported = new Map<string, number>();
   const failing = new Set<string>();
   let since: number | undefined;
@@ -46,4 +46,4 @@ export const createApiServerProblems = (log: Log, clock: Clock): ApiServerProble
       reported.clear();
     },
   };
-};
+}

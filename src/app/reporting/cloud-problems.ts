@@ -13,7 +13,7 @@ const sayAgainAfter = minutes(5);
 /** When it comes and goes. */
 const sayAnewAfter = seconds(30);
 
-const kindOf = ({ failure, status }: CloudCallReport): Kind | "answered" | "fine" | undefined => {
+function kindOf({ failure, status }: CloudCallReport): Kind | "answered" | "fine" | undefined {
   switch (failure) {
     case undefined:
       return "fine";
@@ -30,9 +30,9 @@ const kindOf = ({ failure, status }: CloudCallReport): Kind | "answered" | "fine
     default:
       return "answered";
   }
-};
+}
 
-export const createCloudProblems = (log: Log, clock: Pick<Clock, "monotonic">) => {
+export function createCloudProblems(log: Log, clock: Pick<Clock, "monotonic">) {
   const problems = new Map<string, { readonly since: number; isReported: boolean }>();
   const reportedAt = new Map<string, number>();
 
@@ -72,4 +72,4 @@ export const createCloudProblems = (log: Log, clock: Pick<Clock, "monotonic">) =
       problem.isReported = true;
     },
   };
-};
+}

@@ -11,11 +11,11 @@ export interface ReporterDeps {
   readonly isObserving: boolean;
 }
 
-export const objectReporter = (
+export function objectReporter(
   { log, events, isObserving }: ReporterDeps,
   component: string,
   referTo: (object: KubeObject) => ObjectReference,
-) => {
+) {
   return (about: KubeObject, { type, reason, message, quiet }: NodeEvent): void => {
     const object = referTo(about);
     const name = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
@@ -26,4 +26,4 @@ export const objectReporter = (
     else log[type === "Warning" ? "warn" : "info"](message, fields);
     if (!isObserving) events.record({ component, object, type, reason, message });
   };
-};
+}

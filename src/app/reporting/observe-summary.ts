@@ -27,15 +27,15 @@ interface Checker {
 }
 
 /** Undefined while something is still being looked at. */
-export const observationOf = (
+export function observationOf(
   manager: Checker,
   seen: {
     readonly nodes: { readonly size: number };
     readonly services: { list(): readonly Service[] };
     readonly desired: number;
   },
-): Observation | undefined =>
-  manager.isIdle() && manager.leads() && manager.cloudProblem() === undefined
+): Observation | undefined {
+  return manager.isIdle() && manager.leads() && manager.cloudProblem() === undefined
     ? {
         nodes: seen.nodes.size,
         services: seen.services.list().filter(isLoadBalancer).length,
@@ -43,37 +43,40 @@ export const observationOf = (
         problems: manager.problems.size + manager.serviceProblems().size,
       }
     : undefined;
+}
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
 
-export const describeObservation = ({ nodes, services, desired, problems }: Observation): string => {
+export function describeObservation({ nodes, services, desired, problems }: Observation): string {
   const seen = `Observed ${count(nodes, "Node")} and ${count(services, "Service")} of type LoadBalancer`;
   const would =
     desired === 0 ? "nothing would be done" : `${count(desired, "thing")} would be done, told above`;
   const unclear = `; of ${problems} it cannot be said, as the warnings tell`;
   return `${seen}: ${would}${problems === 0 ? "" : unclear}`;
-};
+}
 
 const period = seconds(5);
 
-export const observationTask = (
+export function observationTask(
   check: () => Observation | undefined,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
-): Task => ({
-  name: "observation",
-  run: async (stop) => {
-    let reported = "";
-    let before = "";
-    while (!stop.aborted) {
-      const seen = check();
-      const text = seen === undefined ? "" : describeObservation(seen);
-      // Twice in a row: between two steps of one round nobody is at work either.
-      if (text !== "" && text === before && text !== reported) {
-        log.info(text);
-        reported = text;
+): Task {
+  return {
+    name: "observation",
+    run: async (stop) => {
+      let reported = "";
+      let before = "";
+      while (!stop.aborted) {
+        const seen = check();
+        const text = seen === undefined ? "" : describeObservation(seen);
+        // Twice in a row: between two steps of one round nobody is at work either.
+        if (text !== "" && text === before && text !== reported) {
+          log.info(text);
+          reported = text;
+        }
+        before = text;
+        await sleep(clock, period, stop).catch(() => undefined);
       }
-      before = text;
-      await sleep(clock, period, stop).catch(() => undefined);
-    }
-  },
-});
+    },
+  };
+}

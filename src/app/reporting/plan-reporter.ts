@@ -13,7 +13,7 @@ export interface PlanReporter {
   readonly desired: () => number;
 }
 
-export const createPlanReporter = (log: Log): PlanReporter => {
+export function createPlanReporter(log: Log): PlanReporter {
   const reported = new Map<string, string>();
   const report = ({ outcome, action, object, why, target, detail }: JournalEntry): void => {
     if (outcome !== "observed") {
@@ -30,4 +30,4 @@ export const createPlanReporter = (log: Log): PlanReporter => {
     log.info(`Would ${desired}`, { object, because: why });
   };
   return { report, desired: () => reported.size };
-};
+}

@@ -8,25 +8,31 @@ import type { createCloudProblems } from "./cloud-problems.ts";
 
 const level = 4;
 
-export const requestReporter = (
+export function requestReporter(
   log: Log,
   metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">,
   problems: Pick<ReturnType<typeof createCloudProblems>, "saw">,
-) => ({
-  kube: (request: RequestObservation): void => {
-    metrics.kubeRequest(request);
-    const { verb, resource, object, code, duration } = request;
-    log.debug(level, `API server: ${verb} ${resource}`, { object, code, milliseconds: Math.round(duration) });
-  },
-  cloud: (call: CloudCallReport): void => {
-    metrics.cloudCall(call);
-    problems.saw(call);
-    const { account, operation, status, failure, durationMs } = call;
-    log.debug(level, `Cloud: ${operation}`, {
-      account,
-      status,
-      failure,
-      milliseconds: Math.round(durationMs),
-    });
-  },
-});
+) {
+  return {
+    kube: (request: RequestObservation): void => {
+      metrics.kubeRequest(request);
+      const { verb, resource, object, code, duration } = request;
+      log.debug(level, `API server: ${verb} ${resource}`, {
+        object,
+        code,
+        milliseconds: Math.round(duration),
+      });
+    },
+    cloud: (call: CloudCallReport): void => {
+      metrics.cloudCall(call);
+      problems.saw(call);
+      const { account, operation, status, failure, durationMs } = call;
+      log.debug(level, `Cloud: ${operation}`, {
+        account,
+        status,
+        failure,
+        milliseconds: Math.round(durationMs),
+      });
+    },
+  };
+}

@@ -33,7 +33,7 @@ export interface LifecycleController {
 
 const observedBackoff: Milliseconds = minutes(1);
 
-export const createLifecycleController = (options: LifecycleOptions): LifecycleController => {
+export function createLifecycleController(options: LifecycleOptions): LifecycleController {
   const { nodes, inventory, settings, clock, report } = options;
   const queue = new WorkQueue(clock);
   const pendingLookups = new PendingLookups(inventory, clock);
@@ -161,8 +161,9 @@ export const createLifecycleController = (options: LifecycleOptions): LifecycleC
   };
 
   return { queue, candidates: candidates.all, run };
-};
+}
 
 /** A node that joins is not Ready yet; that its machine was seen a moment ago is all there is to know then. */
-const acceptedAge = (node: Node): Milliseconds | undefined =>
-  isUninitialized(node) ? minutes(1) : undefined;
+function acceptedAge(node: Node): Milliseconds | undefined {
+  return isUninitialized(node) ? minutes(1) : undefined;
+}

@@ -26,40 +26,44 @@ export interface Evidence {
   readonly wasTerminating: boolean;
 }
 
-export const noEvidence = (since: number, seenSince = since): Evidence => ({
-  since,
-  seenSince,
-  proofs: [],
-  wasTerminating: false,
-});
+export function noEvidence(since: number, seenSince = since): Evidence {
+  return {
+    since,
+    seenSince,
+    proofs: [],
+    wasTerminating: false,
+  };
+}
 
 const mostLater = 7;
 
-export const addProof = (
+export function addProof(
   evidence: Evidence,
   gone: Extract<Answer, { kind: "gone" }>,
   knownAt = gone.asOf,
-): Evidence => {
+): Evidence {
   const isKnown = evidence.proofs.some(({ asOf, kind }) => asOf === gone.asOf && kind === gone.proof);
   if (gone.asOf < evidence.since || isKnown) return evidence;
   const [first, ...later] = [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf, knownAt }];
   // The time that they cover counts from the first one, however long something else holds the Node.
   return { ...evidence, proofs: [...(first === undefined ? [] : [first]), ...later.slice(-mostLater)] };
-};
+}
 
 /** A machine that was seen is not gone, whatever was said before. */
-export const addObservation = (
+export function addObservation(
   evidence: Evidence,
   seen: Extract<Answer, { kind: "exists" | "ambiguous" }>,
-): Evidence => ({
-  ...evidence,
-  proofs: seen.asOf < evidence.since ? evidence.proofs : [],
-  wasTerminating:
-    evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),
-});
+): Evidence {
+  return {
+    ...evidence,
+    proofs: seen.asOf < evidence.since ? evidence.proofs : [],
+    wasTerminating:
+      evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),
+  };
+}
 
 /** With what this answer says, known since then. */
-export const addAnswer = (evidence: Evidence, answer: Answer, knownAt: number): Evidence => {
+export function addAnswer(evidence: Evidence, answer: Answer, knownAt: number): Evidence {
   switch (answer.kind) {
     case "gone":
       return addProof(evidence, answer, knownAt);
@@ -70,11 +74,12 @@ export const addAnswer = (evidence: Evidence, answer: Answer, knownAt: number): 
     case "unknown":
       return evidence;
   }
-};
+}
 
 /** A deletion may have waited: held, fenced or refused. What was proved before that is to be proved again. */
-export const isRecent = ({ proofs }: Evidence, now: number): boolean =>
-  proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
+export function isRecent({ proofs }: Evidence, now: number): boolean {
+  return proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
+}
 
 /** What is still missing for a deletion. */
 export type Decision =
@@ -82,13 +87,13 @@ export type Decision =
   /** Ask again, after this time, in this way where one is demanded. */
   | { readonly kind: "more"; readonly after: Milliseconds; readonly way?: ProofKind };
 
-export const judge = (
+export function judge(
   evidence: Evidence,
   /** Ways that exist for this Node: where there are two, both must agree. */
   ways: readonly ProofKind[],
   settings: Pick<LifecycleSettings, "proofs" | "confirmAfter">,
   now: number,
-): Decision => {
+): Decision {
   const [first] = evidence.proofs;
   if (first === undefined) return { kind: "more", after: milliseconds(0) };
   if (settings.proofs === 1) return { kind: "proved" };
@@ -98,4 +103,4 @@ export const judge = (
   if (late.length > 0 && missing === undefined) return { kind: "proved" };
   const wait = Math.max(0, first.knownAt + settings.confirmAfter - now);
   return { kind: "more", after: milliseconds(wait), ...(missing !== undefined && { way: missing }) };
-};
+}

@@ -8,12 +8,12 @@ import { type MassDecision, massLimit, RecentDeletions } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isKept } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
-export const createMassCount = (
+export function createMassCount(
   { nodes, inventory, clock, settings }: NodeDeps & { readonly settings: LifecycleSettings },
   candidates: Candidates,
   /** Ours to delete: the machines of another account's Nodes are in no listing of ours, and say nothing about it. */
   isManaged: (node: Node) => boolean,
-) => {
+) {
   const deletions = new RecentDeletions();
   let counted:
     | { readonly managed: number; readonly missing: ReadonlySet<string>; readonly at: number }
@@ -71,4 +71,4 @@ export const createMassCount = (
       );
     },
   };
-};
+}

@@ -15,7 +15,7 @@ export type MassDecision =
   | { readonly mayDelete: true }
   | { readonly mayDelete: false; readonly text: string };
 
-export const massLimit = (state: MassLimitState, limit: LifecycleSettings["massLimit"]): MassDecision => {
+export function massLimit(state: MassLimitState, limit: LifecycleSettings["massLimit"]): MassDecision {
   if (limit === "off") return { mayDelete: true };
   const allowed = Math.max(limit.atLeast, Math.floor(state.managed * limit.share));
   if (state.recent + state.candidates <= allowed) return { mayDelete: true };
@@ -23,7 +23,7 @@ export const massLimit = (state: MassLimitState, limit: LifecycleSettings["massL
     mayDelete: false,
     text: `${state.candidates} of ${state.managed} nodes look gone at once and ${state.recent} were deleted in the last ${limit.window / 60_000} minutes; more than ${allowed} is taken for a fault of the cloud, so none is deleted. If they are gone, annotate them with fairlead.dev/node-deletion=confirmed.`,
   };
-};
+}
 
 /** Remembers when unannounced deletions happened, whoever made them, as long as they count. */
 export class RecentDeletions {

@@ -31,7 +31,7 @@ export interface LifecyclePlanInput {
   readonly now: { readonly wall: number; readonly monotonic: number };
 }
 
-export const planLifecycle = (input: LifecyclePlanInput): LifecycleDecision => {
+export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
   const { node, answer, evidence, ways } = input;
   if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "leave" };
   const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
@@ -56,16 +56,9 @@ export const planLifecycle = (input: LifecyclePlanInput): LifecycleDecision => {
     case "gone":
       return planDeletion(input);
   }
-};
+}
 
-const planDeletion = ({
-  node,
-  evidence,
-  ways,
-  mass,
-  settings,
-  now,
-}: LifecyclePlanInput): LifecycleDecision => {
+function planDeletion({ node, evidence, ways, mass, settings, now }: LifecyclePlanInput): LifecycleDecision {
   if (settings.deletion === "off") return { kind: "watch" };
   const isNamedOnly = (node.spec.providerID ?? "") === "";
   // It is at least as old as it has been watched, whatever a wall clock that was set back says.
@@ -93,18 +86,19 @@ const planDeletion = ({
   }
   if (!isRecent(evidence, now.monotonic)) return { kind: "ask", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
-};
+}
 
 /** Never deleted, whatever the cloud says; so it is no candidate either. A word that is not known is taken for "never". */
-export const isKept = (node: Node): boolean => {
+export function isKept(node: Node): boolean {
   const asked = node.metadata.annotations?.[deletionAnnotation];
   return asked !== undefined && asked !== "confirmed";
-};
+}
 
 const isConfirmed = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "confirmed";
 
 /** Not counted against the mass limit: somebody said before that it would go, or says now that it may. */
-export const isAnnouncedAsLeaving = (node: Node, evidence: Evidence): boolean =>
-  isLeaving(node) || evidence.wasTerminating || isConfirmed(node);
+export function isAnnouncedAsLeaving(node: Node, evidence: Evidence): boolean {
+  return isLeaving(node) || evidence.wasTerminating || isConfirmed(node);
+}
 
 const hold = (reason: string, text: string): LifecycleDecision => ({ kind: "hold", reason, text });

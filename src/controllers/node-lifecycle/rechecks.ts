@@ -8,23 +8,26 @@ import type { Candidates } from "./candidates.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 /** `requests`: what one look costs. */
-const paceOf = (requests: number, { shortest, longest }: LifecycleSettings["recheck"]): Milliseconds =>
-  milliseconds(Math.min(longest, Math.max(shortest, requests * seconds(15))));
+function paceOf(requests: number, { shortest, longest }: LifecycleSettings["recheck"]): Milliseconds {
+  return milliseconds(Math.min(longest, Math.max(shortest, requests * seconds(15))));
+}
 
-export const createRechecks = (
+export function createRechecks(
   { settings, clock }: { readonly settings: LifecycleSettings; readonly clock: Clock },
   candidates: Candidates,
-) => ({
-  isDue: (name: string): boolean =>
-    clock.monotonic() >= (candidates.all.get(name)?.nextCheck ?? Number.POSITIVE_INFINITY),
+) {
+  return {
+    isDue: (name: string): boolean =>
+      clock.monotonic() >= (candidates.all.get(name)?.nextCheck ?? Number.POSITIVE_INFINITY),
 
-  /** How long it rests until the next look; that stays as it was planned before until it is due. */
-  rest: (name: string, requests: () => number): Milliseconds => {
-    const now = clock.monotonic();
-    const planned = candidates.all.get(name)?.nextCheck;
-    const isAhead = planned !== undefined && planned > now;
-    const nextCheck = isAhead ? planned : now + untilNext(now, paceOf(requests(), settings.recheck));
-    candidates.update(name, { nextCheck });
-    return milliseconds(nextCheck - now);
-  },
-});
+    /** How long it rests until the next look; that stays as it was planned before until it is due. */
+    rest: (name: string, requests: () => number): Milliseconds => {
+      const now = clock.monotonic();
+      const planned = candidates.all.get(name)?.nextCheck;
+      const isAhead = planned !== undefined && planned > now;
+      const nextCheck = isAhead ? planned : now + untilNext(now, paceOf(requests(), settings.recheck));
+      candidates.update(name, { nextCheck });
+      return milliseconds(nextCheck - now);
+    },
+  };
+}

@@ -7,11 +7,11 @@ import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 
 /** Whether it was deleted, and not only observed. */
-export const removeNode = async (
+export async function removeNode(
   node: Node,
   { writes, report }: Pick<NodeDeps, "writes" | "report">,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { name } = node.metadata;
   try {
     const isGone = await writes.delete(node, "its machine is proved to be gone", signal);
@@ -34,4 +34,4 @@ export const removeNode = async (
     }
     throw error;
   }
-};
+}

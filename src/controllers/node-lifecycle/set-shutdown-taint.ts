@@ -7,12 +7,12 @@ import { taintsOf } from "../node-facts.ts";
 import { shutdownTaint } from "../well-known.ts";
 
 /** Whether it was written, and not only observed. */
-export const setShutdownTaint = async (
+export async function setShutdownTaint(
   node: Node,
   isOff: boolean,
   { writes, note }: Pick<NodeDeps, "writes" | "note">,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<boolean> {
   const others = taintsOf(node).filter(({ key, effect }) => key !== shutdownTaint || effect !== "NoSchedule");
   const taints = isOff ? [...others, { key: shutdownTaint, effect: "NoSchedule" }] : others;
   const patch = guardedNodePatch({ node, taints });
@@ -21,4 +21,4 @@ export const setShutdownTaint = async (
   if (written === undefined) return false;
   note(`Shutdown taint ${isOff ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
   return true;
-};
+}

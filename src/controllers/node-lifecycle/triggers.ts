@@ -17,10 +17,10 @@ export interface TriggerDeps {
   readonly onNews: () => void;
 }
 
-export const createTriggers = (
+export function createTriggers(
   { nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">,
   { queue, candidates, pendingLookups, isManaged, onNews }: TriggerDeps,
-) => {
+) {
   const isNews = (before: Node | undefined, after: Node | undefined): boolean =>
     before === undefined ||
     after === undefined ||
@@ -46,4 +46,4 @@ export const createTriggers = (
   };
 
   return { begin };
-};
+}

@@ -16,11 +16,11 @@ export interface AddressPlan {
   readonly problems: readonly Problem[];
 }
 
-export const planAddresses = (
+export function planAddresses(
   node: Node,
   cloud: readonly InstanceAddress[],
   policy: AddressPolicy,
-): AddressPlan => {
+): AddressPlan {
   const chosen = inOrder(
     cloud.filter((address) => isWanted(address, policy)),
     policy,
@@ -40,28 +40,31 @@ export const planAddresses = (
   return "wrong" in preferred
     ? { problems: [nodeIPMismatch(node, annotation, preferred.wrong, all)] }
     : { wanted: preferred.addresses, problems: [] };
-};
+}
 
 /** In order and exactly: two addresses of one kind, or another order, are told apart (upstream cannot). */
-export const sameAddresses = (a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean =>
-  a.length === b.length &&
-  a.every((address, index) => address.type === b[index]?.type && address.address === b[index]?.address);
+export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((address, index) => address.type === b[index]?.type && address.address === b[index]?.address)
+  );
+}
 
 /** The same set: a different order alone is no reason for a write. */
-export const sameAddressSet = (a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean => {
+export function sameAddressSet(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   const text = ({ type, address }: NodeAddress) => `${type} ${address}`;
   const known = new Set(a.map(text));
   return a.length === b.length && b.every((address) => known.has(text(address)));
-};
+}
 
 const isIP = ({ kind }: InstanceAddress): boolean => kind === "InternalIP" || kind === "ExternalIP";
 
-const familyOfAddress = ({ value }: InstanceAddress): "IPv4" | "IPv6" | undefined => {
+function familyOfAddress({ value }: InstanceAddress): "IPv4" | "IPv6" | undefined {
   const ip = parseIp(value, "sloppy");
   return ip === undefined ? undefined : ipFamily(ip);
-};
+}
 
-const isWanted = (address: InstanceAddress, policy: AddressPolicy): boolean => {
+function isWanted(address: InstanceAddress, policy: AddressPolicy): boolean {
   if (!isIP(address)) return true;
   const { network } = address;
   const ip = parseIp(address.value, "sloppy");
@@ -70,12 +73,12 @@ const isWanted = (address: InstanceAddress, policy: AddressPolicy): boolean => {
   if (policy.networks.length > 0 && network !== undefined && !policy.networks.includes(network)) return false;
   if (policy.include.length > 0 && !policy.include.some((cidr) => cidrContains(cidr, ip))) return false;
   return !policy.exclude.some((cidr) => cidrContains(cidr, ip));
-};
+}
 
-const inOrder = (
+function inOrder(
   addresses: readonly InstanceAddress[],
   { order, families }: AddressPolicy,
-): readonly InstanceAddress[] => {
+): readonly InstanceAddress[] {
   const rank = <T>(list: readonly T[], item: T | undefined) => {
     const index = item === undefined ? -1 : list.indexOf(item);
     return index === -1 ? list.length : index;
@@ -85,32 +88,32 @@ const inOrder = (
       rank(order, a.kind) - rank(order, b.kind) ||
       (isIP(a) && isIP(b) ? rank(families, familyOfAddress(a)) - rank(families, familyOfAddress(b)) : 0),
   );
-};
+}
 
 /** Upstream's helper adds an address of one kind once. */
-const withoutRepeats = (addresses: readonly NodeAddress[]): readonly NodeAddress[] =>
-  addresses.filter(
+function withoutRepeats(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
+  return addresses.filter(
     (address, index) =>
       addresses.findIndex((other) => other.type === address.type && other.address === address.address) ===
       index,
   );
+}
 
-const nothingLeft = (node: Node, cloud: readonly InstanceAddress[]): Problem => ({
-  severity: "error",
-  reason: "NoAddressLeft",
-  text: `The address policy leaves none of the ${cloud.length} addresses that the cloud has for node ${node.metadata.name}: ${cloud
-    .map(({ value }) => value)
-    .join(", ")}. Its addresses stay as they are; widen --node-address-include, -exclude or -families.`,
-});
+function nothingLeft(node: Node, cloud: readonly InstanceAddress[]): Problem {
+  return {
+    severity: "error",
+    reason: "NoAddressLeft",
+    text: `The address policy leaves none of the ${cloud.length} addresses that the cloud has for node ${node.metadata.name}: ${cloud
+      .map(({ value }) => value)
+      .join(", ")}. Its addresses stay as they are; widen --node-address-include, -exclude or -families.`,
+  };
+}
 
-const nodeIPMismatch = (
-  node: Node,
-  annotation: string,
-  wrong: string,
-  all: readonly NodeAddress[],
-): Problem => ({
-  severity: "error",
-  reason: "NodeIPMismatch",
-  key: providedNodeIP,
-  text: `provided node ip for node ${JSON.stringify(node.metadata.name)} is not valid: ${wrong}. The kubelet asks for ${JSON.stringify(annotation)}, the cloud has ${all.map(({ address }) => address).join(", ") || "none"}; correct the kubelet's --node-ip.`,
-});
+function nodeIPMismatch(node: Node, annotation: string, wrong: string, all: readonly NodeAddress[]): Problem {
+  return {
+    severity: "error",
+    reason: "NodeIPMismatch",
+    key: providedNodeIP,
+    text: `provided node ip for node ${JSON.stringify(node.metadata.name)} is not valid: ${wrong}. The kubelet asks for ${JSON.stringify(annotation)}, the cloud has ${all.map(({ address }) => address).join(", ") || "none"}; correct the kubelet's --node-ip.`,
+  };
+}

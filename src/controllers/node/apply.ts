@@ -13,12 +13,12 @@ import type { NodePlan } from "./plan.ts";
 /** Gives back the Node as it is then: the same one when nothing was to be written, or nothing was sent. */
 export type Apply = (node: Node, plan: NodePlan, why: string, signal: AbortSignal) => Promise<Node>;
 
-export const createApplyPlan = (
+export function createApplyPlan(
   writes: NodeWrites,
   ownWrites: OwnWrites<Node>,
   /** Something came meanwhile that was not of our making. */
   recheck: (name: string) => void,
-): Apply => {
+): Apply {
   const patched = async (node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node> => {
     const { name } = node.metadata;
     let written: Node | undefined;
@@ -46,4 +46,4 @@ export const createApplyPlan = (
     });
     return rest === undefined ? current : patched(current, rest, why, signal);
   };
-};
+}

@@ -42,7 +42,7 @@ export interface NodeController {
 /** Only a change of the Node or of its machine mends it, and the first of these brings it back at once. */
 const beyondUs = { first: minutes(1), cap: minutes(5) };
 
-export const createNodeController = (options: NodeControllerOptions): NodeController => {
+export function createNodeController(options: NodeControllerOptions): NodeController {
   const { nodes, inventory, settings, ownPrefixes, clock, random } = options;
   const queue = new WorkQueue(clock);
   const pendingLookups = new PendingLookups(inventory, clock);
@@ -185,4 +185,4 @@ export const createNodeController = (options: NodeControllerOptions): NodeContro
   };
 
   return { queue, problems, run };
-};
+}

@@ -13,16 +13,15 @@ const words = {
 } as const satisfies Record<MatchKey, string>;
 
 /** It is not looked for at all: there is nothing to look for it by. */
-export const describeUnmatchable = ({ metadata: { name } }: Node, matchBy: readonly MatchKey[]): Problem => ({
-  severity: "error",
-  reason: "NothingToMatchBy",
-  text: `Machines of this cloud are found by ${matchBy.map((by) => words[by]).join(" or ") || "nothing but a provider id"}, and node ${JSON.stringify(name)} tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.`,
-});
+export function describeUnmatchable({ metadata: { name } }: Node, matchBy: readonly MatchKey[]): Problem {
+  return {
+    severity: "error",
+    reason: "NothingToMatchBy",
+    text: `Machines of this cloud are found by ${matchBy.map((by) => words[by]).join(" or ") || "nothing but a provider id"}, and node ${JSON.stringify(name)} tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.`,
+  };
+}
 
-export const describeAnswer = (
-  node: Node,
-  answer: Extract<Answer, { kind: "gone" | "ambiguous" }>,
-): Problem => {
+export function describeAnswer(node: Node, answer: Extract<Answer, { kind: "gone" | "ambiguous" }>): Problem {
   const { name } = node.metadata;
   if (answer.kind === "gone") {
     const id = node.spec.providerID;
@@ -39,4 +38,4 @@ export const describeAnswer = (
     reason: "AmbiguousMatch",
     text: `Several machines match node ${JSON.stringify(name)} by ${answer.by}: ${candidates}. Give them different names, or set --provider-id on the kubelet.`,
   };
-};
+}

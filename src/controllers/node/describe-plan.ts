@@ -3,10 +3,11 @@
 import { shortList } from "../../core/short-list.ts";
 import type { NodePlan } from "./plan.ts";
 
-export const describePlan = ({ addresses, labels }: Pick<NodePlan, "addresses" | "labels">): string =>
-  shortList([
+export function describePlan({ addresses, labels }: Pick<NodePlan, "addresses" | "labels">): string {
+  return shortList([
     ...(addresses === undefined
       ? []
       : [`addresses ${addresses.map(({ type, address }) => `${type}=${address}`).join(" ")}`]),
     ...Object.entries(labels).map(([key, value]) => `label ${key}=${value}`),
   ]);
+}

@@ -26,7 +26,7 @@ const defaultPolicies = { type: "sync", zone: "report", region: "report" } as co
   LabelPolicy
 >;
 
-export const planLabels = (input: LabelInput): LabelChanges => {
+export function planLabels(input: LabelInput): LabelChanges {
   const set: Record<string, string> = {};
   const problems: Problem[] = [];
   for (const fact of ["type", "zone", "region"] as const) planPair(input, fact, set, problems);
@@ -34,11 +34,11 @@ export const planLabels = (input: LabelInput): LabelChanges => {
     planAdditional(input, key, value, set, problems);
   }
   return { set, problems };
-};
+}
 
 type Pair = keyof typeof labelPairs;
 
-const planPair = (input: LabelInput, fact: Pair, set: Record<string, string>, problems: Problem[]): void => {
+function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, problems: Problem[]): void {
   const { labels, instance, isNew, settings } = input;
   const { current, beta } = labelPairs[fact];
   const wanted = instance[fact] ?? "";
@@ -62,22 +62,24 @@ const planPair = (input: LabelInput, fact: Pair, set: Record<string, string>, pr
   if (labels[current] !== wanted) set[current] = wanted;
   // A Node that never had the old spelling does not get it now.
   if (ancestor !== undefined && ancestor !== wanted) set[beta] = wanted;
-};
+}
 
 /** What was said of this very label counts more than what holds for all. */
-const policyFor = (
+function policyFor(
   key: string,
   usual: LabelPolicy,
   { labelPolicies, reconcileLabels }: LabelInput["settings"],
-): LabelPolicy => labelPolicies[key] ?? (reconcileLabels ? usual : "once");
+): LabelPolicy {
+  return labelPolicies[key] ?? (reconcileLabels ? usual : "once");
+}
 
-const planAdditional = (
+function planAdditional(
   { labels, isNew, ownPrefixes, settings }: LabelInput,
   key: string,
   value: string,
   set: Record<string, string>,
   problems: Problem[],
-): void => {
+): void {
   if (isReservedLabel(key)) return;
   const isOwn = ownPrefixes.some((prefix) => key.startsWith(prefix));
   const policy = policyFor(key, isOwn ? "sync" : "once", settings);
@@ -90,11 +92,13 @@ const planAdditional = (
   if (policy === "once") return;
   if (policy === "report") problems.push(differs(key, present, value));
   else set[key] = value;
-};
+}
 
-const differs = (key: string, present: string, wanted: string): Problem => ({
-  severity: "warning",
-  reason: "LabelDiffers",
-  key,
-  text: `Label ${key} is ${JSON.stringify(present)}, the cloud says ${JSON.stringify(wanted)}. It is left alone because volumes and scheduling may depend on it; correct it by hand, or let us with --label-policy=${key}=sync.`,
-});
+function differs(key: string, present: string, wanted: string): Problem {
+  return {
+    severity: "warning",
+    reason: "LabelDiffers",
+    key,
+    text: `Label ${key} is ${JSON.stringify(present)}, the cloud says ${JSON.stringify(wanted)}. It is left alone because volumes and scheduling may depend on it; correct it by hand, or let us with --label-policy=${key}=sync.`,
+  };
+}

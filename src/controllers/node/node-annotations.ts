@@ -12,7 +12,9 @@ const fields = {
 };
 
 /** Warnings all of them: what is wrong is taken for the careful meaning, and nothing else waits for it. */
-export const nodeAnnotationProblems = ({ metadata }: Node): readonly Problem[] =>
-  readSettings(fields, metadata.annotations ?? {}, { prefix: ownPrefix, what: "annotation" }).problems.map(
-    (problem) => ({ ...problem, severity: "warning" }),
-  );
+export function nodeAnnotationProblems({ metadata }: Node): readonly Problem[] {
+  return readSettings(fields, metadata.annotations ?? {}, {
+    prefix: ownPrefix,
+    what: "annotation",
+  }).problems.map((problem) => ({ ...problem, severity: "warning" }));
+}

@@ -27,7 +27,7 @@ export interface NodePlanInput {
   readonly settings: NodeSettings;
 }
 
-export const planNode = ({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan => {
+export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan {
   const isNew = isUninitialized(node);
   const { wanted, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
   const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });
@@ -48,12 +48,12 @@ export const planNode = ({ node, instance, ownPrefixes, settings }: NodePlanInpu
     removeUninitializedTaint: isNew,
     problems,
   };
-};
+}
 
 const hasProviderID = (node: Node): boolean => (node.spec.providerID ?? "") !== "";
 
 /** Order matters while a node joins; later a mere reordering is left alone, so that a take-over writes nothing. */
-const mustWrite = (node: Node, wanted: readonly NodeAddress[]): boolean => {
+function mustWrite(node: Node, wanted: readonly NodeAddress[]): boolean {
   const present = node.status.addresses ?? [];
   return isUninitialized(node) ? !sameAddresses(present, wanted) : !sameAddressSet(present, wanted);
-};
+}

@@ -6,17 +6,21 @@ import { cloudCondition } from "../well-known.ts";
 
 /** What is longer does not come back from the watch, so it could not be compared with what is shown. */
 const longestMessage = 256;
-const cut = (text: string): string =>
-  text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+function cut(text: string): string {
+  return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+}
 
 /** Holds no retry time and no counter: those would be a write each. */
-export const problemCondition = ({ reason, text }: Problem, now: number): Condition => ({
-  type: cloudCondition,
-  status: "False",
-  reason,
-  message: cut(text),
-  lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
-});
+export function problemCondition({ reason, text }: Problem, now: number): Condition {
+  return {
+    type: cloudCondition,
+    status: "False",
+    reason,
+    message: cut(text),
+    lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+  };
+}
 
-export const conditionOf = (node: Node): Condition | undefined =>
-  node.status.conditions?.find(({ type }) => type === cloudCondition);
+export function conditionOf(node: Node): Condition | undefined {
+  return node.status.conditions?.find(({ type }) => type === cloudCondition);
+}

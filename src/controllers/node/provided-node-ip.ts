@@ -10,9 +10,7 @@ export type Preferred = { readonly addresses: readonly NodeAddress[] } | { reado
 const unspecified: readonly string[] = ["0.0.0.0", "::"];
 
 /** One address, or two of different families, separated by a comma and nothing else. */
-const readRequested = (
-  annotation: string,
-): { readonly ips: readonly string[] } | { readonly wrong: string } => {
+function readRequested(annotation: string): { readonly ips: readonly string[] } | { readonly wrong: string } {
   const ips = annotation.split(",");
   const parsed: IpAddress[] = [];
   for (const text of ips) {
@@ -28,9 +26,9 @@ const readRequested = (
       return { wrong: "a pair may not contain 0.0.0.0 or ::" };
   }
   return { ips };
-};
+}
 
-export const preferProvidedNodeIP = (annotation: string, cloud: readonly NodeAddress[]): Preferred => {
+export function preferProvidedNodeIP(annotation: string, cloud: readonly NodeAddress[]): Preferred {
   const requested = readRequested(annotation);
   if ("wrong" in requested) return requested;
   const chosen: NodeAddress[] = [];
@@ -43,4 +41,4 @@ export const preferProvidedNodeIP = (annotation: string, cloud: readonly NodeAdd
   }
   const taken = new Set(chosen.map(({ type }) => type));
   return { addresses: [...chosen, ...cloud.filter(({ type }) => !taken.has(type))] };
-};
+}

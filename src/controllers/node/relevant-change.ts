@@ -6,7 +6,7 @@ import { conditionOf } from "./problem-condition.ts";
 /** Whatever the order of keys: the API server sorts the labels that we added at the end. */
 const same = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b);
 
-export const isRelevantChange = (before: Node | undefined, after: Node | undefined): boolean => {
+export function isRelevantChange(before: Node | undefined, after: Node | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   return !(
     before.metadata.uid === after.metadata.uid &&
@@ -19,4 +19,4 @@ export const isRelevantChange = (before: Node | undefined, after: Node | undefin
     before.status.nodeInfo?.systemUUID === after.status.nodeInfo?.systemUUID &&
     same(conditionOf(before), conditionOf(after))
   );
-};
+}

@@ -19,10 +19,10 @@ export interface TriggerDeps {
   readonly dealtWith: ReadonlyMap<string, Instance>;
 }
 
-export const createTriggers = (
+export function createTriggers(
   { nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">,
   { queue, pendingLookups, ownWrites, problems, dealtWith }: TriggerDeps,
-) => {
+) {
   const addNode = (node: Node): void =>
     queue.add(node.metadata.name, {
       priority: isUninitialized(node) ? priorities.urgent : priorities.normal,
@@ -63,4 +63,4 @@ export const createTriggers = (
   };
 
   return { begin };
-};
+}

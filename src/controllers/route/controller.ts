@@ -27,7 +27,7 @@ const allRoutes = "routes";
 const conditionOf = (name: string): string => `condition/${name}`;
 const machineOf = (name: string): string => `machine/${name}`;
 
-export const createRouteController = (options: RouteControllerOptions): RouteController => {
+export function createRouteController(options: RouteControllerOptions): RouteController {
   const { nodes, inventory, settings, clock } = options;
   const queue = new WorkQueue(clock);
   const backoffs = new RouteBackoffs(clock);
@@ -85,4 +85,4 @@ export const createRouteController = (options: RouteControllerOptions): RouteCon
   };
 
   return { queue, run };
-};
+}

@@ -37,7 +37,6 @@ export const routeDefaults: RouteSettings = {
 export const exactly = (every: Milliseconds): RouteSettings["fullCheck"] => ({ every, jitter: 0 });
 
 /** `fraction` is random, from zero to one. */
-export const nextFullCheck = (
-  { every, jitter }: RouteSettings["fullCheck"],
-  fraction: number,
-): Milliseconds => milliseconds(Math.round(every * (1 + jitter * (2 * fraction - 1))));
+export function nextFullCheck({ every, jitter }: RouteSettings["fullCheck"], fraction: number): Milliseconds {
+  return milliseconds(Math.round(every * (1 + jitter * (2 * fraction - 1))));
+}

@@ -29,7 +29,7 @@ import { createConditions } from "./status/conditions.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { createEndpointNodes } from "./targets/endpoint-nodes.ts";
 
-export const createServiceController = (options: ServiceControllerOptions) => {
+export function createServiceController(options: ServiceControllerOptions) {
   const { clock, listing } = options;
   const queue = new WorkQueue(clock);
   const enqueue = (group: string): void => queue.add(group);
@@ -105,14 +105,14 @@ export const createServiceController = (options: ServiceControllerOptions) => {
   };
 
   return { queue, groups, orphans, activeProblems: () => reporter.activeProblems, run };
-};
+}
 
 export type ServiceController = ReturnType<typeof createServiceController>;
 
 /** Facts stand where the provider says: what is written there is read by us too. */
-const relevanceTo = ({ annotations, facts }: Pick<ServiceDeps, "annotations" | "facts">) => {
+function relevanceTo({ annotations, facts }: Pick<ServiceDeps, "annotations" | "facts">) {
   const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
   return (before: Service | undefined, after: Service | undefined): boolean =>
     isRelevantChange(before, after, isOurAnnotation, { isOurLabel });
-};
+}

@@ -11,20 +11,24 @@ export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
 /** Of a class, so somebody else's: this controller serves the Services without one. */
-const isForeignClass = (service: Service): boolean =>
-  isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
+function isForeignClass(service: Service): boolean {
+  return isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
+}
 
-export const wantsLoadBalancer = (service: Service): boolean =>
-  isLoadBalancer(service) && service.spec.loadBalancerClass === undefined;
+export function wantsLoadBalancer(service: Service): boolean {
+  return isLoadBalancer(service) && service.spec.loadBalancerClass === undefined;
+}
 
-export const hasFinalizer = ({ metadata }: Service): boolean =>
-  (metadata.finalizers ?? []).includes(finalizer);
+export function hasFinalizer({ metadata }: Service): boolean {
+  return (metadata.finalizers ?? []).includes(finalizer);
+}
 
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
 
 /** Anything but a plain "false" pauses: who wrote "yes" did not mean "go on". */
-export const isPaused = ({ metadata }: Service): boolean =>
-  (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
+export function isPaused({ metadata }: Service): boolean {
+  return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
+}
 
 interface CleanupInput {
   /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */
@@ -35,21 +39,25 @@ interface CleanupInput {
  * Something of ours has to go. Upstream's table, but for Services of another class: with a balancer of ours (they had no
  * class before) they are cleaned up at once, without one they are invisible.
  */
-export const needsCleanup = (service: Service, { hasBalancer = false }: CleanupInput = {}): boolean => {
+export function needsCleanup(service: Service, { hasBalancer = false }: CleanupInput = {}): boolean {
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
   if (isForeignClass(service)) return hasBalancer;
   return isEnding && (hasFinalizer(service) || hasBalancer);
-};
+}
 
 const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);
 
 /** Whether this Service concerns us at all. */
-export const concernsUs = (service: Service): boolean =>
-  isServed(service) ||
-  needsCleanup(service) ||
-  // It was refused before it had anything else, and asks for nothing now.
-  (!isForeignClass(service) && hasOurConditions(service));
+export function concernsUs(service: Service): boolean {
+  return (
+    isServed(service) ||
+    needsCleanup(service) ||
+    // It was refused before it had anything else, and asks for nothing now.
+    (!isForeignClass(service) && hasOurConditions(service))
+  );
+}
 
 /** It asks for nothing any more; what it has goes. */
-export const isEnding = (service: Service, input: CleanupInput = {}): boolean =>
-  !isServed(service) || needsCleanup(service, input);
+export function isEnding(service: Service, input: CleanupInput = {}): boolean {
+  return !isServed(service) || needsCleanup(service, input);
+}

@@ -110,7 +110,7 @@ interface WireList<T> {
   readonly items?: readonly T[] | null;
 }
 
-export const createKubeApi = (requests: Requests, client: Client): KubeApi => {
+export function createKubeApi(requests: Requests, client: Client): KubeApi {
   const { lane = "normal", priority = "state", ...rest } = client;
   const common = { ...rest, lane, priority };
   const named = (resource: { readonly plural: string }, subresource?: string): string =>
@@ -213,4 +213,4 @@ export const createKubeApi = (requests: Requests, client: Client): KubeApi => {
     whenAnswered: requests.whenAnswered,
     as: (other) => createKubeApi(requests, { ...client, ...other }),
   };
-};
+}

@@ -61,5 +61,6 @@ export class KubeError extends Error {
   }
 }
 
-export const isKubeError = (error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError =>
-  error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
+export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
+  return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
+}

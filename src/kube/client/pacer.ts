@@ -8,7 +8,7 @@ export interface Pacer {
   pause(signal: AbortSignal): Promise<void> | undefined;
 }
 
-export const createPacer = (clock: Clock, longest = milliseconds(15)): Pacer => {
+export function createPacer(clock: Clock, longest = milliseconds(15)): Pacer {
   let since = clock.monotonic();
   return {
     pause: (signal) => {
@@ -18,4 +18,4 @@ export const createPacer = (clock: Clock, longest = milliseconds(15)): Pacer => 
       });
     },
   };
-};
+}

@@ -12,7 +12,7 @@ export interface PoolKey {
 
 const tolerated = 2;
 
-export const createPoolKey = (): PoolKey => {
+export function createPoolKey(): PoolKey {
   let generation = 0;
   let inARow = 0;
   return {
@@ -29,27 +29,27 @@ export const createPoolKey = (): PoolKey => {
       generation++;
     },
   };
-};
+}
 
 /** Names are compared without regard to case, so each spelling is the same server and another pool. */
-const spelled = (host: string, generation: number): string => {
+function spelled(host: string, generation: number): string {
   let bits = generation;
   return host.replace(/[a-z]/gi, (letter) => {
     const isUpper = (bits & 1) === 1;
     bits >>>= 1;
     return isUpper ? letter.toUpperCase() : letter.toLowerCase();
   });
-};
+}
 
 /** Plain HTTP has no TLS options, so there a dead pool is only left as its connections run into their deadlines. */
-export const keyedTls = (
+export function keyedTls(
   tls: TlsMaterial | undefined,
   generation: number,
   host: string,
-): TlsMaterial | undefined => {
+): TlsMaterial | undefined {
   if (tls === undefined || generation === 0) return tls;
   const fresh = "\n".repeat(generation % 64);
   if (tls.ca !== undefined) return { ...tls, ca: `${tls.ca}${fresh}` };
   if (tls.cert !== undefined) return { ...tls, cert: `${tls.cert}${fresh}` };
   return { ...tls, serverName: spelled(tls.serverName ?? host, generation % 64) };
-};
+}

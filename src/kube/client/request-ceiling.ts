@@ -13,7 +13,7 @@ export interface RequestCeiling {
   enter(lane: Lane, signal: AbortSignal): Promise<() => void>;
 }
 
-export const createRequestCeiling = ({ limit = 200, reserved = 16 } = {}): RequestCeiling => {
+export function createRequestCeiling({ limit = 200, reserved = 16 } = {}): RequestCeiling {
   const lines: Record<Lane, WaitingLine> = { normal: new WaitingLine(), reserved: new WaitingLine() };
   let inFlight = 0;
   const fits = (lane: Lane): boolean => inFlight < (lane === "reserved" ? limit : limit - reserved);
@@ -51,4 +51,4 @@ export const createRequestCeiling = ({ limit = 200, reserved = 16 } = {}): Reque
       return take();
     },
   };
-};
+}

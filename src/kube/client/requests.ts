@@ -58,7 +58,7 @@ interface Head {
   finish(): void;
 }
 
-export const createRequests = (options: RequestsOptions): Requests => {
+export function createRequests(options: RequestsOptions): Requests {
   const { connection, transport, clock, ceiling, writes, rate, onRequest, onDecoded } = options;
   const pool = createPoolKey();
   let nextAnswer = Promise.withResolvers<void>();
@@ -267,4 +267,4 @@ export const createRequests = (options: RequestsOptions): Requests => {
     open,
     whenAnswered: (signal) => abortable(nextAnswer.promise, signal),
   };
-};
+}

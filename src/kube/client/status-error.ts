@@ -39,7 +39,7 @@ const advice: Partial<Record<KubeErrorKind, string>> = {
  * A failed `test` of a JSON patch is answered with 422 and no causes, a wrong uid in a merge patch with a cause that
  * names `metadata.uid`; every other 422 is a validation that failed.
  */
-const kindOf = (status: number, body: StatusBody | undefined, isJsonPatch: boolean): KubeErrorKind => {
+function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boolean): KubeErrorKind {
   if (status === 409 && body?.reason === "AlreadyExists") return "already-exists";
   if (status === 422) {
     const causes = body?.details?.causes;
@@ -47,9 +47,9 @@ const kindOf = (status: number, body: StatusBody | undefined, isJsonPatch: boole
     return isJsonPatch && (causes === undefined || causes.length === 0) ? "precondition" : "invalid";
   }
   return kindByStatus[status] ?? (status >= 500 ? "server" : "unexpected");
-};
+}
 
-export const readStatus = (text: string): StatusBody | undefined => {
+export function readStatus(text: string): StatusBody | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? (parsed as StatusBody) : undefined;
@@ -57,14 +57,14 @@ export const readStatus = (text: string): StatusBody | undefined => {
     // A proxy's HTML page, or nothing: the status code alone has to do.
     return undefined;
   }
-};
+}
 
-export const statusError = (
+export function statusError(
   status: number,
   body: StatusBody | undefined,
   facts: KubeErrorFacts,
   isJsonPatch = false,
-): KubeError => {
+): KubeError {
   const kind = kindOf(status, body, isJsonPatch);
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
   const said = body?.message === undefined ? "" : `: ${body.message}`;
@@ -74,4 +74,4 @@ export const statusError = (
     `The API server answered ${status} to ${subject}${said}${next === undefined ? "" : `${said.endsWith(".") ? "" : "."} ${next}`}`,
     { ...facts, status },
   );
-};
+}

@@ -8,10 +8,10 @@ export interface TokenBucket {
   take(signal: AbortSignal): Promise<void>;
 }
 
-export const createTokenBucket = (
+export function createTokenBucket(
   { ratePerSecond, burst }: { readonly ratePerSecond: number; readonly burst: number },
   clock: Clock,
-): TokenBucket => {
+): TokenBucket {
   let tokens = Math.max(1, burst);
   let at = clock.monotonic();
   const refill = (): void => {
@@ -35,4 +35,4 @@ export const createTokenBucket = (
       }
     },
   };
-};
+}

@@ -18,7 +18,7 @@ const untrusted = new Set([
   "UNKNOWN_CERTIFICATE_VERIFICATION_ERROR",
 ]);
 
-export const transportError = (error: unknown, origin: string, facts: KubeErrorFacts): KubeError => {
+export function transportError(error: unknown, origin: string, facts: KubeErrorFacts): KubeError {
   const code = codeOf(error);
   const withCause = { ...facts, cause: error };
   if (untrusted.has(code)) {
@@ -55,4 +55,4 @@ export const transportError = (error: unknown, origin: string, facts: KubeErrorF
     `The API server at ${origin} cannot be reached (${why}). Expected it to answer; check that it runs and that the address, network and proxy are right. We keep trying.`,
     withCause,
   );
-};
+}

@@ -16,10 +16,10 @@ export type WriteOutcome =
   | { readonly kind: "unknown" };
 
 /** What a failed write says about the server's load. */
-export const writeOutcomeOf = (error: unknown): WriteOutcome => {
+export function writeOutcomeOf(error: unknown): WriteOutcome {
   if (!isKubeError(error, "throttled", "server", "timeout")) return { kind: "unknown" };
   return { kind: "overloaded", ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) };
-};
+}
 
 export interface WriteWindow {
   readonly size: number;
@@ -35,7 +35,7 @@ const maxBackoff = minutes(1);
 const tolerated = 1.25;
 const tooSlow = 1.6;
 
-export const createWriteWindow = (clock: Clock, { start = 16, least = 1, most = 64 } = {}): WriteWindow => {
+export function createWriteWindow(clock: Clock, { start = 16, least = 1, most = 64 } = {}): WriteWindow {
   const lines: Record<WritePriority, WaitingLine> = { state: new WaitingLine(), event: new WaitingLine() };
   let size = start;
   let inFlight = 0;
@@ -113,4 +113,4 @@ export const createWriteWindow = (clock: Clock, { start = 16, least = 1, most = 
       };
     },
   };
-};
+}

@@ -6,7 +6,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** What is wrong with a bundle of CA certificates, or undefined. */
-export const caBundleProblem = (pem: string): string | undefined => {
+export function caBundleProblem(pem: string): string | undefined {
   const blocks = pem.match(certificateBlock);
   if (blocks === null) return "it contains no PEM certificate";
   for (const [index, block] of blocks.entries()) {
@@ -17,10 +17,10 @@ export const caBundleProblem = (pem: string): string | undefined => {
     }
   }
   return undefined;
-};
+}
 
 /** What is wrong with a client certificate and its key, or undefined. Says nothing about validity in time. */
-export const clientCertificateProblem = (cert: string, key: string): string | undefined => {
+export function clientCertificateProblem(cert: string, key: string): string | undefined {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);
@@ -34,14 +34,14 @@ export const clientCertificateProblem = (cert: string, key: string): string | un
   } catch {
     return "the client key is not a PEM private key without a passphrase";
   }
-};
+}
 
 /** Wall time at which a certificate ends, in milliseconds; undefined when it cannot be read. */
-export const certificateEnd = (pem: string): number | undefined => {
+export function certificateEnd(pem: string): number | undefined {
   try {
     const end = Date.parse(new X509Certificate(pem).validTo);
     return Number.isNaN(end) ? undefined : end;
   } catch {
     return undefined;
   }
-};
+}

@@ -2,11 +2,12 @@
 // nothing of what the document is about.
 
 export type Fields = Readonly<Record<string, unknown>>;
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** Collects problems while it reads, so that one look at the log is enough to mend the file. */
-export const createReader = (problems: string[]) => {
+export function createReader(problems: string[]) {
   const text = (fields: Fields, key: string, path: string): string | undefined => {
     const value = fields[key];
     if (value === undefined || value === null || value === "") return undefined;
@@ -67,6 +68,6 @@ export const createReader = (problems: string[]) => {
     return found;
   };
   return { text, decoded, flag, texts, named };
-};
+}
 
 export type Reader = ReturnType<typeof createReader>;

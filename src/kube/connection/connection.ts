@@ -38,8 +38,9 @@ export interface Connection {
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 const operation = "find the API server";
 
-const wrong = (message: string, cause?: unknown): KubeError =>
-  new KubeError("configuration", message, { operation, ...(cause !== undefined && { cause }) });
+function wrong(message: string, cause?: unknown): KubeError {
+  return new KubeError("configuration", message, { operation, ...(cause !== undefined && { cause }) });
+}
 
 interface Target {
   readonly cluster: KubeconfigCluster;
@@ -48,7 +49,7 @@ interface Target {
   readonly namespace?: string;
 }
 
-const fromKubeconfig = async (path: string, source: ConnectionSource, files: Files): Promise<Target> => {
+async function fromKubeconfig(path: string, source: ConnectionSource, files: Files): Promise<Target> {
   let text: string;
   try {
     text = await files.read(path);
@@ -80,12 +81,12 @@ const fromKubeconfig = async (path: string, source: ConnectionSource, files: Fil
     );
   }
   return { cluster, user, path, ...(context.namespace !== undefined && { namespace: context.namespace }) };
-};
+}
 
-const fromPod = async (
+async function fromPod(
   { host, port }: { readonly host?: string; readonly port?: string },
   files: Files,
-): Promise<Target> => {
+): Promise<Target> {
   const name = host?.includes(":") === true && !host.startsWith("[") ? `[${host}]` : host;
   const namespace = await files.read(`${serviceAccount}/namespace`).catch(() => undefined);
   return {
@@ -98,9 +99,9 @@ const fromPod = async (
     path: `${serviceAccount}/kubeconfig`,
     ...(namespace !== undefined && { namespace: namespace.trim() }),
   };
-};
+}
 
-const findTarget = (source: ConnectionSource, files: Files): Promise<Target> => {
+function findTarget(source: ConnectionSource, files: Files): Promise<Target> {
   if (source.kubeconfig !== undefined && source.kubeconfig !== "")
     return fromKubeconfig(source.kubeconfig, source, files);
   if (source.master !== undefined && source.master !== "") {
@@ -118,9 +119,9 @@ const findTarget = (source: ConnectionSource, files: Files): Promise<Target> => 
       "There is no --kubeconfig, no --master, and KUBERNETES_SERVICE_HOST is not set, so we are not in a pod. Give one of them.",
     ),
   );
-};
+}
 
-const normalized = (address: string): string => {
+function normalized(address: string): string {
   const url = URL.parse(address.includes("://") ? address : `http://${address}`);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw wrong(
@@ -128,14 +129,14 @@ const normalized = (address: string): string => {
     );
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-};
+}
 
 /** Reads everything once, so that what waiting cannot mend is found at the start. */
-export const openConnection = async (
+export async function openConnection(
   source: ConnectionSource,
   platform: { readonly files: Files; readonly clock: Clock },
   signal: AbortSignal,
-): Promise<Connection> => {
+): Promise<Connection> {
   const target = await findTarget(source, platform.files);
   const hasMaster = source.master !== undefined && source.master !== "";
   const server = normalized(hasMaster && source.master !== undefined ? source.master : target.cluster.server);
@@ -160,4 +161,4 @@ export const openConnection = async (
     refresh: credentials.invalidate,
     suspicion: credentials.suspicion,
   };
-};
+}

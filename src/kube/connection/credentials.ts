@@ -32,13 +32,13 @@ interface Part {
 
 const operation = "read the credentials";
 
-export const createCredentials = (
+export function createCredentials(
   cluster: KubeconfigCluster,
   user: KubeconfigUser,
   /** Relative names in a kubeconfig are relative to it. */
   kubeconfigPath: string,
   { files, clock }: { readonly files: Files; readonly clock: Clock },
-): Credentials => {
+): Credentials {
   const resolve = (path: string): string => (isAbsolute(path) ? path : join(dirname(kubeconfigPath), path));
   const part = (what: string, path: string | undefined, inline: string | undefined): Part => {
     // As in Go, inline data wins over a file.
@@ -163,4 +163,4 @@ export const createCredentials = (
       return `The client certificate expired on ${new Date(end).toISOString()}; renew it, it is read again when its file changes.`;
     },
   };
-};
+}

@@ -23,16 +23,17 @@ export interface ExecCredential {
 
 const operation = "ask the credential plugin";
 
-const fail = (
+function fail(
   kind: "configuration" | "unauthorized",
   plugin: ExecPlugin,
   text: string,
   cause?: unknown,
-): KubeError =>
-  new KubeError(kind, `The credential plugin ${JSON.stringify(plugin.command)} ${text}`, {
+): KubeError {
+  return new KubeError(kind, `The credential plugin ${JSON.stringify(plugin.command)} ${text}`, {
     operation,
     ...(cause !== undefined && { cause }),
   });
+}
 
 interface Answer {
   readonly apiVersion?: string;
@@ -45,10 +46,7 @@ interface Answer {
   };
 }
 
-const readAnswer = (
-  plugin: ExecPlugin,
-  stdout: string,
-): { credential: PluginCredential; expires: number } => {
+function readAnswer(plugin: ExecPlugin, stdout: string): { credential: PluginCredential; expires: number } {
   let answer: Answer;
   try {
     answer = JSON.parse(stdout) as Answer;
@@ -76,10 +74,10 @@ const readAnswer = (
     },
     expires: Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires,
   };
-};
+}
 
-const execInfo = (plugin: ExecPlugin, cluster: KubeconfigCluster, ca: string | undefined): string =>
-  JSON.stringify({
+function execInfo(plugin: ExecPlugin, cluster: KubeconfigCluster, ca: string | undefined): string {
+  return JSON.stringify({
     apiVersion: plugin.apiVersion,
     kind: "ExecCredential",
     spec: {
@@ -95,14 +93,15 @@ const execInfo = (plugin: ExecPlugin, cluster: KubeconfigCluster, ca: string | u
       }),
     },
   });
+}
 
-export const execCredential = (
+export function execCredential(
   plugin: ExecPlugin,
   cluster: KubeconfigCluster,
   ca: () => Promise<string | undefined>,
   files: Files,
   clock: Clock,
-): ExecCredential => {
+): ExecCredential {
   let known: { readonly credential: PluginCredential; readonly expires: number } | undefined;
   let asking: Promise<PluginCredential> | undefined;
 
@@ -153,4 +152,4 @@ export const execCredential = (
       known = undefined;
     },
   };
-};
+}

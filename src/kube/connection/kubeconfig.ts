@@ -52,9 +52,8 @@ export type KubeconfigReading =
 
 const execVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
-const readCluster =
-  (read: Reader, problems: string[]) =>
-  (fields: Fields, path: string): KubeconfigCluster | undefined => {
+function readCluster(read: Reader, problems: string[]) {
+  return (fields: Fields, path: string): KubeconfigCluster | undefined => {
     const server = read.text(fields, "server", path);
     if (server === undefined || !/^https?:$/.test(URL.parse(server)?.protocol ?? "")) {
       problems.push(
@@ -78,13 +77,9 @@ const readCluster =
       ...(proxy !== undefined && { proxy }),
     };
   };
+}
 
-const readExec = (
-  read: Reader,
-  problems: string[],
-  fields: unknown,
-  path: string,
-): ExecPlugin | undefined => {
+function readExec(read: Reader, problems: string[], fields: unknown, path: string): ExecPlugin | undefined {
   if (fields === undefined || fields === null) return undefined;
   if (!isFields(fields)) {
     problems.push(`${path} must have a command and an apiVersion.`);
@@ -120,11 +115,10 @@ const readExec = (
     provideClusterInfo: read.flag(fields, "provideClusterInfo", path),
     ...(installHint !== undefined && { installHint }),
   };
-};
+}
 
-const readUser =
-  (read: Reader, problems: string[]) =>
-  (fields: Fields, path: string): KubeconfigUser => {
+function readUser(read: Reader, problems: string[]) {
+  return (fields: Fields, path: string): KubeconfigUser => {
     if (fields["username"] || fields["password"]) {
       problems.push(
         `${path} uses username and password, which Kubernetes removed in 1.19; use a token, a certificate or exec.`,
@@ -158,8 +152,9 @@ const readUser =
       }),
     };
   };
+}
 
-export const readKubeconfig = (source: string): KubeconfigReading => {
+export function readKubeconfig(source: string): KubeconfigReading {
   let parsed: unknown;
   try {
     parsed = Bun.YAML.parse(source);
@@ -198,4 +193,4 @@ export const readKubeconfig = (source: string): KubeconfigReading => {
     config: { ...(currentContext !== undefined && { currentContext }), clusters, users, contexts },
     problems: [],
   };
-};
+}

@@ -13,19 +13,19 @@ export interface ProxySettings {
 
 const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
 
-const isLoopback = (host: string): boolean => {
+function isLoopback(host: string): boolean {
   const name = withoutBrackets(host).toLowerCase();
   return (
     name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)
   );
-};
+}
 
-const isInRange = (host: string, text: string): boolean => {
+function isInRange(host: string, text: string): boolean {
   const range = parseCidr(text);
   return range !== undefined && cidrContains(range, host);
-};
+}
 
-const isExcepted = (entry: string, host: string, port: string): boolean => {
+function isExcepted(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(host, entry);
   const withPort = /^(.*[^:]):(\d+)$/.exec(entry);
@@ -37,13 +37,13 @@ const isExcepted = (entry: string, host: string, port: string): boolean => {
   if (name.startsWith(".")) return host.endsWith(name);
   if (name.startsWith("*.")) return host.endsWith(name.slice(1));
   return host === name || host.endsWith(`.${name}`);
-};
+}
 
-export const chooseProxy = (
+export function chooseProxy(
   server: string,
   kubeconfigProxy: string | undefined,
   settings: ProxySettings = {},
-): string | undefined => {
+): string | undefined {
   const { protocol, hostname, port } = new URL(server);
   if (isLoopback(hostname)) return undefined;
   if (kubeconfigProxy !== undefined && kubeconfigProxy !== "") return kubeconfigProxy;
@@ -55,4 +55,4 @@ export const chooseProxy = (
   const exceptions = (settings.no ?? "").split(",").map((entry) => entry.trim().toLowerCase());
   if (exceptions.some((entry) => entry !== "" && isExcepted(entry, host, effectivePort))) return undefined;
   return proxy.includes("://") ? proxy : `http://${proxy}`;
-};
+}

@@ -16,7 +16,7 @@ export interface WatchedFile {
 /** At thousands of requests per second, a look at the disk for each would cost more than the requests. */
 const checkEvery = seconds(1);
 
-export const watchedFile = (path: string, files: Files, clock: Clock): WatchedFile => {
+export function watchedFile(path: string, files: Files, clock: Clock): WatchedFile {
   let known: { readonly content: string; readonly version: string | undefined } | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let checking: Promise<string> | undefined;
@@ -48,4 +48,4 @@ export const watchedFile = (path: string, files: Files, clock: Clock): WatchedFi
       checkedAt = Number.NEGATIVE_INFINITY;
     },
   };
-};
+}

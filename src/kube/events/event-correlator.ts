@@ -60,8 +60,9 @@ interface Subject {
 }
 
 /** One thing is kept as itself, several as a list. */
-const listed = <T extends object>(some: T | T[] | undefined): readonly T[] =>
-  some === undefined ? [] : Array.isArray(some) ? some : [some];
+function listed<T extends object>(some: T | T[] | undefined): readonly T[] {
+  return some === undefined ? [] : Array.isArray(some) ? some : [some];
+}
 
 const capacity = 4096;
 const burst = 25;
@@ -76,7 +77,7 @@ export interface EventCorrelator {
   correlate(occurrence: Occurrence): Correlated | undefined;
 }
 
-export const createEventCorrelator = (clock: Clock): EventCorrelator => {
+export function createEventCorrelator(clock: Clock): EventCorrelator {
   const subjects = new Recent<Subject>(capacity);
 
   /** The group of this occurrence, made where there is none. */
@@ -148,4 +149,4 @@ export const createEventCorrelator = (clock: Clock): EventCorrelator => {
       };
     },
   };
-};
+}

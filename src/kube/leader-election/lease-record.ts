@@ -7,17 +7,20 @@ import { toMicroTime } from "../timestamps.ts";
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 
 /** Whether somebody wrote since: any difference counts, times of different machines are never compared. */
-export const isSameRecord = (one: Lease, other: Lease): boolean =>
-  one.metadata.uid === other.metadata.uid &&
-  JSON.stringify(one.spec ?? {}) === JSON.stringify(other.spec ?? {});
+export function isSameRecord(one: Lease, other: Lease): boolean {
+  return (
+    one.metadata.uid === other.metadata.uid &&
+    JSON.stringify(one.spec ?? {}) === JSON.stringify(other.spec ?? {})
+  );
+}
 
 /** What we write to take or keep it. Fields we do not know stay. */
-export const heldSpec = (
+export function heldSpec(
   previous: LeaseSpec | undefined,
   identity: string,
   duration: Milliseconds,
   now: number,
-): LeaseSpec => {
+): LeaseSpec {
   const isRenewal = previous?.holderIdentity === identity;
   const time = toMicroTime(now);
   return {
@@ -28,13 +31,15 @@ export const heldSpec = (
     renewTime: time,
     leaseTransitions: (previous?.leaseTransitions ?? 0) + (isRenewal || previous === undefined ? 0 : 1),
   };
-};
+}
 
 /** What we write to give it up at once, as client-go does. */
-export const releasedSpec = (previous: LeaseSpec | undefined, now: number): LeaseSpec => ({
-  ...previous,
-  holderIdentity: "",
-  leaseDurationSeconds: 1,
-  acquireTime: toMicroTime(now),
-  renewTime: toMicroTime(now),
-});
+export function releasedSpec(previous: LeaseSpec | undefined, now: number): LeaseSpec {
+  return {
+    ...previous,
+    holderIdentity: "",
+    leaseDurationSeconds: 1,
+    acquireTime: toMicroTime(now),
+    renewTime: toMicroTime(now),
+  };
+}

@@ -40,16 +40,16 @@ interface Moment {
 }
 
 /** What is wrong with the timing, in client-go's terms; undefined when nothing is. */
-export const electionTimingProblem = (
+export function electionTimingProblem(
   leaseDuration: Milliseconds,
   renewDeadline: Milliseconds,
   retryPeriod: Milliseconds,
-): string | undefined => {
+): string | undefined {
   if (leaseDuration < 1000) return "The lease duration must be at least 1 s.";
   if (leaseDuration <= renewDeadline) return "The lease duration must be longer than the renew deadline.";
   if (renewDeadline <= retryPeriod * 1.2) return "The renew deadline must be longer than 1.2 retry periods.";
   return retryPeriod > 0 ? undefined : "The retry period must be longer than nothing.";
-};
+}
 
 export class LeaderElection {
   readonly #options: LeaderElectionOptions;

@@ -6,12 +6,12 @@ import { jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 const path = "/metadata/finalizers";
 
 /** Written through the status subresource where the Go manager's role allows only that (`services/status`). */
-export const finalizerPatch = (
+export function finalizerPatch(
   object: KubeObject,
   finalizer: string,
   wanted: "present" | "absent",
   subresource?: "status",
-): Patch | undefined => {
+): Patch | undefined {
   const present = object.metadata.finalizers;
   if ((present ?? []).includes(finalizer) === (wanted === "present")) return undefined;
   const others = (present ?? []).filter((each) => each !== finalizer);
@@ -21,4 +21,4 @@ export const finalizerPatch = (
   // An object that goes takes no finalizer any more: the server would call that invalid, and it is only a lost race.
   const alive = wanted === "present" ? [testValue("/metadata/deletionTimestamp", undefined)] : [];
   return jsonPatch([testUID(object), ...alive, testValue(path, present), change], subresource);
-};
+}

@@ -18,17 +18,17 @@ export interface NodeChange {
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-const changeTaints = (node: Node, taints: readonly Taint[] | undefined): readonly JsonPatchStep[] => {
+function changeTaints(node: Node, taints: readonly Taint[] | undefined): readonly JsonPatchStep[] {
   const present = node.spec.taints;
   if (taints === undefined || isSame(present ?? [], taints)) return [];
   const path = "/spec/taints";
   const guard = testValue(path, present);
   if (taints.length > 0) return [guard, { op: "add", path, value: taints }];
   return present === undefined ? [] : [guard, { op: "remove", path }];
-};
+}
 
 /** One write for provider id, labels and taints; refused as "precondition" when any of them is no longer as it was. */
-export const guardedNodePatch = (change: NodeChange): Patch | undefined => {
+export function guardedNodePatch(change: NodeChange): Patch | undefined {
   const { node, providerID, labels, annotations, taints, podCIDRs } = change;
   const sets = providerID !== undefined && providerID !== "" && (node.spec.providerID ?? "") === "";
   const steps: readonly JsonPatchStep[] = [
@@ -50,10 +50,10 @@ export const guardedNodePatch = (change: NodeChange): Patch | undefined => {
         ]),
   ];
   return steps.length === 0 ? undefined : jsonPatch([testUID(node), ...steps]);
-};
+}
 
 /** The whole new list of addresses, on the status subresource. */
-export const nodeAddressesPatch = (node: Node, addresses: readonly NodeAddress[]): Patch | undefined => {
+export function nodeAddressesPatch(node: Node, addresses: readonly NodeAddress[]): Patch | undefined {
   const present = node.status.addresses;
   if (isSame(present ?? [], addresses)) return undefined;
   const path = "/status/addresses";
@@ -61,24 +61,28 @@ export const nodeAddressesPatch = (node: Node, addresses: readonly NodeAddress[]
     [testUID(node), testValue(path, present), { op: "add", path, value: addresses }],
     "status",
   );
-};
+}
 
 /** Sets conditions by their type and leaves all others alone; a uid that no longer fits is refused as "precondition". */
-export const nodeConditionsPatch = (
+export function nodeConditionsPatch(
   node: Node,
   conditions: readonly (Condition & { readonly lastHeartbeatTime?: string })[],
-): Patch => ({
-  contentType: "application/strategic-merge-patch+json",
-  body: { metadata: { uid: node.metadata.uid }, status: { conditions } },
-  subresource: "status",
-});
+): Patch {
+  return {
+    contentType: "application/strategic-merge-patch+json",
+    body: { metadata: { uid: node.metadata.uid }, status: { conditions } },
+    subresource: "status",
+  };
+}
 
 /** Takes conditions away by their type. */
-export const nodeConditionsRemovalPatch = (node: Node, types: readonly string[]): Patch => ({
-  contentType: "application/strategic-merge-patch+json",
-  body: {
-    metadata: { uid: node.metadata.uid },
-    status: { conditions: types.map((type) => ({ $patch: "delete", type })) },
-  },
-  subresource: "status",
-});
+export function nodeConditionsRemovalPatch(node: Node, types: readonly string[]): Patch {
+  return {
+    contentType: "application/strategic-merge-patch+json",
+    body: {
+      metadata: { uid: node.metadata.uid },
+      status: { conditions: types.map((type) => ({ $patch: "delete", type })) },
+    },
+    subresource: "status",
+  };
+}

@@ -20,31 +20,37 @@ export type Patch =
       readonly subresource?: "status";
     };
 
-export const jsonPatch = (body: readonly JsonPatchStep[], subresource?: "status"): Patch => ({
-  contentType: "application/json-patch+json",
-  body,
-  ...(subresource !== undefined && { subresource }),
-});
+export function jsonPatch(body: readonly JsonPatchStep[], subresource?: "status"): Patch {
+  return {
+    contentType: "application/json-patch+json",
+    body,
+    ...(subresource !== undefined && { subresource }),
+  };
+}
 
-export const testUID = ({ metadata }: KubeObject): JsonPatchStep => ({
-  op: "test",
-  path: "/metadata/uid",
-  value: metadata.uid,
-});
+export function testUID({ metadata }: KubeObject): JsonPatchStep {
+  return {
+    op: "test",
+    path: "/metadata/uid",
+    value: metadata.uid,
+  };
+}
 
 /** Holds only while the value there is still this one; undefined stands for "absent". */
-export const testValue = (path: string, value: unknown): JsonPatchStep => ({
-  op: "test",
-  path,
-  value: value ?? null,
-});
+export function testValue(path: string, value: unknown): JsonPatchStep {
+  return {
+    op: "test",
+    path,
+    value: value ?? null,
+  };
+}
 
 /** Sets keys of a map that may not be there yet; undefined takes a key away. Nothing when nothing would change. */
-export const changeMap = (
+export function changeMap(
   path: string,
   present: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string | undefined>>,
-): readonly JsonPatchStep[] => {
+): readonly JsonPatchStep[] {
   const different = Object.entries(wanted).filter(([key, value]) => present?.[key] !== value);
   if (different.length === 0) return [];
   if (present === undefined) {
@@ -56,4 +62,4 @@ export const changeMap = (
     const at = `${path}${jsonPointer(key)}`;
     return value === undefined ? { op: "remove", path: at } : { op: "add", path: at, value };
   });
-};
+}

@@ -8,19 +8,20 @@ type Tree = Readonly<Record<string, unknown>>;
 
 const unescaped = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
-const changed = (tree: Tree, [head, ...rest]: readonly string[], step: JsonPatchStep): Tree => {
+function changed(tree: Tree, [head, ...rest]: readonly string[], step: JsonPatchStep): Tree {
   if (head === undefined) return tree;
   if (rest.length > 0) return { ...tree, [head]: changed((tree[head] ?? {}) as Tree, rest, step) };
   if (step.op !== "remove") return { ...tree, [head]: step.value };
   const { [head]: _, ...others } = tree;
   return others;
-};
+}
 
 /** The guards held, or the server would have refused. */
-export const applySteps = <T extends KubeObject>(object: T, steps: readonly JsonPatchStep[]): T =>
-  steps
+export function applySteps<T extends KubeObject>(object: T, steps: readonly JsonPatchStep[]): T {
+  return steps
     .filter(({ op }) => op !== "test")
     .reduce<Tree>(
       (tree, step) => changed(tree, step.path.split("/").slice(1).map(unescaped), step),
       object as unknown as Tree,
     ) as unknown as T;
+}

@@ -13,11 +13,7 @@ export interface ServiceStatusChange {
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-export const serviceStatusPatch = ({
-  service,
-  ingress,
-  conditions,
-}: ServiceStatusChange): Patch | undefined => {
+export function serviceStatusPatch({ service, ingress, conditions }: ServiceStatusChange): Patch | undefined {
   const { loadBalancer, conditions: present } = service.status;
   const steps: JsonPatchStep[] = [];
   if (ingress !== undefined && !isSame(loadBalancer?.ingress ?? [], ingress)) {
@@ -31,4 +27,4 @@ export const serviceStatusPatch = ({
     steps.push(testValue(path, present), { op: "add", path, value: conditions });
   }
   return steps.length === 0 ? undefined : jsonPatch([testUID(service), ...steps], "status");
-};
+}

@@ -13,12 +13,12 @@ export interface Rest {
 }
 
 /** Says whether an answer cut it short; rejects with the signal's reason when that comes first. */
-export const backoffUntilAnswered = async (
+export async function backoffUntilAnswered(
   { whenAnswered }: Pick<KubeApi, "whenAnswered">,
   clock: Clock,
   { atMost, afterAnswer }: Rest,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { controller, unlink } = linkedController(signal);
   const rest = sleep(clock, atMost, controller.signal).then(() => false);
   const answered = whenAnswered(controller.signal)
@@ -31,4 +31,4 @@ export const backoffUntilAnswered = async (
     unlink();
     await Promise.allSettled([rest, answered]);
   }
-};
+}

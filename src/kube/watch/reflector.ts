@@ -18,13 +18,13 @@ export interface Reflector<T> {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export const createReflector = <T extends KubeObject>(
+export function createReflector<T extends KubeObject>(
   options: WatchOptions<T> & {
     readonly onProblem?: (problem: KubeError, retryIn: Milliseconds) => void;
     /** The first word of the server after a problem. */
     readonly onRecovered?: () => void;
   },
-): Reflector<T> => {
+): Reflector<T> {
   const { onProblem, onRecovered, ...watched } = options;
   const store = new Store<T>();
   let heardAt: number | undefined;
@@ -52,4 +52,4 @@ export const createReflector = <T extends KubeObject>(
       }
     },
   };
-};
+}

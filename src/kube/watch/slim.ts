@@ -9,7 +9,7 @@ const longestConditionMessage = 256;
 const applied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Empty when all of it goes: a patch must know that the map is there. */
-const slimAnnotations = (annotations: Labels, longest: number): Labels => {
+function slimAnnotations(annotations: Labels, longest: number): Labels {
   const kept: Record<string, string> = {};
   for (const key in annotations) {
     const value = annotations[key];
@@ -17,9 +17,9 @@ const slimAnnotations = (annotations: Labels, longest: number): Labels => {
     kept[key] = value;
   }
   return kept;
-};
+}
 
-export const slimMeta = (raw: ObjectMeta, longestAnnotation = Number.POSITIVE_INFINITY): ObjectMeta => {
+export function slimMeta(raw: ObjectMeta, longestAnnotation = Number.POSITIVE_INFINITY): ObjectMeta {
   const annotations =
     raw.annotations == null ? undefined : slimAnnotations(raw.annotations, longestAnnotation);
   return {
@@ -42,20 +42,23 @@ export const slimMeta = (raw: ObjectMeta, longestAnnotation = Number.POSITIVE_IN
       })),
     }),
   };
-};
+}
 
 /** Nobody here reads them, and every Node has all three. */
 const kubeletsOwn: readonly string[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 
-const slimCondition = (raw: Condition): Condition => ({
-  type: raw.type,
-  status: raw.status,
-  ...(raw.reason !== undefined && { reason: raw.reason }),
-  ...(raw.message !== undefined && raw.message.length <= longestConditionMessage && { message: raw.message }),
-  ...(raw.lastTransitionTime != null && { lastTransitionTime: raw.lastTransitionTime }),
-});
+function slimCondition(raw: Condition): Condition {
+  return {
+    type: raw.type,
+    status: raw.status,
+    ...(raw.reason !== undefined && { reason: raw.reason }),
+    ...(raw.message !== undefined &&
+      raw.message.length <= longestConditionMessage && { message: raw.message }),
+    ...(raw.lastTransitionTime != null && { lastTransitionTime: raw.lastTransitionTime }),
+  };
+}
 
-export const slimNode = (raw: Node): Node => {
+export function slimNode(raw: Node): Node {
   // A Node made by hand may lack them in a test; the API server always sends both.
   const { spec = {}, status = {} } = raw as Partial<Node>;
   const info = status.nodeInfo;
@@ -81,20 +84,22 @@ export const slimNode = (raw: Node): Node => {
       }),
     },
   };
-};
+}
 
-export const slimService = (raw: Service): Service => {
+export function slimService(raw: Service): Service {
   const { spec = {}, status = {} } = raw as Partial<Service>;
   return { metadata: slimMeta(raw.metadata), spec, status };
-};
+}
 
 /** Where endpoints run and whether they are ready; addresses and ports are many and nobody here reads them. */
-export const slimEndpointSlice = (raw: EndpointSlice): EndpointSlice => ({
-  metadata: slimMeta(raw.metadata),
-  ...(raw.endpoints != null && {
-    endpoints: raw.endpoints.map(({ nodeName, conditions }) => ({
-      ...(nodeName != null && { nodeName }),
-      ...(conditions?.ready != null && { conditions: { ready: conditions.ready } }),
-    })),
-  }),
-});
+export function slimEndpointSlice(raw: EndpointSlice): EndpointSlice {
+  return {
+    metadata: slimMeta(raw.metadata),
+    ...(raw.endpoints != null && {
+      endpoints: raw.endpoints.map(({ nodeName, conditions }) => ({
+        ...(nodeName != null && { nodeName }),
+        ...(conditions?.ready != null && { conditions: { ready: conditions.ready } }),
+      })),
+    }),
+  };
+}

@@ -168,5 +168,8 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
 }
 
 /** A name can be taken again by another object, so the uid counts too. */
-const isSameVersion = (one: KubeObject, other: KubeObject): boolean =>
-  one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid;
+function isSameVersion(one: KubeObject, other: KubeObject): boolean {
+  return (
+    one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid
+  );
+}

@@ -65,8 +65,8 @@ interface Position {
   wasHeld: boolean;
 }
 
-const toKubeError = (error: unknown, resource: string): KubeError =>
-  error instanceof KubeError
+function toKubeError(error: unknown, resource: string): KubeError {
+  return error instanceof KubeError
     ? error
     : new KubeError(
         "unexpected",
@@ -76,6 +76,7 @@ const toKubeError = (error: unknown, resource: string): KubeError =>
           cause: error,
         },
       );
+}
 
 /** Thrown when a streaming list was accepted and did not end in time: an old server that ignores the parameter. */
 class NoEndOfInitialEvents extends Error {}

@@ -12,14 +12,15 @@ export const administrator: Identity = {
   groups: ["system:masters", "system:authenticated"],
 };
 
-const bearerToken = (request: TransportRequest): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(headerOf(request, "authorization") ?? "")?.[1];
+function bearerToken(request: TransportRequest): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headerOf(request, "authorization") ?? "")?.[1];
+}
 
 /** Requests without a token come from `identity`; those with one need a token the server knows. */
-export const asTransport =
-  (server: ApiServer, identity: Identity = administrator): Transport =>
-  async (request, signal) => {
+export function asTransport(server: ApiServer, identity: Identity = administrator): Transport {
+  return async (request, signal) => {
     const token = bearerToken(request);
     const caller = token === undefined ? identity : server.tokens.find(token);
     return caller === undefined ? answerError(unauthorized()) : server.handle(request, caller, signal);
   };
+}

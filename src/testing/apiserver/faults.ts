@@ -23,8 +23,9 @@ export class ConnectionLostError extends Error {
   }
 }
 
-export const untilAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
     if (signal.aborted) return reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}

@@ -6,7 +6,7 @@ import { resourceNamed } from "./storage/resource-table.ts";
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-export const seedObjects = (registry: ObjectRegistry): void => {
+export function seedObjects(registry: ObjectRegistry): void {
   for (const name of namespaces) {
     registry.create(resourceNamed("namespaces"), "", { metadata: { name } });
     registry.create(resourceNamed("serviceaccounts"), name, { metadata: { name: "default" } });
@@ -15,4 +15,4 @@ export const seedObjects = (registry: ObjectRegistry): void => {
     metadata: { name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
     spec: { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443, targetPort: 6443 }] },
   });
-};
+}

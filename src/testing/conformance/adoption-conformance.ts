@@ -11,7 +11,7 @@ import type { Harness } from "./simulated-cloud.ts";
 
 const targets = [targetOf("node-1", "machines", "1")];
 
-export const adoptionConformance = (harness: Harness): void => {
+export function adoptionConformance(harness: Harness): void {
   const fresh = () => {
     const lab = new Lab(harness);
     const id = lab.simulated.addUnmarkedBalancer?.();
@@ -141,4 +141,4 @@ export const adoptionConformance = (harness: Harness): void => {
       expect({ atStep, state: stateOf(world) }).toEqual({ atStep, state: expected });
     }
   });
-};
+}

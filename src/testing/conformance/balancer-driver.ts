@@ -38,14 +38,14 @@ export interface Driven {
 
 const mostRounds = 100;
 
-const balancersOf = (lab: Lab): Balancers => {
+function balancersOf(lab: Lab): Balancers {
   const { loadBalancers } = lab.cloud;
   if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
   return loadBalancers;
-};
+}
 
 /** Until one round over all groups has nothing to do. Cloud errors are what the next round is for. */
-export const converge = async (drive: Drive, desired: readonly Desired[]): Promise<Driven> => {
+export async function converge(drive: Drive, desired: readonly Desired[]): Promise<Driven> {
   const { lab, memory, crash, strangers = [] } = drive;
   const present = new Set([...strangers, ...desired.map(({ owner }) => owner.uid)]);
   const balancers = balancersOf(lab);
@@ -132,14 +132,14 @@ export const converge = async (drive: Drive, desired: readonly Desired[]): Promi
     if (isSettled) return { steps, observed, members };
   }
   throw new Error(`It did not settle within ${mostRounds} rounds.`);
-};
+}
 
 /** Where nothing of ours is there, one that nobody manages and that a member asks for. */
-const adopted = (
+function adopted(
   balancers: Balancers,
   members: readonly Desired[],
   listed: readonly ObservedLoadBalancer[],
-): ObservedLoadBalancer | undefined => {
+): ObservedLoadBalancer | undefined {
   const hits = listed.filter(
     (one) =>
       one.ownership === "unmarked" &&
@@ -147,13 +147,13 @@ const adopted = (
   );
   if (hits.length > 1) throw new Error(`${hits.length} balancers fit what is to be adopted.`);
   return hits[0];
-};
+}
 
-const groupsOf = (
+function groupsOf(
   balancers: Balancers,
   desired: readonly Desired[],
   memory: Memory,
-): Map<string, readonly Desired[]> => {
+): Map<string, readonly Desired[]> {
   const groups = new Map<string, readonly Desired[]>();
   for (const wanted of desired) {
     const current = { ...wanted, facts: memory.get(wanted.owner.uid) ?? {} };
@@ -161,14 +161,14 @@ const groupsOf = (
     groups.set(group, [...(groups.get(group) ?? []), current]);
   }
   return groups;
-};
+}
 
-const remember = (
+function remember(
   memory: Memory,
   news: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>> | undefined,
-): void => {
+): void {
   for (const [uid, facts] of news ?? []) {
     const kept = Object.entries({ ...memory.get(uid), ...facts }).filter(([, fact]) => fact !== undefined);
     memory.set(uid, Object.fromEntries(kept) as Facts);
   }
-};
+}

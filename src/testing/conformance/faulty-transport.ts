@@ -18,11 +18,12 @@ export const faultHows = [
 /** What may happen to a reading one, besides. */
 export const readFaultHows = [...faultHows, "nonsense"] as const satisfies readonly FaultHow[];
 
-const hang = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
+function hang(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
 
 export class FaultyTransport {
   readonly #inner: Transport;

@@ -11,7 +11,7 @@ import type { Harness } from "./simulated-cloud.ts";
 
 const names = Array.from({ length: 7 }, (_, index) => `node-${index}`);
 
-export const instancesConformance = (name: string, harness: Harness): void => {
+export function instancesConformance(name: string, harness: Harness): void {
   const fresh = (machines: readonly string[] = names) => {
     const lab = new Lab(harness);
     for (const machine of machines) lab.simulated.addMachine(machine);
@@ -209,4 +209,4 @@ export const instancesConformance = (name: string, harness: Harness): void => {
       }
     });
   });
-};
+}

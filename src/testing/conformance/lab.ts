@@ -102,8 +102,8 @@ export class Lab {
   }
 }
 
-export const collect = async <T>(pages: AsyncIterable<T>): Promise<T[]> => {
+export async function collect<T>(pages: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const page of pages) all.push(page);
   return all;
-};
+}

@@ -13,20 +13,20 @@ import type { AnyCloud, Harness } from "./simulated-cloud.ts";
 const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
 
 /** What it has beyond what all have: only that is looked at. A provider that is not written yet has nothing. */
-const abilitiesOf = (harness: Harness): Partial<AnyCloud> => {
+function abilitiesOf(harness: Harness): Partial<AnyCloud> {
   try {
     return new Lab(harness).cloud;
   } catch {
     return {};
   }
-};
+}
 
-export const loadBalancersConformance = (
+export function loadBalancersConformance(
   name: string,
   harness: Harness,
   /** Put on every Service: what makes them share a balancer, for a second run. */
   annotations: Readonly<Record<string, string>> = {},
-): void => {
+): void {
   const desired = (words: DesiredWords) => makeDesired(harness, { annotations, ...words });
   const first = [
     desired({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
@@ -181,4 +181,4 @@ export const loadBalancersConformance = (
       },
     );
   });
-};
+}

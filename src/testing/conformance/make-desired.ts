@@ -15,15 +15,17 @@ export interface DesiredWords {
   readonly ending?: "delete" | "release";
 }
 
-export const targetOf = (name: string, source: string, key: string): BalancerTarget => ({
-  node: name as NodeName,
-  machine: { source, key },
-  labels: {},
-  addresses: ["10.0.0.1" as IpAddress],
-  draining: false,
-});
+export function targetOf(name: string, source: string, key: string): BalancerTarget {
+  return {
+    node: name as NodeName,
+    machine: { source, key },
+    labels: {},
+    addresses: ["10.0.0.1" as IpAddress],
+    draining: false,
+  };
+}
 
-export const makeDesired = (harness: Harness, words: DesiredWords): DesiredLoadBalancer<Fields> => {
+export function makeDesired(harness: Harness, words: DesiredWords): DesiredLoadBalancer<Fields> {
   const uid = `5e1f-${words.name}` as ServiceUID;
   const fields: Fields = harness.definition.annotations?.fields ?? {};
   const { values, problems } = readSettings(fields, words.annotations ?? {}, { what: "annotation" });
@@ -40,4 +42,4 @@ export const makeDesired = (harness: Harness, words: DesiredWords): DesiredLoadB
     facts: {},
     ...(words.ending !== undefined && { ending: words.ending }),
   };
-};
+}

@@ -12,7 +12,7 @@ import type { Harness } from "./simulated-cloud.ts";
 
 const maxQueries = 50;
 
-export const operationsConformance = (harness: Harness): void => {
+export function operationsConformance(harness: Harness): void {
   const fresh = () => {
     const lab = new Lab(harness);
     const { pending, loadBalancers } = lab.cloud;
@@ -79,4 +79,4 @@ export const operationsConformance = (harness: Harness): void => {
     }
     expect((await ask(lab, pending, [operation])).has(operation)).toBe(true);
   });
-};
+}

@@ -15,19 +15,30 @@ import type { Harness } from "./simulated-cloud.ts";
 const clusterRange = cidr("10.244.0.0/16");
 const mostRounds = 50;
 
-const wantedRoute = (range: string, key: string): WantedRoute => ({
-  destination: cidr(range),
-  target: { node: `node-${key}` as NodeName, uid: key, machine: { source: "machines", key }, addresses: [] },
-});
+function wantedRoute(range: string, key: string): WantedRoute {
+  return {
+    destination: cidr(range),
+    target: {
+      node: `node-${key}` as NodeName,
+      uid: key,
+      machine: { source: "machines", key },
+      addresses: [],
+    },
+  };
+}
 
-const isOurs = ({ ownership, destination }: ObservedRoute): boolean =>
-  ownership === "marked" || (ownership === "unmarked" && cidrContains(clusterRange, destination));
+function isOurs({ ownership, destination }: ObservedRoute): boolean {
+  return ownership === "marked" || (ownership === "unmarked" && cidrContains(clusterRange, destination));
+}
 
-const leadsTo = ({ target }: WantedRoute, { targetKey, targetName, leadsNowhere }: ObservedRoute): boolean =>
-  leadsNowhere !== true &&
-  (targetKey === undefined ? targetName === target.node : targetKey === target.machine?.key);
+function leadsTo({ target }: WantedRoute, { targetKey, targetName, leadsNowhere }: ObservedRoute): boolean {
+  return (
+    leadsNowhere !== true &&
+    (targetKey === undefined ? targetName === target.node : targetKey === target.machine?.key)
+  );
+}
 
-const planOf = (wanted: readonly WantedRoute[], observed: readonly ObservedRoute[]) => {
+function planOf(wanted: readonly WantedRoute[], observed: readonly ObservedRoute[]) {
   const { create, update, remove } = diffByKey(wanted, observed.filter(isOurs), {
     keyOfDesired: ({ destination }) => destination,
     keyOfObserved: ({ destination }) => destination,
@@ -37,7 +48,7 @@ const planOf = (wanted: readonly WantedRoute[], observed: readonly ObservedRoute
     create: [...update.map(({ desired }) => desired), ...create],
     remove: [...update.map((change) => change.observed), ...remove],
   };
-};
+}
 
 interface Disturbance {
   /** Called between reading and changing, once. */
@@ -48,12 +59,12 @@ interface Disturbance {
 
 class Crash extends Error {}
 
-const round = async (
+async function round(
   lab: Lab,
   routes: Routes,
   wanted: readonly WantedRoute[],
   disturbance: Disturbance,
-): Promise<number> => {
+): Promise<number> {
   const disturb = () => {
     disturbance.beforeChange?.();
     disturbance.beforeChange = undefined;
@@ -89,9 +100,9 @@ const round = async (
     stepDone();
   }
   return create.length + remove.length;
-};
+}
 
-export const routesConformance = (name: string, harness: Harness): void => {
+export function routesConformance(name: string, harness: Harness): void {
   const first = [wantedRoute("10.244.1.0/24", "1"), wantedRoute("10.244.2.0/24", "2")];
   // One stays, one leads elsewhere now, one is new.
   const second = [
@@ -200,4 +211,4 @@ export const routesConformance = (name: string, harness: Harness): void => {
       expect(stateOf(lab)).toBe(stateOf(expected));
     });
   });
-};
+}

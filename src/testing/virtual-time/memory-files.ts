@@ -8,7 +8,7 @@ export interface MemoryFiles {
   remove(path: string): void;
 }
 
-export const memoryFiles = (first: Readonly<Record<string, string>> = {}): MemoryFiles => {
+export function memoryFiles(first: Readonly<Record<string, string>> = {}): MemoryFiles {
   const contents = new Map(Object.entries(first));
   const versions = new Map([...contents.keys()].map((path) => [path, 1]));
   const put = (path: string, content: string): void => {
@@ -26,4 +26,4 @@ export const memoryFiles = (first: Readonly<Record<string, string>> = {}): Memor
     run: () => Promise.reject(new Error("There are no programs here.")),
   };
   return { files, put, remove: (path) => contents.delete(path) };
-};
+}

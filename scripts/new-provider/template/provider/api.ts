@@ -25,13 +25,15 @@ export interface ApiOptions {
 
 const section = "3. Speak to the cloud";
 
-export const cloudApi = (_options: ApiOptions) => ({
-  servers: (
-    _call: Call,
-    _query?: Readonly<Record<string, QueryValue>>,
-  ): AsyncIterable<readonly ApiServer[]> => unwritten("api.ts", section),
-  balancers: (_call: Call): AsyncIterable<readonly ApiBalancer[]> => unwritten("api.ts", section),
-  routes: (_call: Call): AsyncIterable<readonly ApiRoute[]> => unwritten("api.ts", section),
-});
+export function cloudApi(_options: ApiOptions) {
+  return {
+    servers: (
+      _call: Call,
+      _query?: Readonly<Record<string, QueryValue>>,
+    ): AsyncIterable<readonly ApiServer[]> => unwritten("api.ts", section),
+    balancers: (_call: Call): AsyncIterable<readonly ApiBalancer[]> => unwritten("api.ts", section),
+    routes: (_call: Call): AsyncIterable<readonly ApiRoute[]> => unwritten("api.ts", section),
+  };
+}
 
 export type CloudApi = ReturnType<typeof cloudApi>;

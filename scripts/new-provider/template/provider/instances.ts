@@ -6,10 +6,12 @@ import { unwritten } from "./unwritten.ts";
 
 const toInstance = (_server: ApiServer): Instance => unwritten("instances.ts", "4. Machines");
 
-export const machineSource = (api: CloudApi): InstanceSource => ({
-  name: "servers",
-  keyOf: (id) => /^acme:\/\/([\w-]+)$/.exec(id)?.[1],
-  list: async function* (call) {
-    for await (const page of api.servers(call)) yield page.map(toInstance);
-  },
-});
+export function machineSource(api: CloudApi): InstanceSource {
+  return {
+    name: "servers",
+    keyOf: (id) => /^acme:\/\/([\w-]+)$/.exec(id)?.[1],
+    list: async function* (call) {
+      for await (const page of api.servers(call)) yield page.map(toInstance);
+    },
+  };
+}

@@ -10,26 +10,31 @@ import { unwritten } from "./unwritten.ts";
 const section = "6. Load balancers: carried out";
 
 /** Nothing where the balancer does not carry our mark. */
-const toObserved = (_balancer: ApiBalancer, _mark: Context["mark"]): readonly Observed[] =>
-  unwritten("load-balancers.ts", section);
+function toObserved(_balancer: ApiBalancer, _mark: Context["mark"]): readonly Observed[] {
+  return unwritten("load-balancers.ts", section);
+}
 
-const applyStep = (_api: CloudApi, _step: BalancerStep, _call: Call): Promise<StepOutcome> =>
-  unwritten("load-balancers.ts", section);
+function applyStep(_api: CloudApi, _step: BalancerStep, _call: Call): Promise<StepOutcome> {
+  return unwritten("load-balancers.ts", section);
+}
 
-const publish = (_member: Desired, _observed: Observed | undefined): Publication =>
-  unwritten("load-balancers.ts", section);
+function publish(_member: Desired, _observed: Observed | undefined): Publication {
+  return unwritten("load-balancers.ts", section);
+}
 
-export const loadBalancers = (
+export function loadBalancers(
   api: CloudApi,
   mark: Context["mark"],
-): LoadBalancers<typeof annotations, Observed, BalancerStep> => ({
-  list: async function* (call) {
-    for await (const page of api.balancers(call)) {
-      yield page.flatMap((balancer) => toObserved(balancer, mark));
-    }
-  },
-  plan: ([desired], observed) =>
-    planBalancer(desired, observed, { cluster: mark.cluster, manager: mark.owner }),
-  apply: (step, call) => applyStep(api, step, call),
-  publish,
-});
+): LoadBalancers<typeof annotations, Observed, BalancerStep> {
+  return {
+    list: async function* (call) {
+      for await (const page of api.balancers(call)) {
+        yield page.flatMap((balancer) => toObserved(balancer, mark));
+      }
+    },
+    plan: ([desired], observed) =>
+      planBalancer(desired, observed, { cluster: mark.cluster, manager: mark.owner }),
+    apply: (step, call) => applyStep(api, step, call),
+    publish,
+  };
+}

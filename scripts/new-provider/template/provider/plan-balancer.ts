@@ -18,8 +18,10 @@ export type BalancerStep = Step;
 /** What marks a balancer as ours. */
 export type Tags = Readonly<Record<string, string>>;
 
-export const planBalancer = (
+export function planBalancer(
   _desired: Desired | undefined,
   _observed: Observed | undefined,
   _tags: Tags,
-): Plan<BalancerStep> => unwritten("plan-balancer.ts", "5. Load balancers: the plan");
+): Plan<BalancerStep> {
+  return unwritten("plan-balancer.ts", "5. Load balancers: the plan");
+}

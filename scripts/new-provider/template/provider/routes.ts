@@ -6,17 +6,20 @@ import { unwritten } from "./unwritten.ts";
 
 const section = "7. Routes";
 
-const toObserved = (_route: ApiRoute, _mark: Context["mark"]): readonly ObservedRoute[] =>
-  unwritten("routes.ts", section);
+function toObserved(_route: ApiRoute, _mark: Context["mark"]): readonly ObservedRoute[] {
+  return unwritten("routes.ts", section);
+}
 
-export const routes = (api: CloudApi, mark: Context["mark"]): RoutesOneByOne => ({
-  style: "one-by-one",
-  families: ["IPv4"],
-  list: async function* (call) {
-    for await (const page of api.routes(call)) {
-      yield { routes: page.flatMap((route) => toObserved(route, mark)) };
-    }
-  },
-  create: async () => unwritten("routes.ts", section),
-  remove: async () => unwritten("routes.ts", section),
-});
+export function routes(api: CloudApi, mark: Context["mark"]): RoutesOneByOne {
+  return {
+    style: "one-by-one",
+    families: ["IPv4"],
+    list: async function* (call) {
+      for await (const page of api.routes(call)) {
+        yield { routes: page.flatMap((route) => toObserved(route, mark)) };
+      }
+    },
+    create: async () => unwritten("routes.ts", section),
+    remove: async () => unwritten("routes.ts", section),
+  };
+}

@@ -9,13 +9,13 @@ import { type FlagGroup, needsRestart, noEffect, shorthand } from "../flag-notes
 /** What of the version is asked for. */
 export type VersionAsked = "false" | "true" | "raw";
 
-const versionAsked = (raw: string): { readonly value: VersionAsked } | { readonly wrong: string } => {
+function versionAsked(raw: string): { readonly value: VersionAsked } | { readonly wrong: string } {
   const word = raw.trim();
   if (["true", "1", "t"].includes(word)) return { value: "true" };
   // A made-up version, which upstream then reports, is no question.
   if (["false", "0", "f"].includes(word) || /^v\d/.test(word)) return { value: "false" };
   return word === "raw" ? { value: "raw" } : { wrong: quoted(raw) };
-};
+}
 
 const unbuffered = "every line is written at once, all to the same place";
 

@@ -10,7 +10,7 @@ export type ClusterCIDRs =
   | { readonly kind: "skip"; readonly problem: Problem };
 
 /** Separated by commas; old spellings with leading zeros are read, as Kubernetes reads them. */
-export const readClusterCIDRs = (text: string | undefined): ClusterCIDRs => {
+export function readClusterCIDRs(text: string | undefined): ClusterCIDRs {
   const entries = (text ?? "")
     .split(",")
     .map((entry) => entry.trim())
@@ -27,14 +27,16 @@ export const readClusterCIDRs = (text: string | undefined): ClusterCIDRs => {
   const twice = families.find((family, index) => families.indexOf(family) < index);
   if (twice !== undefined) return skip(`it has more than one ${twice} range.`);
   return { kind: "run", cidrs: [first, ...others] };
-};
+}
 
-const skip = (why: string): ClusterCIDRs => ({
-  kind: "skip",
-  problem: {
-    severity: "warning",
-    reason: "RoutesSkipped",
-    key: "--cluster-cidr",
-    text: `Routes to pods are not managed: --cluster-cidr must be the pod ranges of the cluster, at most one for IPv4 and one for IPv6, such as 10.244.0.0/16,fd00:10:244::/48; ${why} Set it, or say --configure-cloud-routes=false.`,
-  },
-});
+function skip(why: string): ClusterCIDRs {
+  return {
+    kind: "skip",
+    problem: {
+      severity: "warning",
+      reason: "RoutesSkipped",
+      key: "--cluster-cidr",
+      text: `Routes to pods are not managed: --cluster-cidr must be the pod ranges of the cluster, at most one for IPv4 and one for IPv6, such as 10.244.0.0/16,fd00:10:244::/48; ${why} Set it, or say --configure-cloud-routes=false.`,
+    },
+  };
+}

@@ -7,7 +7,7 @@ import type { ObservedRoute, RouteTarget } from "../../../provider/routes.ts";
 export type Match = "same" | "different" | "unknown";
 
 /** The machine counts before the name: a cloud may call a machine otherwise than its Node is called. */
-export const matchTarget = (target: RouteTarget, route: ObservedRoute): Match => {
+export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
   const { targetKey, targetName, targetAddress } = route;
   if (route.leadsNowhere === true) return "different";
   const found: Match[] = [];
@@ -22,7 +22,7 @@ export const matchTarget = (target: RouteTarget, route: ObservedRoute): Match =>
   }
   if (found.length === 0 || found.includes("different")) return "different";
   return found.includes("same") ? "same" : "unknown";
-};
+}
 
 const equal = <T>(one: T, other: T): Match => (one === other ? "same" : "different");
 
@@ -34,8 +34,11 @@ export interface Spared {
   readonly addresses: ReadonlySet<string>;
 }
 
-export const isSpared = (spared: Spared, route: ObservedRoute): boolean =>
-  spared.destinations.has(route.destination) ||
-  (route.targetKey !== undefined && spared.keys.has(route.targetKey)) ||
-  (route.targetName !== undefined && spared.names.has(route.targetName)) ||
-  (route.targetAddress !== undefined && spared.addresses.has(route.targetAddress));
+export function isSpared(spared: Spared, route: ObservedRoute): boolean {
+  return (
+    spared.destinations.has(route.destination) ||
+    (route.targetKey !== undefined && spared.keys.has(route.targetKey)) ||
+    (route.targetName !== undefined && spared.names.has(route.targetName)) ||
+    (route.targetAddress !== undefined && spared.addresses.has(route.targetAddress))
+  );
+}

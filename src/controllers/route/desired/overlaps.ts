@@ -5,10 +5,10 @@ import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "../../../core/cidr.ts";
 
 /** For every range of the first list those of the second that it overlaps; ranges without any are left out. */
-export const overlaps = (
+export function overlaps(
   ranges: readonly Cidr[],
   others: readonly Cidr[],
-): ReadonlyMap<Cidr, ReadonlySet<Cidr>> => {
+): ReadonlyMap<Cidr, ReadonlySet<Cidr>> {
   const found = new Map<Cidr, Set<Cidr>>();
   if (ranges.length === 0 || others.length === 0) return found;
   const add = (range: Cidr, other: Cidr): void => {
@@ -20,7 +20,7 @@ export const overlaps = (
   for (const wider of widerOf(asked, given)) add(wider.narrow, wider.wide);
   for (const wider of widerOf(given, asked)) add(wider.wide, wider.narrow);
   return found;
-};
+}
 
 /** Every pair in which a range of the second list contains one of the first, or is the same. */
 const widerOf = function* (

@@ -40,14 +40,14 @@ export interface Wanted {
   readonly problems: readonly Problem[];
 }
 
-export const planWanted = ({
+export function planWanted({
   nodes,
   isSelected,
   machineOf,
   keysOf,
   clusterCIDRs,
   families,
-}: DesiredRoutesInput): Wanted => {
+}: DesiredRoutesInput): Wanted {
   const routes: WantedRoute[] = [];
   const waiting: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
@@ -83,12 +83,12 @@ export const planWanted = ({
   }
   const problems = [...missingFamilies].toSorted().map(noFamily);
   return { routes, spared, waiting, nodeProblems, problems };
-};
+}
 
 /** Each range once, however often and in whatever spelling it stands there. */
-export const podCIDRsOf = (
+export function podCIDRsOf(
   node: Node,
-): readonly { readonly text: string; readonly range: Cidr | undefined }[] => {
+): readonly { readonly text: string; readonly range: Cidr | undefined }[] {
   const { podCIDR, podCIDRs } = node.spec;
   const texts = podCIDRs ?? (podCIDR === undefined || podCIDR === "" ? [] : [podCIDR]);
   const found = new Map<string, { text: string; range: Cidr | undefined }>();
@@ -97,45 +97,52 @@ export const podCIDRsOf = (
     found.set(range ?? text, { text, range });
   }
   return [...found.values()];
-};
+}
 
 /** Only what a route can lead to: names are none. */
-export const addressesOf = (node: Node): readonly IpAddress[] =>
-  (node.status.addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []);
+export function addressesOf(node: Node): readonly IpAddress[] {
+  return (node.status.addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []);
+}
 
 /** An older Node was there first; of two equally old ones the name decides, so that it never flips. */
-const byAge = (a: Node, b: Node): number => {
+function byAge(a: Node, b: Node): number {
   const one = a.metadata.creationTimestamp ?? "";
   const other = b.metadata.creationTimestamp ?? "";
   if (one !== other) return one < other ? -1 : 1;
   return a.metadata.name < b.metadata.name ? -1 : 1;
-};
+}
 
-const spare = (
+function spare(
   spared: { destinations: Set<Cidr>; keys: Set<string>; names: Set<string>; addresses: Set<string> },
   node: Node,
   keys: readonly string[],
-): void => {
+): void {
   for (const { range } of podCIDRsOf(node)) if (range !== undefined) spared.destinations.add(range);
   for (const key of keys) spared.keys.add(key);
   for (const address of addressesOf(node)) spared.addresses.add(address);
   spared.names.add(node.metadata.name);
-};
+}
 
-const noRange = (text: string): Problem => ({
-  severity: "error",
-  reason: "InvalidPodCIDR",
-  text: `No route is made for ${JSON.stringify(text)} in spec.podCIDRs: it is no address range.`,
-});
+function noRange(text: string): Problem {
+  return {
+    severity: "error",
+    reason: "InvalidPodCIDR",
+    text: `No route is made for ${JSON.stringify(text)} in spec.podCIDRs: it is no address range.`,
+  };
+}
 
-const outside = (range: Cidr, clusterCIDRs: readonly Cidr[]): Problem => ({
-  severity: "error",
-  reason: "PodCIDROutsideCluster",
-  text: `No route is made for ${range}: it lies outside --cluster-cidr=${clusterCIDRs.join(",")}. Widen the flag if the range is right.`,
-});
+function outside(range: Cidr, clusterCIDRs: readonly Cidr[]): Problem {
+  return {
+    severity: "error",
+    reason: "PodCIDROutsideCluster",
+    text: `No route is made for ${range}: it lies outside --cluster-cidr=${clusterCIDRs.join(",")}. Widen the flag if the range is right.`,
+  };
+}
 
-const noFamily = (family: string): Problem => ({
-  severity: "warning",
-  reason: "RouteFamilyUnsupported",
-  text: `The cloud has no routes for ${family}: pod ranges of that family get none, and the condition of their nodes speaks of the others only.`,
-});
+function noFamily(family: string): Problem {
+  return {
+    severity: "warning",
+    reason: "RouteFamilyUnsupported",
+    text: `The cloud has no routes for ${family}: pod ranges of that family get none, and the condition of their nodes speaks of the others only.`,
+  };
+}

@@ -6,10 +6,13 @@ import { cidrContains } from "../../../core/cidr.ts";
 import type { ObservedRoute } from "../../../provider/routes.ts";
 
 /** Both ends of it: a range that only touches the cluster's is somebody else's (upstream is content with one end). */
-export const isInside = (clusterCIDRs: readonly Cidr[], range: Cidr): boolean =>
-  clusterCIDRs.some((cluster) => cidrContains(cluster, range));
+export function isInside(clusterCIDRs: readonly Cidr[], range: Cidr): boolean {
+  return clusterCIDRs.some((cluster) => cidrContains(cluster, range));
+}
 
-export const isOurs = (
+export function isOurs(
   { ownership, destination }: Pick<ObservedRoute, "ownership" | "destination">,
   clusterCIDRs: readonly Cidr[],
-): boolean => ownership !== "foreign" && isInside(clusterCIDRs, destination);
+): boolean {
+  return ownership !== "foreign" && isInside(clusterCIDRs, destination);
+}

@@ -74,7 +74,7 @@ const readAll = async function* (routes: Routes, call: Call): AsyncIterable<read
   else for await (const page of routes.list(call)) yield [page];
 };
 
-const toListing = ({ items, beganAt }: Complete<RoutePage | RouteDocument>): RouteListing => {
+function toListing({ items, beganAt }: Complete<RoutePage | RouteDocument>): RouteListing {
   const [first] = items;
   return {
     routes: items.flatMap(({ routes }) => routes),
@@ -85,4 +85,4 @@ const toListing = ({ items, beganAt }: Complete<RoutePage | RouteDocument>): Rou
     ...(first !== undefined && "revision" in first && { document: first }),
     beganAt,
   };
-};
+}

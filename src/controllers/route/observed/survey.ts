@@ -19,12 +19,12 @@ type SurveyOptions = Pick<
   "nodes" | "isSelected" | "routes" | "clusterCIDRs" | "settings"
 >;
 
-export const takeSurvey = async (
+export async function takeSurvey(
   { nodes, isSelected, routes: { families }, clusterCIDRs, settings }: SurveyOptions,
   table: RouteTable,
   machines: Pick<DesiredRoutesInput, "machineOf" | "keysOf">,
   { began, isFullCheck }: { readonly began: number; readonly isFullCheck: boolean },
-): Promise<Survey> => {
+): Promise<Survey> {
   const surveyOf = (listing: RouteListing): Survey => {
     const wanted = planWanted({ ...machines, nodes: nodes.list(), isSelected, clusterCIDRs, families });
     const desiredServices = { wanted: wanted.routes, spared: wanted.spared, clusterCIDRs };
@@ -35,4 +35,4 @@ export const takeSurvey = async (
   const early = known && surveyOf(known);
   if (early !== undefined && early.plan.remove.length === 0) return early;
   return surveyOf(await table.beganAfter(began, isFullCheck ? "refresh" : "new-node"));
-};
+}

@@ -20,7 +20,7 @@ export type UnderWay = ReturnType<typeof createUnderWay>;
 /** While a ticket is held its news ends the rest. */
 const untilReported: Milliseconds = milliseconds(Number.POSITIVE_INFINITY);
 
-export const createUnderWay = (ports: OperationDeps, backoffs: RouteBackoffs, onNews: () => void) => {
+export function createUnderWay(ports: OperationDeps, backoffs: RouteBackoffs, onNews: () => void) {
   const { clock } = ports;
   const operations = createOperations(ports, onNews);
   const begun = new Map<string, { readonly change: RouteChange; readonly at: number }>();
@@ -62,4 +62,4 @@ export const createUnderWay = (ports: OperationDeps, backoffs: RouteBackoffs, on
   };
 
   return { wait, news, unknown, begin: operations.begin, end };
-};
+}

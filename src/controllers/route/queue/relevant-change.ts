@@ -6,8 +6,8 @@ import { isPaused } from "../../node-facts.ts";
 import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
 import { networkCondition } from "../status/plan-condition.ts";
 
-const aboutRoutes = (node: Node, isSelected: (node: Node) => boolean): string =>
-  JSON.stringify([
+function aboutRoutes(node: Node, isSelected: (node: Node) => boolean): string {
+  return JSON.stringify([
     node.metadata.uid,
     node.spec.providerID ?? "",
     podCIDRsOf(node).map(({ text, range }) => range ?? text),
@@ -15,24 +15,25 @@ const aboutRoutes = (node: Node, isSelected: (node: Node) => boolean): string =>
     isPaused(node),
     isSelected(node),
   ]);
+}
 
 /**
  * A kubelet or somebody else says so after we said otherwise: without a look it would stay until the next full check. A
  * foreign reason under the right status may wait for the next pass: a network plugin that puts its own back at once would
  * have us write for ever.
  */
-const becameUnavailable = (before: Node, after: Node): boolean => {
+function becameUnavailable(before: Node, after: Node): boolean {
   const [was, is] = [before, after].map(({ status }) =>
     status.conditions?.some(({ type, status: said }) => type === networkCondition && said === "True"),
   );
   return is === true && was !== true;
-};
+}
 
-export const isRelevantForRoutes = (
+export function isRelevantForRoutes(
   before: Node | undefined,
   after: Node | undefined,
   isSelected: (node: Node) => boolean = () => true,
-): boolean => {
+): boolean {
   const known = [before, after].filter((node) => node !== undefined);
   // Without a pod range it neither had nor gets a route.
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
@@ -40,4 +41,4 @@ export const isRelevantForRoutes = (
   return (
     aboutRoutes(before, isSelected) !== aboutRoutes(after, isSelected) || becameUnavailable(before, after)
   );
-};
+}

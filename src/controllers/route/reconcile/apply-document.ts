@@ -18,11 +18,11 @@ import type { ChangeResult } from "./route-change.ts";
 /** Changes sent in one pass while looking for the one that is wrong. */
 const mostAttempts = 32;
 
-export const applyDocument = async (
+export async function applyDocument(
   listing: RouteListing,
   options: DocumentOptions,
   call: Call,
-): Promise<readonly ChangeResult[]> => {
+): Promise<readonly ChangeResult[]> {
   const plan = options.planFor(listing);
   const { held, groups } = groupsOf(changesOf(plan), options.backoffs);
   const results = [...held];
@@ -47,4 +47,4 @@ export const applyDocument = async (
     else results.push(...changes.map((change) => ({ change, outcome })));
   }
   return results;
-};
+}

@@ -20,11 +20,11 @@ export interface OneByOneOptions extends ApplyOptions {
   readonly isFull: boolean;
 }
 
-export const applyOneByOne = async (
+export async function applyOneByOne(
   plan: RoutePlan,
   options: OneByOneOptions,
   call: Call,
-): Promise<readonly ChangeResult[]> => {
+): Promise<readonly ChangeResult[]> {
   const { routes, backoffs } = options;
   const results: ChangeResult[] = [];
   const inTheWay = overlaps(
@@ -69,10 +69,10 @@ export const applyOneByOne = async (
     ...plan.create.map((route) => () => create(route)),
   ]);
   return results;
-};
+}
 
 /** Begun in their order, so many at a time; what one throws is thrown when all have come to rest. */
-const atMost = async (count: number, jobs: readonly (() => Promise<void>)[]): Promise<void> => {
+async function atMost(count: number, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const waiting = jobs.values();
   const work = async (): Promise<void> => {
     for (const job of waiting) await job();
@@ -80,4 +80,4 @@ const atMost = async (count: number, jobs: readonly (() => Promise<void>)[]): Pr
   const ends = await Promise.allSettled(Array.from({ length: Math.min(count, jobs.length) }, work));
   const failed = ends.find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
-};
+}

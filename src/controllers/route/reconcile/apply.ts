@@ -10,13 +10,13 @@ import { applyOneByOne } from "./apply-one-by-one.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
 import type { ChangeResult } from "./route-change.ts";
 
-export const apply = async (
+export async function apply(
   { listing, plan, planFor }: Survey,
   table: RouteTable,
   backoffs: RouteBackoffs,
   { routes, cloudWrites: writes, clock, settings }: RouteControllerOptions,
   call: Call,
-): Promise<readonly ChangeResult[]> => {
+): Promise<readonly ChangeResult[]> {
   if (plan.create.length + plan.remove.length === 0) return [];
   const common = { writes, clock, backoffs, changesAtOnce: settings.changesAtOnce };
   try {
@@ -33,4 +33,4 @@ export const apply = async (
     // Also when it fails: what was sent may have landed.
     table.outdate();
   }
-};
+}

@@ -16,6 +16,8 @@ export interface CloudWrites {
   readonly send: JournalledSend;
 }
 
-export const createCloudWrites = (options: JournalledOptions): CloudWrites => ({
-  send: journalledSend(options, "cloud", isFenced),
-});
+export function createCloudWrites(options: JournalledOptions): CloudWrites {
+  return {
+    send: journalledSend(options, "cloud", isFenced),
+  };
+}

@@ -14,10 +14,10 @@ export interface Grouped {
   readonly groups: readonly Group[];
 }
 
-export const groupsOf = (
+export function groupsOf(
   changes: readonly RouteChange[],
   backoffs: Pick<RouteBackoffs, "of" | "failuresOf">,
-): Grouped => {
+): Grouped {
   const held: ChangeResult[] = [];
   const fresh = new Set<Cidr>();
   const failedBefore = new Set<Cidr>();
@@ -30,12 +30,12 @@ export const groupsOf = (
     else fresh.add(destination);
   }
   return { held, groups: [fresh, failedBefore].filter(({ size }) => size > 0) };
-};
+}
 
 /** None where there is nothing to halve. */
-export const halvesOf = (group: Group): readonly Group[] => {
+export function halvesOf(group: Group): readonly Group[] {
   if (group.size < 2) return [];
   const destinations = [...group];
   const middle = Math.ceil(destinations.length / 2);
   return [new Set(destinations.slice(0, middle)), new Set(destinations.slice(middle))];
-};
+}

@@ -59,15 +59,18 @@ export class DocumentWriter {
   }
 }
 
-export const changesOf = ({ remove, create }: RoutePlan): readonly RouteChange[] => [
-  ...remove.map((route) => ({ do: "remove", route }) as const),
-  ...create.map((route) => ({ do: "create", route }) as const),
-];
+export function changesOf({ remove, create }: RoutePlan): readonly RouteChange[] {
+  return [
+    ...remove.map((route) => ({ do: "remove", route }) as const),
+    ...create.map((route) => ({ do: "create", route }) as const),
+  ];
+}
 
-export const hasFailedAs = (outcome: ChangeOutcome, ...kinds: readonly CloudErrorKind[]): boolean =>
-  outcome.kind === "failed" && CloudError.is(outcome.error) && kinds.includes(outcome.error.kind);
+export function hasFailedAs(outcome: ChangeOutcome, ...kinds: readonly CloudErrorKind[]): boolean {
+  return outcome.kind === "failed" && CloudError.is(outcome.error) && kinds.includes(outcome.error.kind);
+}
 
-const documentOf = ({ document }: RouteListing): RouteDocument => {
+function documentOf({ document }: RouteListing): RouteDocument {
   if (document === undefined) throw new TypeError("A table that is one document was listed as pages.");
   return document;
-};
+}

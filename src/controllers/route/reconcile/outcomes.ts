@@ -22,10 +22,10 @@ export interface OutcomeParts {
   readonly reporter: RouteReporter;
 }
 
-export const createOutcomes = (
+export function createOutcomes(
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   { backoffs, underWay, reporter }: OutcomeParts,
-) => {
+) {
   const noteFailure = (result: ChangeResult): void => {
     const { change, outcome } = result;
     if (outcome.kind !== "failed") return;
@@ -64,4 +64,4 @@ export const createOutcomes = (
   };
 
   return { note, noteNews, failuresOf };
-};
+}

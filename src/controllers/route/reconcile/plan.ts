@@ -26,7 +26,7 @@ export interface RoutePlan {
   readonly refused: readonly { readonly route: WantedRoute; readonly problem: Problem }[];
 }
 
-export const planRoutes = ({ wanted, observed, spared, clusterCIDRs }: RoutePlanInput): RoutePlan => {
+export function planRoutes({ wanted, observed, spared, clusterCIDRs }: RoutePlanInput): RoutePlan {
   // One for many ranges may be how the pods of Nodes that are left alone are reached: a table without marks cannot tell.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...spared.destinations]);
@@ -70,27 +70,30 @@ export const planRoutes = ({ wanted, observed, spared, clusterCIDRs }: RoutePlan
     plan.create.push(winner);
   }
   return plan;
-};
+}
 
 /** The part of a plan that is about these destinations. */
-export const planOnly = (plan: RoutePlan, destinations: ReadonlySet<Cidr>): RoutePlan => {
+export function planOnly(plan: RoutePlan, destinations: ReadonlySet<Cidr>): RoutePlan {
   const isMeant = ({ destination }: { readonly destination: Cidr }) => destinations.has(destination);
   return { ...plan, remove: plan.remove.filter(isMeant), create: plan.create.filter(isMeant) };
-};
+}
 
-const leadsTo =
-  ({ target }: WantedRoute) =>
-  (route: ObservedRoute): boolean =>
-    matchTarget(target, route) === "same";
+function leadsTo({ target }: WantedRoute) {
+  return (route: ObservedRoute): boolean => matchTarget(target, route) === "same";
+}
 
-const rangeTaken = ({ destination }: WantedRoute, winner: WantedRoute): Problem => ({
-  severity: "error",
-  reason: "PodCIDRTaken",
-  text: `No route is made for ${destination}: node ${winner.target.node} has the same pod range.`,
-});
+function rangeTaken({ destination }: WantedRoute, winner: WantedRoute): Problem {
+  return {
+    severity: "error",
+    reason: "PodCIDRTaken",
+    text: `No route is made for ${destination}: node ${winner.target.node} has the same pod range.`,
+  };
+}
 
-const routeTaken = ({ destination }: WantedRoute, { handle, ownership }: ObservedRoute): Problem => ({
-  severity: "error",
-  reason: "RouteTaken",
-  text: `No route is made for ${destination}: there is one already (${handle}) that leads elsewhere and ${ownership === "foreign" ? "is not ours" : "belongs to a node that is left alone"}. Remove it, or give the node another range.`,
-});
+function routeTaken({ destination }: WantedRoute, { handle, ownership }: ObservedRoute): Problem {
+  return {
+    severity: "error",
+    reason: "RouteTaken",
+    text: `No route is made for ${destination}: there is one already (${handle}) that leads elsewhere and ${ownership === "foreign" ? "is not ours" : "belongs to a node that is left alone"}. Remove it, or give the node another range.`,
+  };
+}

@@ -41,29 +41,30 @@ export interface ApplyOptions {
   readonly changesAtOnce: number;
 }
 
-export const keyOf = (change: RouteChange): string =>
-  change.do === "create"
+export function keyOf(change: RouteChange): string {
+  return change.do === "create"
     ? `create ${change.route.destination} for ${change.route.target.node}`
     : `remove ${change.route.handle}`;
+}
 
 /** What a rest is about: when this changes, the next attempt is another question. */
-export const aboutOf = (change: RouteChange): string => {
+export function aboutOf(change: RouteChange): string {
   if (change.do === "remove") return change.route.destination;
   const { uid, machine, addresses } = change.route.target;
   return JSON.stringify([uid, machine?.source, machine?.key, addresses]);
-};
+}
 
 /** Why it is not tried now; undefined when it may be. */
-export const heldBack = (
+export function heldBack(
   backoffs: Pick<RouteBackoffs, "of">,
   change: RouteChange,
-): ChangeOutcome | undefined => {
+): ChangeOutcome | undefined {
   const rest = backoffs.of(keyOf(change), aboutOf(change));
   if (rest === undefined) return undefined;
   return rest === "failed" ? { kind: "held" } : { kind: "waiting" };
-};
+}
 
-export const describeChange = (change: RouteChange): CloudChange => {
+export function describeChange(change: RouteChange): CloudChange {
   const { destination } = change.route;
   if (change.do === "remove") {
     const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
@@ -74,15 +75,15 @@ export const describeChange = (change: RouteChange): CloudChange => {
   }
   const { node } = change.route.target;
   return { action: `create route ${destination}`, object: `node/${node}`, why: "it is the node's pod range" };
-};
+}
 
 /** Sends changes that are made together. Throws only when the call was given up. */
-export const attempt = async (
+export async function attempt(
   changes: readonly RouteChange[],
   { writes, clock }: Pick<ApplyOptions, "writes" | "clock">,
   send: () => Promise<StepOutcome>,
   call: Call,
-): Promise<ChangeOutcome> => {
+): Promise<ChangeOutcome> {
   const started = clock.monotonic();
   try {
     const outcome = await writes.send(changes.map(describeChange), send);
@@ -97,4 +98,4 @@ export const attempt = async (
     if (isGone && changes.every((change) => change.do === "remove")) return { kind: "done" };
     return { kind: "failed", error, took: (clock.monotonic() - started) as Milliseconds };
   }
-};
+}

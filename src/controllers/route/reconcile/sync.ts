@@ -21,7 +21,7 @@ export interface PassParts extends OutcomeParts {
   readonly conditions: Conditions;
 }
 
-export const createPasses = (options: RouteControllerOptions, parts: PassParts) => {
+export function createPasses(options: RouteControllerOptions, parts: PassParts) {
   const { clock, routes } = options;
   const { times, backoffs, underWay, reporter, machines, conditions } = parts;
   const outcomes = createOutcomes(options, parts);
@@ -71,4 +71,4 @@ export const createPasses = (options: RouteControllerOptions, parts: PassParts) 
   };
 
   return { run, failed };
-};
+}

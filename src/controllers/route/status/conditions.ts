@@ -8,7 +8,7 @@ import { isPaused } from "../../node-facts.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import { planNetworkCondition } from "./plan-condition.ts";
 
-export const createConditions = (
+export function createConditions(
   {
     nodes,
     writes,
@@ -17,7 +17,7 @@ export const createConditions = (
   }: Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">,
   /** The condition of this Node is to be written. */
   enqueue: (name: string) => void,
-) => {
+) {
   let decisions: ReadonlyMap<string, boolean> = new Map();
 
   const planned = (name: string) => {
@@ -48,6 +48,6 @@ export const createConditions = (
   };
 
   return { judge, write };
-};
+}
 
 export type Conditions = ReturnType<typeof createConditions>;

@@ -8,7 +8,7 @@ export interface TableFill {
   readonly limit?: number;
 }
 
-export const describeFill = ({ routes, limit }: TableFill, warnAt: number): readonly Problem[] => {
+export function describeFill({ routes, limit }: TableFill, warnAt: number): readonly Problem[] {
   if (limit === undefined || limit <= 0 || routes < limit * warnAt) return [];
   return [
     {
@@ -18,4 +18,4 @@ export const describeFill = ({ routes, limit }: TableFill, warnAt: number): read
       text: `The cloud's table of routes is at least ${Math.round(warnAt * 100)}% full (it takes ${limit}): nodes that join may soon get no route. Remove routes nobody needs, or ask for a higher limit.`,
     },
   ];
-};
+}

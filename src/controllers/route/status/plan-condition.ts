@@ -5,11 +5,11 @@ import type { Condition, Node } from "../../../kube/objects.ts";
 
 export const networkCondition = "NetworkUnavailable";
 
-export const planNetworkCondition = (
+export function planNetworkCondition(
   node: Node,
   hasRoutes: boolean,
   now: number,
-): (Condition & { readonly lastHeartbeatTime: string }) | undefined => {
+): (Condition & { readonly lastHeartbeatTime: string }) | undefined {
   const wanted = hasRoutes
     ? { status: "False", reason: "RouteCreated", message: "RouteController created a route" }
     : { status: "True", reason: "NoRouteCreated", message: "RouteController failed to create a route" };
@@ -17,4 +17,4 @@ export const planNetworkCondition = (
   if (present?.status === wanted.status && present.reason === wanted.reason) return undefined;
   const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
   return { type: networkCondition, ...wanted, lastTransitionTime: time, lastHeartbeatTime: time };
-};
+}

@@ -8,17 +8,18 @@ import type { RoutePlan } from "../reconcile/plan.ts";
 import type { ChangeOutcome, ChangeResult } from "../reconcile/route-change.ts";
 
 /** Passes by itself in a moment, and is worth no word before it does not. */
-export const isPassing = (error: unknown, failures: number): boolean =>
-  CloudError.is(error) && dispositions[error.kind].report === "nobody" && failures < 3;
+export function isPassing(error: unknown, failures: number): boolean {
+  return CloudError.is(error) && dispositions[error.kind].report === "nobody" && failures < 3;
+}
 
 /** By the uid of the Node: another Node may take its name. */
-export const planNodeConditions = (
+export function planNodeConditions(
   plan: RoutePlan,
   results: readonly ChangeResult[],
   failuresOf: (route: WantedRoute) => number,
   /** It has a range that no route is made for. */
   isIncomplete: (node: WantedRoute["target"]["node"]) => boolean = () => false,
-): ReadonlyMap<string, boolean> => {
+): ReadonlyMap<string, boolean> {
   const outcomes = new Map<WantedRoute["destination"], ChangeOutcome>();
   for (const { change, outcome } of results) {
     if (change.do === "create") outcomes.set(change.route.destination, outcome);
@@ -38,9 +39,9 @@ export const planNodeConditions = (
     else if (isWhole) decisions.set(uid, true);
   }
   return decisions;
-};
+}
 
-const isThere = (outcome: ChangeOutcome | undefined, failures: number): boolean | undefined => {
+function isThere(outcome: ChangeOutcome | undefined, failures: number): boolean | undefined {
   // A route that was planned, and needed no change any more when the document was read again.
   if (outcome === undefined) return true;
   switch (outcome.kind) {
@@ -56,4 +57,4 @@ const isThere = (outcome: ChangeOutcome | undefined, failures: number): boolean 
     case "waiting":
       return undefined;
   }
-};
+}

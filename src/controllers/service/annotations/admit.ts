@@ -18,25 +18,25 @@ export interface Decision {
   readonly warnings?: readonly string[];
 }
 
-const annotationsOf = (value: unknown): Readonly<Record<string, string>> => {
+function annotationsOf(value: unknown): Readonly<Record<string, string>> {
   const given = (value as { metadata?: { annotations?: unknown } } | null | undefined)?.metadata?.annotations;
   if (typeof given !== "object" || given === null) return {};
   return Object.fromEntries(
     Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
-};
+}
 
-const isServiceForUs = (value: unknown): boolean => {
+function isServiceForUs(value: unknown): boolean {
   const service = value as Partial<Service> | null | undefined;
   if (service?.spec === undefined || service.metadata === undefined) return false;
   return wantsLoadBalancer(service as Service) && !isBeingDeleted(service as Service);
-};
+}
 
-export const admitService = (
+export function admitService(
   { operation, object, oldObject }: ServiceWrite,
   table: AnnotationTable<Fields>,
   options: ReadAnnotationsOptions = {},
-): Decision => {
+): Decision {
   if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
   // One that becomes a load balancer with this write brings all its annotations with it.
@@ -52,4 +52,4 @@ export const admitService = (
     ...(errors.length > 0 && { refusal: errors.join("; ") }),
     ...(warnings.length > 0 && { warnings }),
   };
-};
+}

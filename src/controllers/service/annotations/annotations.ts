@@ -33,14 +33,17 @@ export interface ReadAnnotationsOptions {
 
 type Annotations = Readonly<Record<string, string>>;
 
-const keysOf = (name: string, fields: Fields, prefix: string): readonly string[] =>
-  [name, ...(fields[name]?.renamedFrom ?? [])].map((each) => (each.includes("/") ? each : prefix + each));
+function keysOf(name: string, fields: Fields, prefix: string): readonly string[] {
+  return [name, ...(fields[name]?.renamedFrom ?? [])].map((each) =>
+    each.includes("/") ? each : prefix + each,
+  );
+}
 
-export const readAnnotations = <A extends Fields>(
+export function readAnnotations<A extends Fields>(
   { prefix, fields }: AnnotationTable<A>,
   { metadata }: Service,
   { isReadElsewhere = () => false }: ReadAnnotationsOptions = {},
-): ReadAnnotations<A> => {
+): ReadAnnotations<A> {
   const annotations: Annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(
       ([key]) => key !== sourceRangesAnnotation && !isReadElsewhere(key),
@@ -65,13 +68,13 @@ export const readAnnotations = <A extends Fields>(
       ...wrongPrefixes(annotations, fields, prefix),
     ],
   };
-};
+}
 
 /** Whether a change of this annotation can mean anything to us: the rest is churn of other programs. */
-export const readsAnnotation = (
+export function readsAnnotation(
   { prefix, fields }: AnnotationTable<Fields>,
   isReadElsewhere: (key: string) => boolean = () => false,
-): ((key: string) => boolean) => {
+): (key: string) => boolean {
   const whole = new Set(Object.keys(fields).flatMap((name) => keysOf(name, fields, prefix)));
   return (key) =>
     key.startsWith(prefix) ||
@@ -79,10 +82,10 @@ export const readsAnnotation = (
     key === sourceRangesAnnotation ||
     whole.has(key) ||
     isReadElsewhere(key);
-};
+}
 
 /** A known name behind a prefix that is nearly ours; anything less certain is none of our business. */
-const wrongPrefixes = (annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] => {
+function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] {
   const names = Object.keys(fields).filter((name) => !name.includes("/"));
   return Object.keys(annotations).flatMap((key): Problem[] => {
     if (key.startsWith(prefix)) return [];
@@ -97,29 +100,31 @@ const wrongPrefixes = (annotations: Annotations, fields: Fields, prefix: string)
       },
     ];
   });
-};
+}
 
-const isNearly = (one: string, other: string): boolean =>
-  one.includes("/") && editDistance(one.toLowerCase(), other.toLowerCase(), 2) !== undefined;
+function isNearly(one: string, other: string): boolean {
+  return one.includes("/") && editDistance(one.toLowerCase(), other.toLowerCase(), 2) !== undefined;
+}
 
 /**
  * Frozen fields as they are in the cloud. Where one of them cannot be read back there, every field that can be stays as it
  * is: nobody knows what the wrong one would have meant for the others.
  */
-export const mergeObserved = <A extends Fields>(
+export function mergeObserved<A extends Fields>(
   settings: Values<A>,
   frozen: ReadonlySet<keyof A & string>,
   observed: Partial<Values<A>> | undefined,
-): Values<A> => {
+): Values<A> {
   if (frozen.size === 0 || observed === undefined) return settings;
   const isReadable = unreadable(frozen, observed).length === 0;
   const kept = Object.entries(observed).filter(([name]) => !isReadable || frozen.has(name));
   return { ...settings, ...Object.fromEntries(kept) };
-};
+}
 
 /** Frozen fields that the cloud does not show: until they are mended no setting may be changed. */
-export const unreadable = <A extends Fields>(
+export function unreadable<A extends Fields>(
   frozen: ReadonlySet<keyof A & string>,
   observed: Partial<Values<A>> | undefined,
-): readonly string[] =>
-  [...frozen].filter((name) => observed === undefined || !Object.hasOwn(observed, name));
+): readonly string[] {
+  return [...frozen].filter((name) => observed === undefined || !Object.hasOwn(observed, name));
+}

@@ -11,13 +11,13 @@ export interface Adoption {
   readonly problems: readonly Problem[];
 }
 
-export const adoptionOf = (
+export function adoptionOf(
   members: readonly Service[],
   /** Everybody who may ask for a balancer. */
   everyone: () => readonly Service[],
   listed: readonly ObservedLoadBalancer[],
   asks: (service: Service, one: ObservedLoadBalancer) => boolean,
-): Adoption => {
+): Adoption {
   const unmarked = listed.filter(({ ownership }) => ownership === "unmarked");
   const hits = unmarked.filter((one) => members.some((service) => asks(service, one)));
   const [hit] = hits;
@@ -33,13 +33,15 @@ export const adoptionOf = (
   const rivals = everyone().filter(isRival);
   if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
   return { balancer: undefined, problems: [ambiguous(hits, rivals)] };
-};
+}
 
-const ambiguous = (hits: readonly ObservedLoadBalancer[], rivals: readonly Service[]): Problem => ({
-  severity: "error",
-  reason: "AmbiguousAdoption",
-  text:
-    rivals.length === 0
-      ? `${hits.length} load balancers fit what is to be adopted (${hits.map(({ group }) => group).join(", ")}); say more exactly which one is meant.`
-      : `The load balancer that is to be adopted is asked for by ${rivals.map(({ metadata }) => keyOf(metadata)).join(", ")} too; only one Service can have it.`,
-});
+function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Service[]): Problem {
+  return {
+    severity: "error",
+    reason: "AmbiguousAdoption",
+    text:
+      rivals.length === 0
+        ? `${hits.length} load balancers fit what is to be adopted (${hits.map(({ group }) => group).join(", ")}); say more exactly which one is meant.`
+        : `The load balancer that is to be adopted is asked for by ${rivals.map(({ metadata }) => keyOf(metadata)).join(", ")} too; only one Service can have it.`,
+  };
+}

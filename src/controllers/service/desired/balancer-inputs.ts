@@ -35,15 +35,16 @@ const failuresBeforeWarning = 2;
 const round: Milliseconds = minutes(1);
 const shortest: Milliseconds = seconds(1);
 
-const nameOf = (one: InputDeclaration): string =>
-  one.kind === "File" ? one.path : `${one.namespace}/${one.name}`;
+function nameOf(one: InputDeclaration): string {
+  return one.kind === "File" ? one.path : `${one.namespace}/${one.name}`;
+}
 const keyOf = (one: InputDeclaration): string => `${one.kind} ${nameOf(one)}`;
 
-export const createBalancerInputs = (
+export function createBalancerInputs(
   read: InputReader,
   clock: Clock,
   onNews: (groups: ReadonlySet<string>) => void,
-) => {
+) {
   const held = new Map<string, Held>();
   let onAsked: () => void = () => undefined;
 
@@ -137,18 +138,22 @@ export const createBalancerInputs = (
       }
     },
   };
-};
+}
 
 export type BalancerInputs = ReturnType<typeof createBalancerInputs>;
 
-const stale = (declaration: InputDeclaration, error: unknown): Problem => ({
-  severity: "warning",
-  reason: "InputUnreadable",
-  text: `${declaration.kind} ${nameOf(declaration)} cannot be read any more, and what was read last is used: ${messageOf(error)} The manager needs to get it; no change of it is seen until then.`,
-});
+function stale(declaration: InputDeclaration, error: unknown): Problem {
+  return {
+    severity: "warning",
+    reason: "InputUnreadable",
+    text: `${declaration.kind} ${nameOf(declaration)} cannot be read any more, and what was read last is used: ${messageOf(error)} The manager needs to get it; no change of it is seen until then.`,
+  };
+}
 
-const unreadable = (declaration: InputDeclaration, error: unknown): Problem => ({
-  severity: "error",
-  reason: "InputUnreadable",
-  text: `${declaration.kind} ${nameOf(declaration)} cannot be read: ${messageOf(error)} The manager needs to get it; nothing is changed until then.`,
-});
+function unreadable(declaration: InputDeclaration, error: unknown): Problem {
+  return {
+    severity: "error",
+    reason: "InputUnreadable",
+    text: `${declaration.kind} ${nameOf(declaration)} cannot be read: ${messageOf(error)} The manager needs to get it; nothing is changed until then.`,
+  };
+}

@@ -7,9 +7,9 @@ import type { Round, RoundParts } from "../reconcile/reconcile-deps.ts";
 import { createShowProblems } from "../status/show-problems.ts";
 import { selectMembers, type TakingPart } from "./select-members.ts";
 
-export const createDesiredGroup = (
+export function createDesiredGroup(
   parts: Pick<RoundParts, "groups" | "desiredServices" | "ownership" | "reporter" | "conditions">,
-) => {
+) {
   const { groups, desiredServices, ownership } = parts;
   const show = createShowProblems(parts);
 
@@ -28,4 +28,4 @@ export const createDesiredGroup = (
       isStillUsed: (gone) => ownership.isStillUsed(observed, gone),
     });
   };
-};
+}

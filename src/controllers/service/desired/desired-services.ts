@@ -41,7 +41,7 @@ interface Understood {
   readonly desiredOf: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
 }
 
-export const createDesiredServices = (ports: DesiredDeps) => {
+export function createDesiredServices(ports: DesiredDeps) {
   const { balancers, annotations, facts, services } = ports;
   const targets = createTargets(ports);
   const lastRight = createLastRight(balancers);
@@ -144,6 +144,6 @@ export const createDesiredServices = (ports: DesiredDeps) => {
       return targets.labelsMatter;
     },
   };
-};
+}
 
 export type DesiredServices = ReturnType<typeof createDesiredServices>;

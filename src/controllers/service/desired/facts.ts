@@ -18,27 +18,32 @@ type News = Readonly<Record<string, string | undefined>>;
 /** For a fact that was given no place: better kept under our name than lost and made twice. */
 const defaultPrefix = "fairlead.dev/fact-";
 
-const placeOf = (places: Places, name: string): FactPlace =>
-  Object.hasOwn(places, name) && places[name] !== undefined
+function placeOf(places: Places, name: string): FactPlace {
+  return Object.hasOwn(places, name) && places[name] !== undefined
     ? places[name]
     : { annotation: `${defaultPrefix}${name}` };
+}
 
 /** Annotations that hold facts: they are no settings, and not unknown. */
-export const isFactAnnotation = (places: Places, key: string): boolean =>
-  key.startsWith(defaultPrefix) ||
-  Object.values(places).some((place) => "annotation" in place && place.annotation === key);
+export function isFactAnnotation(places: Places, key: string): boolean {
+  return (
+    key.startsWith(defaultPrefix) ||
+    Object.values(places).some((place) => "annotation" in place && place.annotation === key)
+  );
+}
 
-export const isFactLabel = (places: Places, key: string): boolean =>
-  Object.values(places).some((place) => "label" in place && place.label === key);
+export function isFactLabel(places: Places, key: string): boolean {
+  return Object.values(places).some((place) => "label" in place && place.label === key);
+}
 
-const written = ({ metadata, spec }: Service, place: FactPlace): string | undefined => {
+function written({ metadata, spec }: Service, place: FactPlace): string | undefined {
   if ("annotation" in place) return metadata.annotations?.[place.annotation];
   if ("label" in place) return metadata.labels?.[place.label];
   return spec.loadBalancerIP;
-};
+}
 
 /** An empty text is what Go managers leave where they forget something: no fact. */
-export const readFacts = (service: Service, places: Places): Facts => {
+export function readFacts(service: Service, places: Places): Facts {
   const known = Object.keys(service.metadata.annotations ?? {})
     .filter((key) => key.startsWith(defaultPrefix))
     .map((key) => key.slice(defaultPrefix.length));
@@ -48,10 +53,10 @@ export const readFacts = (service: Service, places: Places): Facts => {
     if (value !== "") facts.push([name, value]);
   }
   return Object.fromEntries(facts);
-};
+}
 
 /** Only what is in the news is touched; undefined forgets. */
-export const factsPatch = (service: Service, places: Places, news: News): Patch | undefined => {
+export function factsPatch(service: Service, places: Places, news: News): Patch | undefined {
   const annotations: Record<string, string | undefined> = {};
   const labels: Record<string, string | undefined> = {};
   const spec: JsonPatchStep[] = [];
@@ -68,12 +73,12 @@ export const factsPatch = (service: Service, places: Places, news: News): Patch 
     ...spec,
   ];
   return steps.length === 0 ? undefined : jsonPatch([testUID(service), ...steps]);
-};
+}
 
 /** Guarded: a user may ask for another address at the same moment. */
-const changeAddress = (present: string | undefined, wanted: string | undefined): readonly JsonPatchStep[] => {
+function changeAddress(present: string | undefined, wanted: string | undefined): readonly JsonPatchStep[] {
   const path = "/spec/loadBalancerIP";
   if ((present ?? "") === (wanted ?? "")) return [];
   const guard = testValue(path, present);
   return wanted === undefined ? [guard, { op: "remove", path }] : [guard, { op: "add", path, value: wanted }];
-};
+}

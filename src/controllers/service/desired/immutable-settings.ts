@@ -16,24 +16,25 @@ export interface ImmutableSettings<A extends Fields> {
 }
 
 /** Equal for values that mean the same, whatever their type; the order of a map's entries makes no difference. */
-const textOf = (value: unknown): string =>
-  value instanceof Map
+function textOf(value: unknown): string {
+  return value instanceof Map
     ? JSON.stringify([...value].toSorted(([a], [b]) => (a < b ? -1 : 1)))
     : JSON.stringify(value);
+}
 
-const shown = (field: Field<unknown>, value: unknown): string => {
+function shown(field: Field<unknown>, value: unknown): string {
   if (value instanceof Map) return JSON.stringify([...value].map(([key, entry]) => `${key}=${entry}`).join());
   if (typeof value === "number" && field.expects.startsWith("a duration"))
     return formatDuration(milliseconds(value));
   return JSON.stringify(Array.isArray(value) ? value.join() : value);
-};
+}
 
 /** Who asked for nothing keeps what there is: a default that changed is no wish. */
-export const holdImmutable = <A extends Fields>(
+export function holdImmutable<A extends Fields>(
   { fields, prefix }: AnnotationTable<A>,
   { settings, written, frozen }: Pick<ReadAnnotations<A>, "settings" | "written" | "frozen">,
   observed: Partial<Values<A>> | undefined,
-): ImmutableSettings<A> => {
+): ImmutableSettings<A> {
   const held: [string, unknown][] = [];
   const problems: Problem[] = [];
   const recreate: (keyof A & string)[] = [];
@@ -60,4 +61,4 @@ export const holdImmutable = <A extends Fields>(
     });
   }
   return { settings: { ...settings, ...Object.fromEntries(held) }, problems, recreate };
-};
+}

@@ -6,13 +6,13 @@ import type { Fingerprint } from "./fingerprint.ts";
 export type Change = "ensure" | "update" | "delete" | "release";
 
 /** Only other targets than before is an update in upstream's words; anything else makes it anew or as it should be. */
-export const changeOf = (
+export function changeOf(
   before: Fingerprint | undefined,
   now: Fingerprint,
   ending: "delete" | "release" | undefined,
-): Change => {
+): Change {
   if (ending !== undefined) return ending;
   return before !== undefined && before.rest === now.rest && before.targets !== now.targets
     ? "update"
     : "ensure";
-};
+}

@@ -11,7 +11,7 @@ import { sourceRangesOf } from "./source-ranges.ts";
 
 type Settings = Partial<Values<Fields>>;
 
-export const createLastRight = (balancers: Pick<AnyBalancers, "rangesOf">) => {
+export function createLastRight(balancers: Pick<AnyBalancers, "rangesOf">) {
   const lastSettings = new Map<ServiceUID, Settings>();
   const lastRanges = new Map<ServiceUID, readonly Cidr[]>();
 
@@ -47,4 +47,4 @@ export const createLastRight = (balancers: Pick<AnyBalancers, "rangesOf">) => {
       lastRanges.delete(uid);
     },
   };
-};
+}

@@ -24,14 +24,18 @@ export interface Member {
   readonly isHeld: boolean;
 }
 
-export const isWrong = ({ problems }: Pick<Member, "problems">): boolean =>
-  problems.some(({ severity }) => severity === "error");
+export function isWrong({ problems }: Pick<Member, "problems">): boolean {
+  return problems.some(({ severity }) => severity === "error");
+}
 
 /** A creation waits until every annotation is right; teardown and what exists go on. */
-export const isRefused = (
+export function isRefused(
   { desired, problems }: Pick<Member, "desired" | "problems">,
   observed: ObservedLoadBalancer | undefined,
-): boolean =>
-  desired.ending === undefined &&
-  isWrong({ problems }) &&
-  observed?.owners.includes(desired.owner.uid) !== true;
+): boolean {
+  return (
+    desired.ending === undefined &&
+    isWrong({ problems }) &&
+    observed?.owners.includes(desired.owner.uid) !== true
+  );
+}

@@ -18,14 +18,15 @@ export type Ending =
   | { readonly kind: "held"; readonly why: string };
 
 /** Only what can have meant nothing else is read as `delete`; whoever wrote another word did not mean the default. */
-const meansDelete = (text: string): boolean =>
-  didYouMean(text, ["delete"]) !== undefined && didYouMean(text, ["release"]) === undefined;
+function meansDelete(text: string): boolean {
+  return didYouMean(text, ["delete"]) !== undefined && didYouMean(text, ["release"]) === undefined;
+}
 
-export const endingOf = (
+export function endingOf(
   { metadata }: Service,
   { values, frozen }: OwnSettings,
   { canRelease }: { readonly canRelease: boolean },
-): Ending => {
+): Ending {
   if (frozen.has("on-delete")) {
     const text = metadata.annotations?.[onDeleteAnnotation] ?? "";
     if (meansDelete(text.trim())) return { kind: "delete" };
@@ -35,15 +36,17 @@ export const endingOf = (
   if (values["on-delete"] === "delete") return { kind: "delete" };
   if (canRelease) return { kind: "release" };
   return { kind: "held", why: `balancers of this cloud cannot be given back as ${onDeleteAnnotation} asks` };
-};
+}
 
 /** Said of a Service that ends. */
-export const deletionHeld = (why: string): Problem => ({
-  severity: "error",
-  reason: "DeletionHeld",
-  key: onDeleteAnnotation,
-  text: `The load balancer is neither deleted nor given back: ${why}. Write one that can be followed, or remove the annotation and it is deleted.`,
-});
+export function deletionHeld(why: string): Problem {
+  return {
+    severity: "error",
+    reason: "DeletionHeld",
+    key: onDeleteAnnotation,
+    text: `The load balancer is neither deleted nor given back: ${why}. Write one that can be followed, or remove the annotation and it is deleted.`,
+  };
+}
 
 /** Said while there is still time. */
 export const cannotRelease: Problem = {

@@ -14,14 +14,14 @@ import type { ServiceReporter } from "../status/service-reporter.ts";
 import type { DesiredServices } from "./desired-services.ts";
 import { isWrong } from "./member.ts";
 
-export const createPlacement = (
+export function createPlacement(
   { services, balancers, clock, random }: Pick<ServiceDeps, "services" | "balancers" | "clock" | "random">,
   groups: Groups,
   desiredServices: Pick<DesiredServices, "of">,
   reporter: Pick<ServiceReporter, "failure">,
   /** This group has to be looked at. */
   enqueue: (group: string) => void,
-) => {
+) {
   /** Keys of Services that could not be placed. */
   const unplaced = new WorkQueue(clock);
   /** Of those the ones that ask for nothing, while the cloud still has something of them. */
@@ -84,6 +84,6 @@ export const createPlacement = (
         signal,
       ),
   };
-};
+}
 
 export type Placement = ReturnType<typeof createPlacement>;

@@ -29,7 +29,7 @@ export type TakingPart =
   | { readonly kind: "orphan"; readonly owed: readonly ServiceUID[] }
   | { readonly kind: "nobody" };
 
-export const selectMembers = ({ all, observed, owed, isHeld, isStillUsed }: GroupAtHand): TakingPart => {
+export function selectMembers({ all, observed, owed, isHeld, isStillUsed }: GroupAtHand): TakingPart {
   const members = all.filter((member) => !member.isHeld && !isRefused(member, observed));
   const gone = owed.filter((uid) => !isHeld(uid));
   if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nobody" };
@@ -39,4 +39,4 @@ export const selectMembers = ({ all, observed, owed, isHeld, isStillUsed }: Grou
     return { kind: "only show", members: members.filter(({ desired }) => desired.ending === undefined) };
   }
   return { kind: "plan", members, gone };
-};
+}

@@ -14,14 +14,14 @@ type Family = "IPv4" | "IPv6";
 const everything = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") } as const satisfies Record<Family, Cidr>;
 
 /** Of the Service; IPv4 where an old object tells none. */
-export const familiesOf = ({ spec }: Service): readonly Family[] => {
+export function familiesOf({ spec }: Service): readonly Family[] {
   const reported = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
   if (reported.length > 0) return reported;
   const derived = (spec.clusterIPs ?? [])
     .filter((ip) => ip !== "" && ip !== "None")
     .map((ip): Family => (ip.includes(":") ? "IPv6" : "IPv4"));
   return derived.length > 0 ? derived : ["IPv4"];
-};
+}
 
 export interface SourceRanges {
   /** Canonical, each once, in the order they were written. Never widened: a wrong entry is left out, not replaced. */
@@ -30,7 +30,7 @@ export interface SourceRanges {
 }
 
 /** The field counts before the annotation; without either everybody may come, spelled out for each family. */
-export const sourceRangesOf = (service: Service): SourceRanges => {
+export function sourceRangesOf(service: Service): SourceRanges {
   const fromField = service.spec.loadBalancerSourceRanges ?? [];
   const fromAnnotation = (service.metadata.annotations?.[sourceRangesAnnotation] ?? "").trim();
   if (fromField.length === 0 && fromAnnotation === "") {
@@ -46,25 +46,29 @@ export const sourceRangesOf = (service: Service): SourceRanges => {
     else ranges.add(range);
   }
   return { ranges: [...ranges], problems };
-};
+}
 
-const wrongRange = (key: string, text: string): Problem => ({
-  severity: "error",
-  reason: "InvalidSourceRange",
-  key,
-  text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${JSON.stringify(text.slice(0, 80))}`,
-});
+function wrongRange(key: string, text: string): Problem {
+  return {
+    severity: "error",
+    reason: "InvalidSourceRange",
+    key,
+    text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${JSON.stringify(text.slice(0, 80))}`,
+  };
+}
 
-export const requestsOnlyLocalTraffic = ({ spec }: Service): boolean =>
-  (spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.externalTrafficPolicy === "Local";
+export function requestsOnlyLocalTraffic({ spec }: Service): boolean {
+  return (spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.externalTrafficPolicy === "Local";
+}
 
-export const needsHealthCheck = (service: Service): boolean =>
-  service.spec.type === "LoadBalancer" && requestsOnlyLocalTraffic(service);
+export function needsHealthCheck(service: Service): boolean {
+  return service.spec.type === "LoadBalancer" && requestsOnlyLocalTraffic(service);
+}
 
 /** Where kube-proxy tells whether a node has an endpoint of this Service. */
-export const healthCheckPathPort = (
+export function healthCheckPathPort(
   service: Service,
-): { readonly path: string; readonly port: number } | undefined => {
+): { readonly path: string; readonly port: number } | undefined {
   const port = service.spec.healthCheckNodePort ?? 0;
   return needsHealthCheck(service) && port !== 0 ? { path: "/healthz", port } : undefined;
-};
+}

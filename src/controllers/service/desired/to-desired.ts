@@ -21,40 +21,46 @@ interface DesiredParts<A extends Fields> {
 }
 
 /** The name that Go managers give by default; balancers in use have it. */
-export const defaultLoadBalancerName = (uid: ServiceUID): string =>
-  `a${uid.replaceAll("-", "")}`.slice(0, 32);
+export function defaultLoadBalancerName(uid: ServiceUID): string {
+  return `a${uid.replaceAll("-", "")}`.slice(0, 32);
+}
 
 const protocols = ["TCP", "UDP", "SCTP"] as const;
 const defaultAffinitySeconds = 10_800;
 
-const protocolOf = ({ protocol = "TCP" }: ServicePort): BalancerPort["protocol"] =>
-  protocols.find((known) => known === protocol) ?? "TCP";
+function protocolOf({ protocol = "TCP" }: ServicePort): BalancerPort["protocol"] {
+  return protocols.find((known) => known === protocol) ?? "TCP";
+}
 
-const toPort = (port: ServicePort): BalancerPort => ({
-  ...(port.name !== undefined && port.name !== "" && { name: port.name }),
-  protocol: protocolOf(port),
-  port: port.port,
-  // A zero is an absent one: no API server gives it to a Service with node ports.
-  ...(port.nodePort !== undefined && port.nodePort !== 0 && { nodePort: port.nodePort }),
-  ...(port.appProtocol !== undefined && { appProtocol: port.appProtocol }),
-});
+function toPort(port: ServicePort): BalancerPort {
+  return {
+    ...(port.name !== undefined && port.name !== "" && { name: port.name }),
+    protocol: protocolOf(port),
+    port: port.port,
+    // A zero is an absent one: no API server gives it to a Service with node ports.
+    ...(port.nodePort !== undefined && port.nodePort !== 0 && { nodePort: port.nodePort }),
+    ...(port.appProtocol !== undefined && { appProtocol: port.appProtocol }),
+  };
+}
 
-const requestedAddressOf = ({ spec }: Service): IpAddress | undefined =>
-  parseIp((spec.loadBalancerIP ?? "").trim(), "sloppy");
+function requestedAddressOf({ spec }: Service): IpAddress | undefined {
+  return parseIp((spec.loadBalancerIP ?? "").trim(), "sloppy");
+}
 
-const affinitySecondsOf = ({ spec }: Service): number | undefined =>
-  spec.sessionAffinity === "ClientIP"
+function affinitySecondsOf({ spec }: Service): number | undefined {
+  return spec.sessionAffinity === "ClientIP"
     ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? defaultAffinitySeconds)
     : undefined;
+}
 
-export const toDesired = <A extends Fields>({
+export function toDesired<A extends Fields>({
   service,
   settings,
   facts,
   targets,
   sourceRanges,
   ending,
-}: DesiredParts<A>): DesiredLoadBalancer<A> => {
+}: DesiredParts<A>): DesiredLoadBalancer<A> {
   const { metadata, spec } = service;
   const uid = serviceUID(metadata.uid);
   const requestedAddress = requestedAddressOf(service);
@@ -75,10 +81,10 @@ export const toDesired = <A extends Fields>({
     facts,
     ...(ending !== undefined && { ending }),
   };
-};
+}
 
 /** What is wrong with the specification itself, annotations apart: told beside theirs, and a creation waits for it. */
-export const serviceProblems = (service: Service): readonly Problem[] => {
+export function serviceProblems(service: Service): readonly Problem[] {
   const { loadBalancerIP = "" } = service.spec;
   const isWrong = loadBalancerIP.trim() !== "" && requestedAddressOf(service) === undefined;
   return [
@@ -94,4 +100,4 @@ export const serviceProblems = (service: Service): readonly Problem[] => {
         ]
       : []),
   ];
-};
+}

@@ -12,10 +12,10 @@ type FreshListingOptions = Pick<ServiceControllerOptions, "listing" | "balancers
   readonly settings: Pick<ServiceControllerOptions["settings"], "acceptsAge">;
 };
 
-export const createFreshListing = (
+export function createFreshListing(
   { listing, balancers, clock, settings, services }: FreshListingOptions,
   desiredServices: Pick<DesiredServices, "of">,
-) => {
+) {
   /** Another replica may have led until then. */
   let began = Number.NEGATIVE_INFINITY;
   const askedSince = new Map<string, number>();
@@ -75,6 +75,6 @@ export const createFreshListing = (
       throw listing.failure.error;
     },
   };
-};
+}
 
 export type FreshListing = ReturnType<typeof createFreshListing>;

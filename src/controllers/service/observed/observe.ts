@@ -11,9 +11,9 @@ interface Observed {
   readonly balancer: ObservedLoadBalancer | undefined;
 }
 
-export const createObserve = (
+export function createObserve(
   parts: Pick<RoundParts, "ports" | "freshListing" | "desiredServices" | "turns" | "reporter" | "conditions">,
-) => {
+) {
   const { ports, freshListing, desiredServices, turns } = parts;
   const { balancers } = ports;
   const show = createShowProblems(parts);
@@ -38,4 +38,4 @@ export const createObserve = (
     if (!turns.enter(group, balancer?.owners ?? [])) return waiting;
     return { kind: "observed", balancer };
   };
-};
+}

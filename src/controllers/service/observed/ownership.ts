@@ -11,14 +11,14 @@ import { isWrong } from "../desired/member.ts";
 import type { Placement } from "../desired/placement.ts";
 import type { Groups } from "../queue/groups.ts";
 
-export const createOwnership = (
+export function createOwnership(
   { services, listing }: Pick<ServiceDeps, "services" | "listing">,
   groups: Groups,
   desiredServices: Pick<DesiredServices, "tryOf">,
   placement: Pick<Placement, "put" | "tryAgain">,
   /** This group has to be looked at. */
   enqueue: (group: string) => void,
-) => {
+) {
   const ours = (): readonly ObservedLoadBalancer[] =>
     (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
 
@@ -77,6 +77,6 @@ export const createOwnership = (
       );
     },
   };
-};
+}
 
 export type Ownership = ReturnType<typeof createOwnership>;

@@ -8,7 +8,7 @@ import type { Desired } from "../desired/member.ts";
 
 const acceptsAge = minutes(1);
 
-export const createSharedSurvey = ({ balancers, clock }: Pick<ServiceDeps, "balancers" | "clock">) => {
+export function createSharedSurvey({ balancers, clock }: Pick<ServiceDeps, "balancers" | "clock">) {
   let held:
     | { readonly value: Promise<unknown>; readonly at: number; readonly asked: ReadonlySet<string> }
     | undefined;
@@ -32,4 +32,4 @@ export const createSharedSurvey = ({ balancers, clock }: Pick<ServiceDeps, "bala
       return value;
     },
   };
-};
+}

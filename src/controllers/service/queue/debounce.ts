@@ -6,7 +6,7 @@ import type { Clock } from "../../../platform/clock.ts";
 const quiet: Milliseconds = milliseconds(200);
 const longest: Milliseconds = milliseconds(2000);
 
-export const createDebounce = (clock: Clock, answer: () => void) => {
+export function createDebounce(clock: Clock, answer: () => void) {
   let cancel: (() => void) | undefined;
   let beganAt = 0;
   return {
@@ -24,4 +24,4 @@ export const createDebounce = (clock: Clock, answer: () => void) => {
       cancel = undefined;
     },
   };
-};
+}

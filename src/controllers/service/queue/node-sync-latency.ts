@@ -4,7 +4,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { ServiceObserver } from "../deps.ts";
 
-export const createNodeSyncLatency = (clock: Clock, { onNodeSync }: Pick<ServiceObserver, "onNodeSync">) => {
+export function createNodeSyncLatency(clock: Clock, { onNodeSync }: Pick<ServiceObserver, "onNodeSync">) {
   const left = new Set<string>();
   let beganAt = 0;
   return {
@@ -17,6 +17,6 @@ export const createNodeSyncLatency = (clock: Clock, { onNodeSync }: Pick<Service
       if (left.delete(group) && left.size === 0) onNodeSync(clock.monotonic() - beganAt);
     },
   };
-};
+}
 
 export type NodeSyncLatency = ReturnType<typeof createNodeSyncLatency>;

@@ -6,12 +6,12 @@ import { keyOf } from "../../../kube/resource-path.ts";
 import { OwnWrites } from "../../own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 
-export const createOwnServiceWrites = (
+export function createOwnServiceWrites(
   { patch }: ServiceWrites,
   isRelevant: (before: Service | undefined, after: Service | undefined) => boolean,
   /** Something of others came while a write was under way. */
   onNews: (key: string) => void,
-) => {
+) {
   const own = new OwnWrites<Service>(isRelevant);
   const writes: ServiceWrites = {
     patch: async (service, patched, ...rest) => {
@@ -36,4 +36,4 @@ export const createOwnServiceWrites = (
       return isRelevant(before, after);
     },
   };
-};
+}

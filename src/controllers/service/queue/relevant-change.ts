@@ -14,13 +14,14 @@ type Spec = Service["spec"];
 
 const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
-const sortedMap = (map: Labels | undefined, isCounted: (key: string) => boolean) =>
-  Object.entries(map ?? {})
+function sortedMap(map: Labels | undefined, isCounted: (key: string) => boolean) {
+  return Object.entries(map ?? {})
     .filter(([key]) => isCounted(key))
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
 
-const portsOf = ({ ports }: Spec) =>
-  (ports ?? []).map(({ name, protocol, port, nodePort, targetPort, appProtocol }) => [
+function portsOf({ ports }: Spec) {
+  return (ports ?? []).map(({ name, protocol, port, nodePort, targetPort, appProtocol }) => [
     name ?? "",
     protocol ?? "",
     port,
@@ -28,6 +29,7 @@ const portsOf = ({ ports }: Spec) =>
     targetPort ?? 0,
     appProtocol ?? null,
   ]);
+}
 
 /** What upstream compares of a specification, in its order; an absent value equals Go's empty one where it does there. */
 const upstreamFields: readonly ((spec: Spec) => unknown)[] = [
@@ -41,8 +43,9 @@ const upstreamFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.healthCheckNodePort ?? 0,
 ];
 
-const isSameSpec = (fields: readonly ((spec: Spec) => unknown)[], before: Service, after: Service): boolean =>
-  fields.every((field) => isSame(field(before.spec), field(after.spec)));
+function isSameSpec(fields: readonly ((spec: Spec) => unknown)[], before: Service, after: Service): boolean {
+  return fields.every((field) => isSame(field(before.spec), field(after.spec)));
+}
 
 const forgottenFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.ipFamilies ?? [],
@@ -53,16 +56,17 @@ const forgottenFields: readonly ((spec: Spec) => unknown)[] = [
 const ourFields = [...upstreamFields, ...forgottenFields];
 
 /** A Service of another class may still have a balancer of ours; only the cloud can tell, so it is looked at. */
-const concernsUs = (service: Service | undefined): boolean =>
-  service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
+function concernsUs(service: Service | undefined): boolean {
+  return service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
+}
 
 /** `isOurAnnotation`: under the provider's prefix, ours under fairlead.dev/, facts, and Kubernetes' own that we read. */
-export const isRelevantChange = (
+export function isRelevantChange(
   before: Service | undefined,
   after: Service | undefined,
   isOurAnnotation: (key: string) => boolean,
   { isOurLabel = () => false }: RelevantChangeOptions = {},
-): boolean => {
+): boolean {
   if (!concernsUs(before) && !concernsUs(after)) return false;
   if (before === undefined || after === undefined) return true;
   if (
@@ -86,4 +90,4 @@ export const isRelevantChange = (
     isSameSpec(ourFields, before, after) &&
     isSameIngress(before.status.loadBalancer?.ingress, after.status.loadBalancer?.ingress)
   );
-};
+}

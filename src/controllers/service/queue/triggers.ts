@@ -31,7 +31,7 @@ export interface TriggerDeps {
   readonly isNews: (key: string, before: Service | undefined, after: Service | undefined) => boolean;
 }
 
-export const createTriggers = (
+export function createTriggers(
   { services, nodes, isSelected, onMachines, listing, clock }: ServiceDeps,
   {
     queue,
@@ -45,7 +45,7 @@ export const createTriggers = (
     reporter,
     isNews,
   }: TriggerDeps,
-) => {
+) {
   const urgent = { priority: priorities.urgent };
 
   const put = (key: string, service: Service | undefined): void => {
@@ -129,4 +129,4 @@ export const createTriggers = (
       };
     },
   };
-};
+}

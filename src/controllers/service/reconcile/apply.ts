@@ -29,16 +29,17 @@ export interface Work {
 }
 
 /** What the cloud calls that which is changed. */
-const namesOf = (steps: readonly Step[]): string =>
-  [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
+function namesOf(steps: readonly Step[]): string {
+  return [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
+}
 
-export const createApply = ({
+export function createApply({
   ports,
   desiredServices,
   reporter,
   operations,
   progress,
-}: Pick<RoundParts, "ports" | "desiredServices" | "reporter" | "operations" | "progress">) => {
+}: Pick<RoundParts, "ports" | "desiredServices" | "reporter" | "operations" | "progress">) {
   const { balancers, writes, journal } = ports;
   const remember = createRememberFacts(ports);
   /** What was told last, by group: each plan is told once. */
@@ -107,4 +108,4 @@ export const createApply = ({
 
     forget: (group: string): void => void reported.delete(group),
   };
-};
+}

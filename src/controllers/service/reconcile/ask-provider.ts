@@ -28,9 +28,9 @@ export interface Planned extends PlanInput {
   readonly now: Fingerprint;
 }
 
-export const createAskProvider = (
+export function createAskProvider(
   parts: Pick<RoundParts, "ports" | "desiredServices" | "inputs" | "reporter" | "conditions">,
-) => {
+) {
   const { ports, desiredServices, inputs } = parts;
   const { services, balancers } = ports;
   const survey = createSharedSurvey(ports);
@@ -86,8 +86,9 @@ export const createAskProvider = (
     }));
     return { kind: "planned", ...input, members, steps, now, ...(wait !== undefined && { wait }) };
   };
-};
+}
 
 /** What cannot be changed has to be made again: it goes first, and the next round makes it. */
-const desiredFor = ({ desired, recreate }: Member, observed: ObservedLoadBalancer | undefined): Desired =>
-  recreate.length > 0 && observed !== undefined ? { ...desired, ending: "delete" } : desired;
+function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalancer | undefined): Desired {
+  return recreate.length > 0 && observed !== undefined ? { ...desired, ending: "delete" } : desired;
+}

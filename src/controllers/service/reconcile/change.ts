@@ -7,12 +7,12 @@ import { createApply } from "./apply.ts";
 import type { Planned } from "./ask-provider.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 
-export const createChange = (
+export function createChange(
   parts: Pick<
     RoundParts,
     "ports" | "desiredServices" | "freshListing" | "operations" | "progress" | "reporter"
   >,
-) => {
+) {
   const { ports, freshListing, progress, reporter } = parts;
   const { settings, isObserving, clock, observer } = ports;
   const apply = createApply(parts);
@@ -54,4 +54,4 @@ export const createChange = (
     },
     forget: apply.forget,
   };
-};
+}

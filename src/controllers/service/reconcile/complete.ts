@@ -22,14 +22,14 @@ interface Reached {
   readonly done?: Change | undefined;
 }
 
-export const createFinish = ({
+export function createFinish({
   ports: { balancers, writes },
   conditions,
   desiredServices: { endings },
   ownership,
   progress,
   reporter,
-}: Pick<RoundParts, "ports" | "conditions" | "desiredServices" | "ownership" | "progress" | "reporter">) => {
+}: Pick<RoundParts, "ports" | "conditions" | "desiredServices" | "ownership" | "progress" | "reporter">) {
   const serve = async (
     { service, desired, problems }: Member,
     { observed, done }: Reached,
@@ -106,11 +106,11 @@ export const createFinish = ({
     }
     return settled;
   };
-};
+}
 
 /** Undefined where nothing is to be written. */
-const addressesFor = (publication: Publication, { status }: Service) => {
+function addressesFor(publication: Publication, { status }: Service) {
   if (publication.kind !== "addresses") return undefined;
   const ingress = ingressOf(publication);
   return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
-};
+}

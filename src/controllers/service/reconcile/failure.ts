@@ -9,7 +9,7 @@ import { isEnding } from "../predicates.ts";
 import { failureOf, updateFailureOf } from "../status/event-texts.ts";
 import type { RoundParts } from "./reconcile-deps.ts";
 
-export const createFailure = ({
+export function createFailure({
   ports: { services, listing, clock, random },
   groups,
   desiredServices,
@@ -20,7 +20,7 @@ export const createFailure = ({
 }: Pick<
   RoundParts,
   "ports" | "groups" | "desiredServices" | "freshListing" | "progress" | "reporter" | "conditions"
->) => {
+>) {
   const membersOf = (group: string) => groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
   const isOfListing = (error: unknown): boolean => error === listing.failure?.error;
 
@@ -62,6 +62,6 @@ export const createFailure = ({
       return requeue(rest, "an error");
     },
   };
-};
+}
 
 export type Failure = ReturnType<typeof createFailure>;

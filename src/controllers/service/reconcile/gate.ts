@@ -9,12 +9,12 @@ import { createOperationProblem } from "../status/operation-problem.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 import { createRememberFacts } from "./remember-facts.ts";
 
-export const createGate = (
+export function createGate(
   parts: Pick<
     RoundParts,
     "ports" | "operations" | "freshListing" | "reporter" | "conditions" | "desiredServices"
   >,
-) => {
+) {
   const { ports, operations, freshListing, reporter } = parts;
   const problem = createOperationProblem(parts);
   const remember = createRememberFacts(ports);
@@ -47,4 +47,4 @@ export const createGate = (
     stop: async (round: Round): Promise<Outcome | undefined> => pause(round) ?? (await operation(round)),
     forget: problem.forget,
   };
-};
+}

@@ -11,7 +11,7 @@ import { createGate } from "./gate.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 import { createSettle } from "./record-completion.ts";
 
-export const createRound = (parts: RoundParts) => {
+export function createRound(parts: RoundParts) {
   const { progress, freshListing, inputs } = parts;
   const gate = createGate(parts);
   const observe = createObserve(parts);
@@ -44,4 +44,4 @@ export const createRound = (parts: RoundParts) => {
     const finished = await finish(round, { ...planned, done: progress.underWay(round.group) });
     return finished.kind === "settled" ? settle.done(round, planned) : finished;
   };
-};
+}

@@ -8,7 +8,7 @@ import { deletedUnasked } from "../status/event-texts.ts";
 import type { Planned } from "./ask-provider.ts";
 import type { Round, RoundParts } from "./reconcile-deps.ts";
 
-export const createSettle = (
+export function createSettle(
   {
     ports,
     groups,
@@ -17,7 +17,7 @@ export const createSettle = (
   }: Pick<RoundParts, "ports" | "groups" | "desiredServices" | "progress">,
   /** Whoever remembers something of groups. */
   memories: readonly { readonly forget: (group: string) => void }[],
-) => {
+) {
   const { services, note, clock } = ports;
 
   const pay = (group: string, paid: readonly ServiceUID[]): void => {
@@ -61,4 +61,4 @@ export const createSettle = (
       return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
     },
   };
-};
+}

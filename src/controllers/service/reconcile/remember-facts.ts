@@ -8,9 +8,8 @@ import type { ServiceDeps } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
 
 /** Returns the Services as they are then. */
-export const createRememberFacts =
-  ({ writes, facts }: Pick<ServiceDeps, "writes" | "facts">) =>
-  (
+export function createRememberFacts({ writes, facts }: Pick<ServiceDeps, "writes" | "facts">) {
+  return (
     services: readonly Service[],
     { remember }: Extract<StepOutcome, { done: true }>,
     signal: AbortSignal,
@@ -23,3 +22,4 @@ export const createRememberFacts =
         return (await writes.patch(service, patch, "what was made must be found again", signal)) ?? service;
       }),
     );
+}

@@ -18,7 +18,7 @@ export interface InTurnParts extends Pick<RoundParts, "ports" | "groups" | "turn
   readonly enqueue: (group: string) => void;
 }
 
-export const createInTurn = (parts: InTurnParts) => {
+export function createInTurn(parts: InTurnParts) {
   const { groups, turns, conditions, nodeSyncLatency, failure } = parts;
   const { services } = parts.ports;
 
@@ -40,4 +40,4 @@ export const createInTurn = (parts: InTurnParts) => {
       for (const next of turns.leave(group)) parts.enqueue(next);
     }
   };
-};
+}

@@ -11,7 +11,7 @@ import { conditionsFor } from "./problems-to-conditions.ts";
 /** Most errors of a cloud are over at the next attempt. */
 const failuresBeforeCondition = 3;
 
-export const createConditions = ({ writes, clock }: Pick<ServiceDeps, "writes" | "clock">) => {
+export function createConditions({ writes, clock }: Pick<ServiceDeps, "writes" | "clock">) {
   /** By group: attempts in a row that ended in an error. */
   const failures = new Map<string, number>();
 
@@ -57,6 +57,6 @@ export const createConditions = ({ writes, clock }: Pick<ServiceDeps, "writes" |
 
     worked: (group: string): void => void failures.delete(group),
   };
-};
+}
 
 export type Conditions = ReturnType<typeof createConditions>;

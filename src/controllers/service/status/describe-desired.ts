@@ -4,7 +4,7 @@
 import { shortList } from "../../../core/short-list.ts";
 import type { Member } from "../desired/member.ts";
 
-export const describeDesired = (members: readonly Pick<Member, "desired">[]): string => {
+export function describeDesired(members: readonly Pick<Member, "desired">[]): string {
   if (members.length === 0) return "no Service asks for it any more";
   return shortList(
     members.map(({ desired: { owner, ports, targets, ending } }) => {
@@ -16,4 +16,4 @@ export const describeDesired = (members: readonly Pick<Member, "desired">[]): st
       return `for ${name}: ports ${shown}${rest} to ${targets.length} targets`;
     }),
   );
-};
+}

@@ -28,10 +28,12 @@ const end: Readonly<Record<Change, NodeEvent>> = {
 };
 
 /** Upstream has no such words; whoever looks for the balancer later needs its name. */
-export const releasedAs = (name: string | undefined): NodeEvent => ({
-  ...end.release,
-  message: `Released load balancer${name === undefined ? "" : ` ${name}`}: it stays in the cloud and is not ours any more`,
-});
+export function releasedAs(name: string | undefined): NodeEvent {
+  return {
+    ...end.release,
+    message: `Released load balancer${name === undefined ? "" : ` ${name}`}: it stays in the cloud and is not ours any more`,
+  };
+}
 
 /** For the log: there is no Service any more to say it on. */
 export const deletedUnasked = "Deleted load balancer: its Service is gone";
@@ -43,7 +45,7 @@ export const endOf = (change: Change): NodeEvent => end[change];
 const mostNames = 20;
 
 /** In upstream's words; what is tried after that is a whole sync, there as here. */
-export const updateFailureOf = (hosts: readonly string[], error: unknown): NodeEvent => {
+export function updateFailureOf(hosts: readonly string[], error: unknown): NodeEvent {
   const names = hosts.toSorted().slice(0, mostNames);
   const shown = hosts.length > mostNames ? [...names, `<${hosts.length - mostNames} more>`] : names;
   return {
@@ -54,9 +56,9 @@ export const updateFailureOf = (hosts: readonly string[], error: unknown): NodeE
       `[node names limited, total number of nodes: ${hosts.length}], error: ${messageOf(error)}`,
     ...(isOfWholeAccount(error) && { quiet: true }),
   };
-};
+}
 
-export const failureOf = (service: Service, error: unknown): NodeEvent => {
+export function failureOf(service: Service, error: unknown): NodeEvent {
   const [reason, what] = isEnding(service)
     ? ["DeleteLoadBalancerFailed", "deleting"]
     : ["SyncLoadBalancerFailed", "syncing"];
@@ -66,4 +68,4 @@ export const failureOf = (service: Service, error: unknown): NodeEvent => {
     message: `Error ${what} load balancer: ${messageOf(error)}`,
     ...(isOfWholeAccount(error) && { quiet: true }),
   };
-};
+}

@@ -9,32 +9,39 @@ type IngressDeps = NonNullable<LoadBalancerIngress["ports"]>;
 type Ingresses = readonly LoadBalancerIngress[] | undefined;
 
 /** As the provider declares it, never guessed; Kubernetes refuses a mode without an address. */
-const ipModeOf = ({ ip, ipMode }: BalancerAddress) =>
-  ip === undefined || ipMode === undefined ? {} : { ipMode };
+function ipModeOf({ ip, ipMode }: BalancerAddress) {
+  return ip === undefined || ipMode === undefined ? {} : { ipMode };
+}
 
 /** The whole list to be written. Ports are never shown: a take-over would write every status once, on both ways. */
-export const ingressOf = (
+export function ingressOf(
   publication: Extract<Publication, { kind: "addresses" }>,
-): readonly LoadBalancerIngress[] =>
-  publication.addresses.map((address) => ({
+): readonly LoadBalancerIngress[] {
+  return publication.addresses.map((address) => ({
     ...(address.ip !== undefined && { ip: address.ip }),
     ...(address.hostname !== undefined && { hostname: address.hostname }),
     ...ipModeOf(address),
   }));
+}
 
-const portTexts = (ports: IngressDeps | undefined): readonly string[] =>
-  (ports ?? []).map(({ port, protocol, error }) => JSON.stringify([port, protocol, error ?? ""]));
+function portTexts(ports: IngressDeps | undefined): readonly string[] {
+  return (ports ?? []).map(({ port, protocol, error }) => JSON.stringify([port, protocol, error ?? ""]));
+}
 
-const isSameText = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((text, index) => text === b[index]);
+function isSameText(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
 
 /** The server fills in VIP for every address, so an absent mode only comes from an older one. */
-const addressText = ({ ip = "", hostname = "", ipMode }: LoadBalancerIngress): string =>
-  JSON.stringify([parseIp(ip, "sloppy") ?? ip, hostname, ipMode ?? (ip === "" ? "" : "VIP")]);
+function addressText({ ip = "", hostname = "", ipMode }: LoadBalancerIngress): string {
+  return JSON.stringify([parseIp(ip, "sloppy") ?? ip, hostname, ipMode ?? (ip === "" ? "" : "VIP")]);
+}
 
-const meaningOf = (ingress: LoadBalancerIngress): string =>
-  JSON.stringify([addressText(ingress), portTexts(ingress.ports).toSorted()]);
+function meaningOf(ingress: LoadBalancerIngress): string {
+  return JSON.stringify([addressText(ingress), portTexts(ingress.ports).toSorted()]);
+}
 
 /** Whatever the order; an absent mode is VIP, and addresses count by value. */
-export const isSameIngress = (a: Ingresses, b: Ingresses): boolean =>
-  isSameText((a ?? []).map(meaningOf).toSorted(), (b ?? []).map(meaningOf).toSorted());
+export function isSameIngress(a: Ingresses, b: Ingresses): boolean {
+  return isSameText((a ?? []).map(meaningOf).toSorted(), (b ?? []).map(meaningOf).toSorted());
+}

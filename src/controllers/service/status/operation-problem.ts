@@ -7,12 +7,12 @@ import { describeError } from "../../describe-error.ts";
 import type { RoundParts } from "../reconcile/reconcile-deps.ts";
 import { failureOf } from "./event-texts.ts";
 
-export const createOperationProblem = ({
+export function createOperationProblem({
   ports: { writes },
   reporter,
   conditions,
   desiredServices,
-}: Pick<RoundParts, "ports" | "reporter" | "conditions" | "desiredServices">) => {
+}: Pick<RoundParts, "ports" | "reporter" | "conditions" | "desiredServices">) {
   /** Groups on whose Services it stands. */
   const reported = new Set<string>();
 
@@ -43,4 +43,4 @@ export const createOperationProblem = ({
     },
     forget: (group: string): void => void reported.delete(group),
   };
-};
+}

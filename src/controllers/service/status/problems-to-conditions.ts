@@ -18,47 +18,49 @@ export interface ConditionsPlan {
 }
 
 /** Something is said of it that nobody takes back but us. */
-export const hasOurConditions = ({ status }: Service): boolean =>
-  (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
+export function hasOurConditions({ status }: Service): boolean {
+  return (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
+}
 
 const longestMessage = 1024;
 
 /** Kubernetes takes letters, digits and a few signs, beginning with a letter. */
-const asReason = (reason: string): string => {
+function asReason(reason: string): string {
   const clean = reason.replaceAll(/[^A-Za-z0-9_]/g, "").replace(/^[^A-Za-z]+|_+$/g, "");
   return clean === "" ? "Unspecified" : clean;
-};
+}
 
-const cut = (text: string): string =>
-  text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+function cut(text: string): string {
+  return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+}
 
 /** In an order that does not depend on who found them first, so that the same problems are the same text. */
-const toCondition = (
+function toCondition(
   type: string,
   status: "True" | "False",
   problems: readonly Problem[],
   now: number,
-): Condition | undefined => {
+): Condition | undefined {
   const texts = [...new Set(problems.map(({ text }) => text))].toSorted();
   const [reason] = problems.map((problem) => asReason(problem.reason)).toSorted();
   if (reason === undefined) return undefined;
   const lastTransitionTime = `${new Date(now).toISOString().slice(0, 19)}Z`;
   return { type, status, reason, message: cut(texts.join("\n")), lastTransitionTime };
-};
+}
 
 /** What is there already stays as it is, its time included: only another status is a transition. */
-const settle = (present: Condition | undefined, wanted: Condition): Condition => {
+function settle(present: Condition | undefined, wanted: Condition): Condition {
   if (present?.status !== wanted.status) return wanted;
   if (present.reason === wanted.reason && present.message === wanted.message) return present;
   const { lastTransitionTime = wanted.lastTransitionTime } = present;
   return { ...wanted, ...(lastTransitionTime !== undefined && { lastTransitionTime }) };
-};
+}
 
-export const conditionsFor = (
+export function conditionsFor(
   { status }: Service,
   problems: readonly Problem[],
   now: number,
-): ConditionsPlan => {
+): ConditionsPlan {
   const present = status.conditions ?? [];
   const wanted = new Map<string, Condition | undefined>([
     [cloudCondition, toCondition(cloudCondition, "False", ofSeverity(problems, "error"), now)],
@@ -84,7 +86,8 @@ export const conditionsFor = (
     isChanged: isOneTakenBack || conditions.some((condition) => !present.includes(condition)),
     isWorthAWrite: isOneTakenBack || errorOf(conditions) !== errorOf(present),
   };
-};
+}
 
-const ofSeverity = (problems: readonly Problem[], severity: Problem["severity"]): readonly Problem[] =>
-  problems.filter((problem) => problem.severity === severity);
+function ofSeverity(problems: readonly Problem[], severity: Problem["severity"]): readonly Problem[] {
+  return problems.filter((problem) => problem.severity === severity);
+}

@@ -15,7 +15,7 @@ export type ProblemTopic = Extract<Topic, "annotations" | "adoption" | "plan">;
 /** Over when it went well: the next one is news again. */
 const passing = ["failure", "waits", "drift"] as const satisfies readonly Topic[];
 
-export const createServiceReporter = (send: (service: Service, event: NodeEvent) => void) => {
+export function createServiceReporter(send: (service: Service, event: NodeEvent) => void) {
   const said = new ReportDeduplicator();
   const subjectOf = (key: string, topic: Topic): string => `${key} ${topic}`;
   /** An event without a reason tells nobody anything. */
@@ -59,6 +59,6 @@ export const createServiceReporter = (send: (service: Service, event: NodeEvent)
       for (const topic of topics) said.forget(subjectOf(key, topic));
     },
   };
-};
+}
 
 export type ServiceReporter = ReturnType<typeof createServiceReporter>;

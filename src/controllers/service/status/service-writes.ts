@@ -15,7 +15,7 @@ export interface ServiceWritesOptions extends JournalledOptions {
   readonly remember: (service: Service) => void;
 }
 
-export const createServiceWrites = ({ api, remember, ...context }: ServiceWritesOptions): ServiceWrites => {
+export function createServiceWrites({ api, remember, ...context }: ServiceWritesOptions): ServiceWrites {
   const send = journalledSend(context, "cluster", isLostRace);
   return {
     patch: async (service, patch, why, signal) => {
@@ -32,4 +32,4 @@ export const createServiceWrites = ({ api, remember, ...context }: ServiceWrites
       return fresh;
     },
   };
-};
+}

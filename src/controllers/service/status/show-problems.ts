@@ -5,9 +5,8 @@ import type { Service } from "../../../kube/objects.ts";
 import type { RoundParts } from "../reconcile/reconcile-deps.ts";
 import type { ProblemTopic } from "./service-reporter.ts";
 
-export const createShowProblems =
-  ({ reporter, conditions }: Pick<RoundParts, "reporter" | "conditions">) =>
-  async (
+export function createShowProblems({ reporter, conditions }: Pick<RoundParts, "reporter" | "conditions">) {
+  return async (
     topic: ProblemTopic,
     service: Service,
     problems: readonly Problem[],
@@ -18,3 +17,4 @@ export const createShowProblems =
     reporter.problems(service, problems, topic);
     await conditions.show(service, [...earlier, ...problems], signal);
   };
+}

@@ -14,13 +14,16 @@ export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
 /** Go's ParseBool: what it cannot read excludes too, the empty string first of all. */
 const falsehoods: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];
 
-export const isExcluded = ({ metadata }: Node): boolean => {
+export function isExcluded({ metadata }: Node): boolean {
   const label = metadata.labels?.[exclusionLabel];
   return label !== undefined && !falsehoods.includes(label);
-};
+}
 
-export const isDraining = ({ metadata, spec }: Node): boolean =>
-  metadata.deletionTimestamp !== undefined || (spec.taints ?? []).some(({ key }) => key === autoscalerTaint);
+export function isDraining({ metadata, spec }: Node): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined || (spec.taints ?? []).some(({ key }) => key === autoscalerTaint)
+  );
+}
 
 /** Upstream's predicate: it takes new connections. */
 export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDraining(node);
@@ -29,11 +32,14 @@ export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDrain
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 
 /** Exactly upstream's: a Node that came or went, its exclusion, its provider id. */
-export const upstreamNodeChange = (before: Node | undefined, after: Node | undefined): boolean =>
-  before === undefined ||
-  after === undefined ||
-  isExcluded(before) !== isExcluded(after) ||
-  idOf(before) !== idOf(after);
+export function upstreamNodeChange(before: Node | undefined, after: Node | undefined): boolean {
+  return (
+    before === undefined ||
+    after === undefined ||
+    isExcluded(before) !== isExcluded(after) ||
+    idOf(before) !== idOf(after)
+  );
+}
 
 export interface NodeChangeOptions {
   /** Some Service chooses its targets by labels. */
@@ -45,11 +51,11 @@ export interface NodeChangeOptions {
 const addressText = ({ status }: Node): string => addressesOf(status.addresses).join();
 const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[labelPairs.zone.current];
 
-export const isRelevantNodeChange = (
+export function isRelevantNodeChange(
   before: Node | undefined,
   after: Node | undefined,
   { labelsMatter = false, isSelected = () => true }: NodeChangeOptions = {},
-): boolean => {
+): boolean {
   if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
   if (isSelected(before) !== isSelected(after)) return true;
   // Excluded before and after: whatever else has become of it, no balancer leads there.
@@ -61,23 +67,24 @@ export const isRelevantNodeChange = (
     zoneOf(before) !== zoneOf(after) ||
     (labelsMatter && JSON.stringify(before.metadata.labels) !== JSON.stringify(after.metadata.labels))
   );
-};
+}
 
-const addressesOf = (addresses: Node["status"]["addresses"]): readonly IpAddress[] => [
-  ...new Set((addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? [])),
-];
+function addressesOf(addresses: Node["status"]["addresses"]): readonly IpAddress[] {
+  return [...new Set((addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []))];
+}
 
-const byName = (a: Node, b: Node): number =>
-  a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
+function byName(a: Node, b: Node): number {
+  return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
+}
 
 /** Who is about to leave is a draining target. Sorted by name, so that the same Nodes make the same wish in whatever order they were listed. */
-export const targetsOf = (
+export function targetsOf(
   nodes: readonly Node[],
   machineOf: (node: Node) => Machine | undefined,
   /** Of an excluded Node: it was a target until now and may drain. */
   isLeaving: (name: NodeName) => boolean = () => false,
-): readonly BalancerTarget[] =>
-  nodes
+): readonly BalancerTarget[] {
+  return nodes
     .filter((node) => !isExcluded(node) || isLeaving(nameOf(node)))
     .toSorted(byName)
     .map((node): BalancerTarget => {
@@ -90,26 +97,34 @@ export const targetsOf = (
         draining: !isEligible(node),
       };
     });
+}
 
 const nameOf = ({ metadata }: Node): NodeName => nodeName(metadata.name);
 
-const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((text, index) => text === b[index]);
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
 
 const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 
-const isSameTarget = (a: BalancerTarget, b: BalancerTarget): boolean =>
-  a.node === b.node &&
-  a.draining === b.draining &&
-  isSameList(a.addresses, b.addresses) &&
-  textOf(a.machine) === textOf(b.machine) &&
-  // Nearly always the very same object: of thousands of nodes only a few have changed.
-  (a.labels === b.labels || textOf(a.labels) === textOf(b.labels));
+function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
+  return (
+    a.node === b.node &&
+    a.draining === b.draining &&
+    isSameList(a.addresses, b.addresses) &&
+    textOf(a.machine) === textOf(b.machine) &&
+    // Nearly always the very same object: of thousands of nodes only a few have changed.
+    (a.labels === b.labels || textOf(a.labels) === textOf(b.labels))
+  );
+}
 
 /** A machine that was found only now, another address or label, is a difference too. */
-export const isSameTargets = (a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean =>
-  a.length === b.length &&
-  a.every((target, index) => {
-    const other = b[index];
-    return other !== undefined && isSameTarget(target, other);
-  });
+export function isSameTargets(a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((target, index) => {
+      const other = b[index];
+      return other !== undefined && isSameTarget(target, other);
+    })
+  );
+}

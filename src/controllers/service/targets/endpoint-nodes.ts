@@ -22,15 +22,17 @@ export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<
 const serviceLabel = "kubernetes.io/service-name";
 const holdsFor: Milliseconds = seconds(30);
 
-const serviceOf = ({ metadata }: EndpointSlice): string =>
-  `${metadata.namespace ?? ""}/${metadata.labels?.[serviceLabel] ?? ""}`;
+function serviceOf({ metadata }: EndpointSlice): string {
+  return `${metadata.namespace ?? ""}/${metadata.labels?.[serviceLabel] ?? ""}`;
+}
 
-const readyNodes = (slices: readonly EndpointSlice[]): readonly NodeName[] =>
-  slices.flatMap(({ endpoints = [] }) =>
+function readyNodes(slices: readonly EndpointSlice[]): readonly NodeName[] {
+  return slices.flatMap(({ endpoints = [] }) =>
     endpoints.flatMap((each) =>
       each.nodeName === undefined || each.conditions?.ready === false ? [] : nodeName(each.nodeName),
     ),
   );
+}
 
 interface Known {
   readonly nodes: ReadonlySet<NodeName>;
@@ -38,7 +40,7 @@ interface Known {
   readonly leaving: ReadonlyMap<NodeName, number>;
 }
 
-const afterwards = (before: Known | undefined, ready: readonly NodeName[], now: number): Known => {
+function afterwards(before: Known | undefined, ready: readonly NodeName[], now: number): Known {
   const nodes = new Set(ready);
   const leaving = new Map<NodeName, number>();
   for (const node of before?.nodes ?? []) {
@@ -46,17 +48,18 @@ const afterwards = (before: Known | undefined, ready: readonly NodeName[], now: 
     if (!nodes.has(node) && until > now) leaving.set(node, until);
   }
   return { nodes: nodes.union(leaving), leaving };
-};
+}
 
-const isSameSet = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean =>
-  a.size === b.size && [...a].every((one) => b.has(one));
+function isSameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
+  return a.size === b.size && [...a].every((one) => b.has(one));
+}
 
-export const createEndpointNodes = (
+export function createEndpointNodes(
   openSlices: OpenSlices,
   clock: Clock,
   /** What is known of these Services has changed. */
   onNews: (services: ReadonlySet<string>) => void,
-) => {
+) {
   const asked = new Set<string>();
   const known = new Map<string, Known>();
   let index: Index<EndpointSlice> | undefined;
@@ -165,6 +168,6 @@ export const createEndpointNodes = (
       }
     },
   };
-};
+}
 
 export type EndpointNodes = ReturnType<typeof createEndpointNodes>;

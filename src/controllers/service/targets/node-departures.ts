@@ -6,28 +6,28 @@ import type { Node } from "../../../kube/objects.ts";
 import { autoscalerTaint, isDraining, isExcluded } from "./eligible-nodes.ts";
 
 /** The cluster autoscaler writes the second at which it decided; anything else there is no time. */
-const taintedAt = ({ spec }: Node): number | undefined => {
+function taintedAt({ spec }: Node): number | undefined {
   const value = spec.taints?.find(({ key }) => key === autoscalerTaint)?.value ?? "";
   return /^[1-9][0-9]{8,10}$/.test(value) ? Number(value) * 1000 : undefined;
-};
+}
 
-const saidAt = (node: Node): number | undefined => {
+function saidAt(node: Node): number | undefined {
   const { deletionTimestamp } = node.metadata;
   const deletedAt = deletionTimestamp === undefined ? Number.NaN : Date.parse(deletionTimestamp);
   const times = [deletedAt, taintedAt(node) ?? Number.NaN].filter((time) => !Number.isNaN(time));
   return times.length === 0 ? undefined : Math.min(...times);
-};
+}
 
 export type Departures = ReadonlyMap<NodeName, number>;
 
 /** `now` and the times are milliseconds since 1970; never later than now, whatever another clock says. */
-export const departuresOf = (
+export function departuresOf(
   nodes: readonly Node[],
   known: Departures,
   /** Whether it was a target the last time somebody looked. */
   wasTarget: (name: NodeName) => boolean,
   now: number,
-): Departures => {
+): Departures {
   const departures = new Map<NodeName, number>();
   for (const node of nodes) {
     const name = nodeName(node.metadata.name);
@@ -37,4 +37,4 @@ export const departuresOf = (
     departures.set(name, Math.min(known.get(name) ?? now, saidAt(node) ?? now));
   }
   return departures;
-};
+}

@@ -20,10 +20,11 @@ const isIn = new RegExp(
 const isThere = new RegExp(`^(!?)\\s*(${word})$`);
 
 /** At commas that are not between parentheses. */
-const requirementTexts = (text: string): readonly string[] =>
-  text.split(/,(?![^(]*\))/).map((each) => each.trim());
+function requirementTexts(text: string): readonly string[] {
+  return text.split(/,(?![^(]*\))/).map((each) => each.trim());
+}
 
-const readRequirement = (text: string): Requirement | undefined => {
+function readRequirement(text: string): Requirement | undefined {
   const [, key, operator, value = ""] = isEqual.exec(text) ?? [];
   if (key !== undefined) {
     return operator === "!=" ? (labels) => labels[key] !== value : (labels) => labels[key] === value;
@@ -41,11 +42,11 @@ const readRequirement = (text: string): Requirement | undefined => {
   const [, not, name] = isThere.exec(text) ?? [];
   if (name === undefined) return undefined;
   return not === "!" ? (labels) => labels[name] === undefined : (labels) => labels[name] !== undefined;
-};
+}
 
-export const parseNodeSelector = (
+export function parseNodeSelector(
   raw: string,
-): { readonly value: NodeSelector } | { readonly wrong: string } => {
+): { readonly value: NodeSelector } | { readonly wrong: string } {
   const text = raw.trim();
   const requirements: Requirement[] = [];
   for (const each of requirementTexts(text)) {
@@ -54,4 +55,4 @@ export const parseNodeSelector = (
     requirements.push(requirement);
   }
   return { value: { text, matches: (labels) => requirements.every((matches) => matches(labels)) } };
-};
+}

@@ -1,7 +1,7 @@
 // A stable order of names by a hash of each: a name more or less moves no other one. Not for secrets, only for spreading.
 
 /** FNV-1a over UTF-16 units, then a finisher that spreads similar names. */
-export const hash = (text: string): number => {
+export function hash(text: string): number {
   let state = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
     state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
@@ -9,15 +9,16 @@ export const hash = (text: string): number => {
   state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
   state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
   return (state ^ (state >>> 16)) >>> 0;
-};
+}
 
 /** The same for the same seed; the name decides between equal hashes. */
-export const inRendezvousOrder = <T>(
+export function inRendezvousOrder<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
   seed: string,
-): readonly T[] =>
-  items
+): readonly T[] {
+  return items
     .map((item) => ({ item, name: nameOf(item), rank: hash(`${seed}/${nameOf(item)}`) }))
     .sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
     .map(({ item }) => item);
+}

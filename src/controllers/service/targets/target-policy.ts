@@ -28,7 +28,7 @@ export interface ChosenTargets {
   readonly problems: readonly Problem[];
 }
 
-export const chooseTargets = (targets: readonly BalancerTarget[], rules: TargetRules): ChosenTargets => {
+export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetRules): ChosenTargets {
   const asked = targets.filter((target) => isWanted(target, rules));
   // Pods come back sooner than a cloud adds targets: without any endpoint every node stays one, as health checks allow.
   const hasEndpoint = rules.policy !== "endpoints" || asked.some(({ draining }) => !draining);
@@ -54,25 +54,25 @@ export const chooseTargets = (targets: readonly BalancerTarget[], rules: TargetR
       ...limited(staying.length, rules),
     ],
   };
-};
+}
 
-const isWanted = (
+function isWanted(
   { node, labels }: BalancerTarget,
   { policy, selector, endpointsNodes }: TargetRules,
-): boolean => {
+): boolean {
   if (policy === "selector") return selector?.matches(labels) ?? true;
   return policy !== "endpoints" || (endpointsNodes?.has(node) ?? true);
-};
+}
 
 /**
  * The first of every zone, then the second of every zone, and so on until the limit. In a zone the hash of the name
  * decides, so that one node more or less brings at most one in and puts at most one out.
  */
-const spreadOverZones = (
+function spreadOverZones(
   targets: readonly BalancerTarget[],
   limit: number,
   seed: string,
-): readonly BalancerTarget[] => {
+): readonly BalancerTarget[] {
   if (targets.length <= limit) return targets;
   const zones = new Map<string, BalancerTarget[]>();
   for (const target of inRendezvousOrder(targets, ({ node }) => node, seed)) {
@@ -88,10 +88,10 @@ const spreadOverZones = (
     for (const members of ordered) inTurn.push(...members.slice(rank, rank + 1));
   }
   return inTurn.slice(0, limit);
-};
+}
 
-const withoutSelector = ({ policy, selector }: TargetRules): readonly Problem[] =>
-  policy !== "selector" || selector !== undefined
+function withoutSelector({ policy, selector }: TargetRules): readonly Problem[] {
+  return policy !== "selector" || selector !== undefined
     ? []
     : [
         warning(
@@ -99,19 +99,21 @@ const withoutSelector = ({ policy, selector }: TargetRules): readonly Problem[] 
           "Targets are to be chosen by labels, but no selector says by which: every node is taken.",
         ),
       ];
+}
 
-const withoutEndpoint = (count: number): Problem =>
-  warning(
+function withoutEndpoint(count: number): Problem {
+  return warning(
     "NoEndpoints",
     `None of the ${count} nodes has a ready endpoint of this Service: all of them stay targets until one has.`,
   );
+}
 
 /** The first text is upstream's, to the letter: people have alerts on it. */
-const nothingLeft = (
+function nothingLeft(
   all: readonly BalancerTarget[],
   left: readonly BalancerTarget[],
   { policy, selector }: TargetRules,
-): readonly Problem[] => {
+): readonly Problem[] {
   if (left.length > 0) return [];
   // What drains is not available: upstream does not count it either.
   const count = all.filter(({ draining }) => !draining).length;
@@ -125,14 +127,15 @@ const nothingLeft = (
       `None of the ${count} nodes matches ${JSON.stringify(selector?.text ?? "")}, so the load balancer has no target; correct the selector or label nodes.`,
     ),
   ];
-};
+}
 
 /** The lesser of what is wished and what is possible. */
-export const limitOf = ({ limit, cloudLimit }: Pick<TargetRules, "limit" | "cloudLimit">): number =>
-  Math.min(limit ?? Number.POSITIVE_INFINITY, cloudLimit ?? Number.POSITIVE_INFINITY);
+export function limitOf({ limit, cloudLimit }: Pick<TargetRules, "limit" | "cloudLimit">): number {
+  return Math.min(limit ?? Number.POSITIVE_INFINITY, cloudLimit ?? Number.POSITIVE_INFINITY);
+}
 
 /** A part that was asked for is no problem; that the cloud takes fewer than that is one. */
-const limited = (count: number, rules: TargetRules): readonly Problem[] => {
+function limited(count: number, rules: TargetRules): readonly Problem[] {
   const most = limitOf(rules);
   const isAskedFor = rules.policy === "subset" && most === rules.limit;
   return count <= most || isAskedFor
@@ -143,6 +146,6 @@ const limited = (count: number, rules: TargetRules): readonly Problem[] => {
           `The load balancer takes ${most} targets and there are ${count} nodes: ${most} of them were chosen, spread over the zones. Choose fewer nodes by labels, or a larger load balancer.`,
         ),
       ];
-};
+}
 
 const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });

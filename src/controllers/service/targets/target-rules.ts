@@ -14,7 +14,7 @@ export interface Rules extends TargetRules {
 
 const names = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
 
-export const createTargetRules = (settings: Pick<ServiceSettings, "targets" | "targetDrain">) => {
+export function createTargetRules(settings: Pick<ServiceSettings, "targets" | "targetDrain">) {
   const last = new Map<ServiceUID, Rules>();
 
   /** Without a policy of its own a Service gets every node, except where it says which ones or how many. */
@@ -49,4 +49,4 @@ export const createTargetRules = (settings: Pick<ServiceSettings, "targets" | "t
       return [...last.values()].some(({ selector }) => selector !== undefined);
     },
   };
-};
+}

@@ -32,7 +32,7 @@ export interface PickedTargets extends ChosenTargets {
   readonly changeAt?: number;
 }
 
-export const createTargets = (ports: TargetDeps) => {
+export function createTargets(ports: TargetDeps) {
   const { nodes, isSelected, machineOf, balancers, settings, endpoints, clock } = ports;
   const rules = createTargetRules(settings);
   let departures: Departures = new Map();
@@ -117,11 +117,11 @@ export const createTargets = (ports: TargetDeps) => {
       return rules.labelsMatter;
     },
   };
-};
+}
 
 /** Only where this Service asks for it: the flag is for all of them, where it can be done. */
-const withoutDrain = ({ values }: OwnSettings): readonly Problem[] =>
-  (values["target-drain"] ?? 0) === 0
+function withoutDrain({ values }: OwnSettings): readonly Problem[] {
+  return (values["target-drain"] ?? 0) === 0
     ? []
     : [
         {
@@ -131,9 +131,12 @@ const withoutDrain = ({ values }: OwnSettings): readonly Problem[] =>
           key: `${ownPrefix}target-drain`,
         },
       ];
+}
 
-const unreadable = (why: string): Problem => ({
-  severity: "warning",
-  reason: "EndpointsUnreadable",
-  text: `Which nodes have an endpoint of this Service cannot be read, so every node is a target: ${why} The manager needs list and watch of endpointslices in discovery.k8s.io.`,
-});
+function unreadable(why: string): Problem {
+  return {
+    severity: "warning",
+    reason: "EndpointsUnreadable",
+    text: `Which nodes have an endpoint of this Service cannot be read, so every node is a target: ${why} The manager needs list and watch of endpointslices in discovery.k8s.io.`,
+  };
+}

@@ -3,12 +3,12 @@
 import type { JsonObject } from "../storage/json.ts";
 import type { ApiError } from "./api-error.ts";
 
-export const answerText = (
+export function answerText(
   code: number,
   body: string | ReadableStream<Uint8Array<ArrayBuffer>>,
   warnings: readonly string[] = [],
   contentType = "application/json",
-): Response => {
+): Response {
   const headers: Record<string, string> = {
     "content-type": contentType,
     "cache-control": "no-cache, private",
@@ -17,10 +17,12 @@ export const answerText = (
     headers["warning"] = warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
   }
   return new Response(body, { status: code, headers });
-};
+}
 
-export const answerJson = (code: number, body: JsonObject, warnings: readonly string[] = []): Response =>
-  answerText(code, JSON.stringify(body), warnings);
+export function answerJson(code: number, body: JsonObject, warnings: readonly string[] = []): Response {
+  return answerText(code, JSON.stringify(body), warnings);
+}
 
-export const answerError = (error: ApiError, warnings: readonly string[] = []): Response =>
-  answerJson(error.code, error.status, warnings);
+export function answerError(error: ApiError, warnings: readonly string[] = []): Response {
+  return answerJson(error.code, error.status, warnings);
+}

@@ -39,25 +39,33 @@ export class ApiError extends Error {
 }
 
 const groupOf = (resource: Resource): JsonObject => (resource.group === "" ? {} : { group: resource.group });
-const qualified = (word: string, resource: Resource): string =>
-  resource.group === "" ? word : `${word}.${resource.group}`;
+function qualified(word: string, resource: Resource): string {
+  return resource.group === "" ? word : `${word}.${resource.group}`;
+}
 
-export const notFound = (resource: Resource, name: string): ApiError =>
-  new ApiError(404, "NotFound", `${qualified(resource.plural, resource)} "${name}" not found`, {
+export function notFound(resource: Resource, name: string): ApiError {
+  return new ApiError(404, "NotFound", `${qualified(resource.plural, resource)} "${name}" not found`, {
     name,
     ...groupOf(resource),
     kind: resource.plural,
   });
+}
 
-export const alreadyExists = (resource: Resource, name: string): ApiError =>
-  new ApiError(409, "AlreadyExists", `${qualified(resource.plural, resource)} "${name}" already exists`, {
-    name,
-    ...groupOf(resource),
-    kind: resource.plural,
-  });
+export function alreadyExists(resource: Resource, name: string): ApiError {
+  return new ApiError(
+    409,
+    "AlreadyExists",
+    `${qualified(resource.plural, resource)} "${name}" already exists`,
+    {
+      name,
+      ...groupOf(resource),
+      kind: resource.plural,
+    },
+  );
+}
 
-export const conflict = (resource: Resource, name: string, why: string, word = resource.plural): ApiError =>
-  new ApiError(
+export function conflict(resource: Resource, name: string, why: string, word = resource.plural): ApiError {
+  return new ApiError(
     409,
     "Conflict",
     `Operation cannot be fulfilled on ${qualified(word, resource)} "${name}": ${why}`,
@@ -67,21 +75,23 @@ export const conflict = (resource: Resource, name: string, why: string, word = r
       kind: word,
     },
   );
+}
 
-export const modified = (resource: Resource, name: string): ApiError =>
-  conflict(
+export function modified(resource: Resource, name: string): ApiError {
+  return conflict(
     resource,
     name,
     "the object has been modified; please apply your changes to the latest version and try again",
   );
+}
 
-export const invalid = (
+export function invalid(
   kind: string,
   group: string,
   name: string,
   causes: readonly Cause[],
   code = 422,
-): ApiError => {
+): ApiError {
   const texts = causes.map(({ field, message }) => `${field}: ${message}`);
   const what = group === "" ? kind : `${kind}.${group}`;
   return new ApiError(
@@ -95,60 +105,75 @@ export const invalid = (
       causes: causes.map((cause) => ({ ...cause })),
     },
   );
-};
+}
 
 export const badRequest = (message: string): ApiError => new ApiError(400, "BadRequest", message);
 
-export const rejected = (): ApiError =>
-  new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
+export function rejected(): ApiError {
+  return new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
+}
 
-export const forbidden = (resource: Resource, name: string, why: string): ApiError =>
-  new ApiError(
+export function forbidden(resource: Resource, name: string, why: string): ApiError {
+  return new ApiError(
     403,
     "Forbidden",
     `${qualified(resource.plural, resource)} ${name === "" ? "" : `"${name}" `}is forbidden: ${why}`,
     { ...(name !== "" && { name }), ...groupOf(resource), kind: resource.plural },
   );
+}
 
-export const expired = (message: string, metadata: JsonObject = {}): ApiError =>
-  new ApiError(410, "Expired", message, undefined, metadata);
+export function expired(message: string, metadata: JsonObject = {}): ApiError {
+  return new ApiError(410, "Expired", message, undefined, metadata);
+}
 
-export const noSuchResource = (): ApiError =>
-  new ApiError(404, "NotFound", "the server could not find the requested resource", {});
+export function noSuchResource(): ApiError {
+  return new ApiError(404, "NotFound", "the server could not find the requested resource", {});
+}
 
-export const methodNotAllowed = (): ApiError =>
-  new ApiError(
+export function methodNotAllowed(): ApiError {
+  return new ApiError(
     405,
     "MethodNotAllowed",
     "the server does not allow this method on the requested resource",
     {},
   );
+}
 
 export const unauthorized = (): ApiError => new ApiError(401, "Unauthorized", "Unauthorized");
 
 // The words Kubernetes has for what is wrong with one field.
-export const required = (field: string, detail = ""): Cause => ({
-  reason: "FieldValueRequired",
-  message: detail === "" ? "Required value" : `Required value: ${detail}`,
-  field,
-});
-export const invalidValue = (field: string, value: unknown, detail: string): Cause => ({
-  reason: "FieldValueInvalid",
-  message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
-  field,
-});
-export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
-  reason: "FieldValueNotSupported",
-  message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((word) => JSON.stringify(word)).join(", ")}`,
-  field,
-});
-export const forbiddenField = (field: string, detail: string): Cause => ({
-  reason: "FieldValueForbidden",
-  message: `Forbidden: ${detail}`,
-  field,
-});
-export const duplicate = (field: string, value: unknown, detail = ""): Cause => ({
-  reason: "FieldValueDuplicate",
-  message: `Duplicate value: ${JSON.stringify(value)}${detail === "" ? "" : `: ${detail}`}`,
-  field,
-});
+export function required(field: string, detail = ""): Cause {
+  return {
+    reason: "FieldValueRequired",
+    message: detail === "" ? "Required value" : `Required value: ${detail}`,
+    field,
+  };
+}
+export function invalidValue(field: string, value: unknown, detail: string): Cause {
+  return {
+    reason: "FieldValueInvalid",
+    message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
+    field,
+  };
+}
+export function notSupported(field: string, value: unknown, supported: readonly string[]): Cause {
+  return {
+    reason: "FieldValueNotSupported",
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((word) => JSON.stringify(word)).join(", ")}`,
+    field,
+  };
+}
+export function forbiddenField(field: string, detail: string): Cause {
+  return {
+    reason: "FieldValueForbidden",
+    message: `Forbidden: ${detail}`,
+    field,
+  };
+}
+export function duplicate(field: string, value: unknown, detail = ""): Cause {
+  return {
+    reason: "FieldValueDuplicate",
+    message: `Duplicate value: ${JSON.stringify(value)}${detail === "" ? "" : `: ${detail}`}`,
+    field,
+  };
+}

@@ -22,7 +22,7 @@ export interface ListenerCredentials {
 }
 
 /** CN is the user, each O a group. Without `authorized` the subject is only a claim. */
-const identityOf = (socket: TLSSocket): Identity | undefined => {
+function identityOf(socket: TLSSocket): Identity | undefined {
   if (!socket.authorized) return undefined;
   const { CN, O } = socket.getPeerCertificate().subject as unknown as Record<
     string,
@@ -31,15 +31,15 @@ const identityOf = (socket: TLSSocket): Identity | undefined => {
   if (typeof CN !== "string") return undefined;
   const groups = O === undefined ? [] : Array.isArray(O) ? O : [O];
   return { username: CN, groups: [...groups, "system:authenticated"] };
-};
+}
 
-const readBody = async (message: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> => {
+async function readBody(message: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Uint8Array.from(Buffer.concat(chunks));
-};
+}
 
-const send = async (response: Response, outgoing: ServerResponse): Promise<void> => {
+async function send(response: Response, outgoing: ServerResponse): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
   const reader = response.body?.getReader();
@@ -47,14 +47,14 @@ const send = async (response: Response, outgoing: ServerResponse): Promise<void>
     if (!outgoing.write(part.value)) await once(outgoing, "drain");
   }
   outgoing.end();
-};
+}
 
-const serve = async (
+async function serve(
   server: ApiServer,
   identity: Identity | undefined,
   message: IncomingMessage,
   outgoing: ServerResponse,
-): Promise<void> => {
+): Promise<void> {
   const stop = new AbortController();
   outgoing.once("close", () => stop.abort(new Error("The client went away.")));
   try {
@@ -75,13 +75,13 @@ const serve = async (
   } catch {
     message.socket.destroy();
   }
-};
+}
 
-export const startCertificateListener = async (
+export async function startCertificateListener(
   server: ApiServer,
   { key, cert, ca }: ListenerCredentials,
   port: number,
-): Promise<CertificateListener> => {
+): Promise<CertificateListener> {
   const sockets = new Set<Socket>();
   const identities = new WeakMap<Socket, Identity>();
   const http = createServer((message, outgoing) => {
@@ -109,4 +109,4 @@ export const startCertificateListener = async (
         for (const socket of sockets) socket.destroy();
       }),
   };
-};
+}

@@ -12,56 +12,60 @@ const statusVerbs = ["get", "patch", "update"];
 
 const resourcesIn = (group: string): readonly Resource[] => resources.filter((each) => each.group === group);
 
-const apiResources = (group: string): JsonObject[] => [
-  ...resourcesIn(group).flatMap((each): JsonObject[] => {
-    const { plural: name, singular: singularName, namespaced, kind, shortNames, categories } = each;
-    return [
-      {
-        name,
-        singularName,
-        namespaced,
+function apiResources(group: string): JsonObject[] {
+  return [
+    ...resourcesIn(group).flatMap((each): JsonObject[] => {
+      const { plural: name, singular: singularName, namespaced, kind, shortNames, categories } = each;
+      return [
+        {
+          name,
+          singularName,
+          namespaced,
+          kind,
+          verbs: [...objectVerbs],
+          ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
+          ...(categories.length > 0 && { categories: [...categories] }),
+        },
+        ...(each.hasStatus
+          ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
+          : []),
+        ...(kind === "ServiceAccount"
+          ? [
+              {
+                name: `${name}/token`,
+                singularName: "",
+                namespaced,
+                group: "authentication.k8s.io",
+                version: "v1",
+                kind: "TokenRequest",
+                verbs: ["create"],
+              },
+            ]
+          : []),
+      ];
+    }),
+    ...reviews
+      .filter((each) => each.group === group)
+      .map(({ plural, kind }) => ({
+        name: plural,
+        singularName: kind.toLowerCase(),
+        namespaced: false,
         kind,
-        verbs: [...objectVerbs],
-        ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
-        ...(categories.length > 0 && { categories: [...categories] }),
-      },
-      ...(each.hasStatus
-        ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
-        : []),
-      ...(kind === "ServiceAccount"
-        ? [
-            {
-              name: `${name}/token`,
-              singularName: "",
-              namespaced,
-              group: "authentication.k8s.io",
-              version: "v1",
-              kind: "TokenRequest",
-              verbs: ["create"],
-            },
-          ]
-        : []),
-    ];
-  }),
-  ...reviews
-    .filter((each) => each.group === group)
-    .map(({ plural, kind }) => ({
-      name: plural,
-      singularName: kind.toLowerCase(),
-      namespaced: false,
-      kind,
-      verbs: ["create"],
-    })),
-];
+        verbs: ["create"],
+      })),
+  ];
+}
 
-const groupEntry = (name: string): JsonObject => ({
-  name,
-  versions: [{ groupVersion: `${name}/v1`, version: "v1" }],
-  preferredVersion: { groupVersion: `${name}/v1`, version: "v1" },
-});
+function groupEntry(name: string): JsonObject {
+  return {
+    name,
+    versions: [{ groupVersion: `${name}/v1`, version: "v1" }],
+    preferredVersion: { groupVersion: `${name}/v1`, version: "v1" },
+  };
+}
 
 /** kubectl asks here whether a kind can validate fields on the server, before it applies. */
-const openApiFor = (group: string): JsonObject => {
+function openApiFor(group: string): JsonObject {
   const paths: Record<string, JsonObject> = {};
   const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
   const parameters = ["dryRun", "fieldManager", "fieldValidation", "force"].map((name) => ({
@@ -85,17 +89,17 @@ const openApiFor = (group: string): JsonObject => {
     paths,
     components: { schemas: {} },
   };
-};
+}
 
-const openApiIndex = (): JsonObject => {
+function openApiIndex(): JsonObject {
   const paths: Record<string, JsonObject> = { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=1" } };
   for (const group of groups) {
     paths[`apis/${group}/v1`] = { serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=1` };
   }
   return { paths };
-};
+}
 
-const versionInfo = (gitVersion: string): JsonObject => {
+function versionInfo(gitVersion: string): JsonObject {
   const [major = "1", minor = "35"] = gitVersion.replace(/^v/, "").split(".");
   return {
     major,
@@ -108,10 +112,10 @@ const versionInfo = (gitVersion: string): JsonObject => {
     compiler: "bun",
     platform: "sandbox",
   };
-};
+}
 
 /** The document at a path, or undefined when there is none. */
-export const discover = (path: string, gitVersion: string): JsonObject | undefined => {
+export function discover(path: string, gitVersion: string): JsonObject | undefined {
   const trimmed = path.replace(/\/+$/, "");
   if (trimmed === "/version") return versionInfo(gitVersion);
   if (trimmed === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
@@ -130,4 +134,4 @@ export const discover = (path: string, gitVersion: string): JsonObject | undefin
   const groupVersion =
     resourcesIn(group)[0] === undefined ? `${group}/v1` : apiVersionOf(resourcesIn(group)[0] as Resource);
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources: apiResources(group) };
-};
+}

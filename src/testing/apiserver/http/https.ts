@@ -38,18 +38,20 @@ const names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"];
 
 const isWatch = /[?&]watch=(1|true)(&|$)/;
 
-const bearer = (request: Request): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+function bearer(request: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+}
 
 /** A connection that breaks instead of an answer. An error with a reason would be printed by Bun. */
-const brokenAnswer = (): Response =>
-  new Response(new ReadableStream({ start: (controller) => controller.error() }));
+function brokenAnswer(): Response {
+  return new Response(new ReadableStream({ start: (controller) => controller.error() }));
+}
 
-const answer = async (
+async function answer(
   server: ApiServer,
   request: Request,
   identity: Identity | undefined,
-): Promise<Response> => {
+): Promise<Response> {
   if (identity === undefined) return answerError(unauthorized());
   const body = request.body === null ? undefined : Uint8Array.from(await request.bytes());
   const { method, url, headers, signal } = request;
@@ -61,9 +63,9 @@ const answer = async (
   } catch {
     return brokenAnswer();
   }
-};
+}
 
-export const startHttpsFace = async (parts: HttpsFaceParts): Promise<HttpsFace> => {
+export async function startHttpsFace(parts: HttpsFaceParts): Promise<HttpsFace> {
   const { server, authority, token } = parts;
   const tls = authority.issueServer("sandbox", names);
   const client = authority.issueClient({ commonName: "admin", organizations: ["system:masters"] });
@@ -109,8 +111,9 @@ export const startHttpsFace = async (parts: HttpsFaceParts): Promise<HttpsFace> 
       certificates = await listenForCertificates(certificatePort);
     },
   };
-};
+}
 
 /** Readable by the owner only: it holds credentials. */
-export const saveKubeconfig = (face: HttpsFace, files: Files, path: string): Promise<void> =>
-  files.write(path, face.kubeconfig, 0o600);
+export function saveKubeconfig(face: HttpsFace, files: Files, path: string): Promise<void> {
+  return files.write(path, face.kubeconfig, 0o600);
+}

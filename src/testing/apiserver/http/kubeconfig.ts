@@ -12,15 +12,17 @@ export interface KubeconfigUser {
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-const credentialsOf = ({ token, cert, key }: KubeconfigUser): JsonObject => ({
-  ...(token !== undefined && { token }),
-  ...(cert !== undefined && { "client-certificate-data": base64(cert) }),
-  ...(key !== undefined && { "client-key-data": base64(key) }),
-});
+function credentialsOf({ token, cert, key }: KubeconfigUser): JsonObject {
+  return {
+    ...(token !== undefined && { token }),
+    ...(cert !== undefined && { "client-certificate-data": base64(cert) }),
+    ...(key !== undefined && { "client-key-data": base64(key) }),
+  };
+}
 
 /** One context per user, called like the user; the first is the current one. */
-export const writeKubeconfig = (ca: string, users: readonly KubeconfigUser[]): string =>
-  `${JSON.stringify(
+export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): string {
+  return `${JSON.stringify(
     {
       apiVersion: "v1",
       kind: "Config",
@@ -35,3 +37,4 @@ export const writeKubeconfig = (ca: string, users: readonly KubeconfigUser[]): s
     null,
     2,
   )}\n`;
+}

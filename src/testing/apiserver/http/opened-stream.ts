@@ -3,9 +3,9 @@
 
 const blankLine = Uint8Array.of(0x0a);
 
-export const openedStream = (
+export function openedStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-): ReadableStream<Uint8Array<ArrayBuffer>> => {
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = stream.getReader();
   return new ReadableStream<Uint8Array<ArrayBuffer>>({
     start: (controller) => controller.enqueue(blankLine),
@@ -16,4 +16,4 @@ export const openedStream = (
     },
     cancel: (reason) => reader.cancel(reason),
   });
-};
+}

@@ -76,7 +76,7 @@ const decoder = new TextDecoder();
 type Part = number | Uint8Array;
 
 /** The fields of a message as numbers and bytes, in their order. */
-const readParts = (bytes: Uint8Array): (readonly [number, Part])[] => {
+function readParts(bytes: Uint8Array): (readonly [number, Part])[] {
   const parts: (readonly [number, Part])[] = [];
   let at = 0;
   const varint = (): number => {
@@ -100,20 +100,20 @@ const readParts = (bytes: Uint8Array): (readonly [number, Part])[] => {
     } else throw new RangeError(`Wire type ${wire} is not expected here.`);
   }
   return parts;
-};
+}
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
-const readEntry = (bytes: Uint8Array, asText: (value: Uint8Array) => string): readonly [string, string] => {
+function readEntry(bytes: Uint8Array, asText: (value: Uint8Array) => string): readonly [string, string] {
   const found = new Map(readParts(bytes));
   const [key, value] = [found.get(1), found.get(2)];
   return [
     key instanceof Uint8Array ? decoder.decode(key) : "",
     value instanceof Uint8Array ? asText(value) : "",
   ];
-};
+}
 
-const readField = (part: Part, type: string): Json => {
+function readField(part: Part, type: string): Json {
   if (typeof part === "number") return type === "b" ? part !== 0 : part;
   switch (type) {
     case "s":
@@ -125,9 +125,9 @@ const readField = (part: Part, type: string): Json => {
     default:
       return readMessage(part, type);
   }
-};
+}
 
-const readMessage = (bytes: Uint8Array, name: string): JsonObject => {
+function readMessage(bytes: Uint8Array, name: string): JsonObject {
   const message = messages[name];
   if (message === undefined) throw new RangeError(`The sandbox does not read ${name} from protobuf.`);
   const result: Record<string, Json> = {};
@@ -146,12 +146,12 @@ const readMessage = (bytes: Uint8Array, name: string): JsonObject => {
     }
   }
   return result;
-};
+}
 
 const magic = [0x6b, 0x38, 0x73, 0x00];
 
 /** The object in an envelope of `application/vnd.kubernetes.protobuf`; throws a RangeError for anything else. */
-export const readProtobuf = (bytes: Uint8Array): JsonObject => {
+export function readProtobuf(bytes: Uint8Array): JsonObject {
   if (magic.some((byte, index) => bytes[index] !== byte)) {
     throw new RangeError("The body does not begin with the prefix of Kubernetes' protobuf.");
   }
@@ -160,4 +160,4 @@ export const readProtobuf = (bytes: Uint8Array): JsonObject => {
   const { apiVersion = "", kind = "" } = types instanceof Uint8Array ? readMessage(types, "TypeMeta") : {};
   const object = raw instanceof Uint8Array ? readMessage(raw, String(kind)) : {};
   return { apiVersion, kind, ...object };
-};
+}

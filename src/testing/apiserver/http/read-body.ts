@@ -6,34 +6,37 @@ import { readJson } from "../validation/decode-object.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { readProtobuf } from "./protobuf.ts";
 
-export const headerOf = (request: TransportRequest, name: string): string | undefined => {
+export function headerOf(request: TransportRequest, name: string): string | undefined {
   for (const [key, value] of Object.entries(request.headers ?? {})) {
     if (key.toLowerCase() === name) return value;
   }
   return undefined;
-};
+}
 
-export const mediaTypeOf = (request: TransportRequest): string =>
-  (headerOf(request, "content-type") ?? "application/json").split(";")[0]?.trim() ?? "";
+export function mediaTypeOf(request: TransportRequest): string {
+  return (headerOf(request, "content-type") ?? "application/json").split(";")[0]?.trim() ?? "";
+}
 
-const textOf = ({ body }: TransportRequest): string =>
-  body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+function textOf({ body }: TransportRequest): string {
+  return body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+}
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 
-const readBinary = ({ body = "" }: TransportRequest): JsonObject => {
+function readBinary({ body = "" }: TransportRequest): JsonObject {
   try {
     return readProtobuf(typeof body === "string" ? Buffer.from(body, "latin1") : body);
   } catch (cause) {
     if (cause instanceof RangeError) throw Object.assign(badRequest(cause.message), { cause });
     throw cause;
   }
-};
+}
 
-export const unsupportedMediaType = (): ApiError =>
-  new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
+export function unsupportedMediaType(): ApiError {
+  return new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
+}
 
-export const readObject = (request: TransportRequest, kind: string): JsonObject => {
+export function readObject(request: TransportRequest, kind: string): JsonObject {
   const type = mediaTypeOf(request);
   if (type === protobuf) return readBinary(request);
   const text = textOf(request);
@@ -42,17 +45,17 @@ export const readObject = (request: TransportRequest, kind: string): JsonObject 
   const value = readYaml(text);
   if (!isObject(value)) throw badRequest("error decoding YAML: expected an object");
   return value;
-};
+}
 
 /** Empty for a request that has none, as a DELETE may. */
-export const readOptions = (request: TransportRequest): JsonObject => {
+export function readOptions(request: TransportRequest): JsonObject {
   if (request.body === undefined || request.body.length === 0) return {};
   if (mediaTypeOf(request) === protobuf) return readBinary(request);
   const text = textOf(request);
   return text === "" || mediaTypeOf(request) !== "application/json" ? {} : readJson(text, "DeleteOptions");
-};
+}
 
-export const readPatch = (request: TransportRequest): Json => {
+export function readPatch(request: TransportRequest): Json {
   const text = textOf(request);
   try {
     return JSON.parse(text) as Json;
@@ -64,9 +67,9 @@ export const readPatch = (request: TransportRequest): Json => {
       },
     );
   }
-};
+}
 
-const readYaml = (text: string): unknown => {
+function readYaml(text: string): unknown {
   try {
     return Bun.YAML.parse(text);
   } catch (cause) {
@@ -75,4 +78,4 @@ const readYaml = (text: string): unknown => {
       { cause },
     );
   }
-};
+}

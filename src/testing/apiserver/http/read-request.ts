@@ -20,7 +20,7 @@ export interface RequestInfo {
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
-const verbFor = (method: string, name: string, query: URLSearchParams): string => {
+function verbFor(method: string, name: string, query: URLSearchParams): string {
   switch (method) {
     case "POST":
       return "create";
@@ -34,9 +34,9 @@ const verbFor = (method: string, name: string, query: URLSearchParams): string =
       if (isTrue(query.get("watch"))) return "watch";
       return name === "" ? "list" : "get";
   }
-};
+}
 
-export const readRequest = (method: string, url: string): RequestInfo => {
+export function readRequest(method: string, url: string): RequestInfo {
   const { pathname: path, searchParams: query } = new URL(url, "http://sandbox");
   const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
   const [root, ...rest] = parts;
@@ -59,4 +59,4 @@ export const readRequest = (method: string, url: string): RequestInfo => {
     name,
     subresource,
   };
-};
+}

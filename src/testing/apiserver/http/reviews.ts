@@ -18,13 +18,15 @@ export interface AccessRequest {
 export type Authorize = (identity: Identity, question: AccessRequest) => boolean;
 export type Authenticate = (token: string) => Identity | undefined;
 
-const userInfo = ({ username, groups, uid }: Identity): JsonObject => ({
-  username,
-  ...(uid !== undefined && { uid }),
-  groups: [...groups],
-});
+function userInfo({ username, groups, uid }: Identity): JsonObject {
+  return {
+    username,
+    ...(uid !== undefined && { uid }),
+    groups: [...groups],
+  };
+}
 
-const questionIn = (spec: JsonObject): AccessRequest => {
+function questionIn(spec: JsonObject): AccessRequest {
   const about = objectAt(spec, "resourceAttributes");
   const path = objectAt(spec, "nonResourceAttributes");
   return {
@@ -36,16 +38,16 @@ const questionIn = (spec: JsonObject): AccessRequest => {
     name: textAt(about, "name"),
     path: textAt(path, "path"),
   };
-};
+}
 
-const statusOf = (
+function statusOf(
   plural: string,
   spec: JsonObject,
   identity: Identity,
   now: number,
   authenticate: Authenticate,
   authorize: Authorize,
-): { metadata?: JsonObject; status: JsonObject } => {
+): { metadata?: JsonObject; status: JsonObject } {
   switch (plural) {
     case "tokenreviews": {
       const found = authenticate(textAt(spec, "token"));
@@ -64,16 +66,16 @@ const statusOf = (
     default:
       return { status: { allowed: authorize(identity, questionIn(spec)) } };
   }
-};
+}
 
-export const answerReview = (
+export function answerReview(
   review: { readonly group: string; readonly plural: string; readonly kind: string },
   body: JsonObject,
   identity: Identity,
   clock: Clock,
   authenticate: Authenticate,
   authorize: Authorize,
-): JsonObject => {
+): JsonObject {
   const spec = isObject(body["spec"]) ? body["spec"] : {};
   const answer = statusOf(review.plural, spec, identity, clock.now(), authenticate, authorize);
   return {
@@ -83,4 +85,4 @@ export const answerReview = (
     ...(body["spec"] !== undefined && { spec }),
     ...answer,
   };
-};
+}

@@ -20,19 +20,19 @@ const answersWithObject = new Set([
   "persistentvolumeclaims",
 ]);
 
-const preconditionsIn = (body: JsonObject): Preconditions => {
+function preconditionsIn(body: JsonObject): Preconditions {
   const uid = textAt(body, "preconditions", "uid");
   const resourceVersion = textAt(body, "preconditions", "resourceVersion");
   return { ...(uid !== "" && { uid }), ...(resourceVersion !== "" && { resourceVersion }) };
-};
+}
 
-export const serveDelete = (
+export function serveDelete(
   registry: ObjectRegistry,
   request: TransportRequest,
   resource: Resource,
   { namespace, name }: RequestInfo,
   options: WriteOptions,
-): Response => {
+): Response {
   const body = readOptions(request);
   const isDry = options.dryRun === true || JSON.stringify(body["dryRun"] ?? []).includes("All");
   const { object, isGone } = registry.delete(resource, namespace, name, preconditionsIn(body), {
@@ -48,15 +48,15 @@ export const serveDelete = (
     status: "Success",
     details: { name, ...group, kind: resource.plural, uid },
   });
-};
+}
 
-export const serveDeleteCollection = (
+export function serveDeleteCollection(
   registry: ObjectRegistry,
   store: Store,
   resource: Resource,
   info: RequestInfo,
   options: WriteOptions,
-): Response => {
+): Response {
   const matches = selectorFor(resource, info);
   const doomed = store.list(resource.storage, info.namespace).filter(matches);
   const items = doomed.map(
@@ -68,4 +68,4 @@ export const serveDeleteCollection = (
     metadata: { resourceVersion: String(store.revision) },
     items,
   });
-};
+}

@@ -27,26 +27,26 @@ export interface ReadParts {
 
 type Accept = string | undefined;
 
-const includeOf = (query: URLSearchParams): IncludeObject => {
+function includeOf(query: URLSearchParams): IncludeObject {
   const asked = query.get("includeObject");
   return asked === "None" || asked === "Object" ? asked : "Metadata";
-};
+}
 
-export const selectorFor = (resource: Resource, info: RequestInfo): ((object: KubeObject) => boolean) => {
+export function selectorFor(resource: Resource, info: RequestInfo): (object: KubeObject) => boolean {
   const byLabel = readLabelSelector(info.query.get("labelSelector") ?? undefined);
   const byField = readFieldSelector(resource, info.query.get("fieldSelector") ?? undefined);
   const { name } = info;
   return (object) =>
     (name === "" || object.metadata.name === name) && byLabel(object.metadata.labels) && byField(object);
-};
+}
 
 /** The object as text: the stored one is made once, a view of it each time. */
-const textOf = ({ store }: ReadParts, resource: Resource, object: KubeObject): string => {
+function textOf({ store }: ReadParts, resource: Resource, object: KubeObject): string {
   const current = store.get(resource.storage, object.metadata.namespace, object.metadata.name);
   return current === object ? store.text(object) : JSON.stringify(object);
-};
+}
 
-export const serveObject = (
+export function serveObject(
   parts: ReadParts,
   resource: Resource,
   object: KubeObject,
@@ -54,31 +54,21 @@ export const serveObject = (
   accept: Accept,
   code = 200,
   warnings: readonly string[] = [],
-): Response => {
+): Response {
   if (wantsMetadataOnly(accept)) return answerJson(code, toMetadataOnly(object), warnings);
   if (!wantsTable(accept)) return answerText(code, textOf(parts, resource, object), warnings);
   const metadata = { resourceVersion: object.metadata.resourceVersion };
   const now = parts.clock.now();
   return answerJson(code, toTable(resource.storage, [object], metadata, includeOf(query), now), warnings);
-};
+}
 
-export const serveGet = (
-  parts: ReadParts,
-  resource: Resource,
-  info: RequestInfo,
-  accept: Accept,
-): Response => {
+export function serveGet(parts: ReadParts, resource: Resource, info: RequestInfo, accept: Accept): Response {
   const stored = parts.store.get(resource.storage, info.namespace, info.name);
   if (stored === undefined) throw notFound(resource, info.name);
   return serveObject(parts, resource, asServed(resource, stored), info.query, accept);
-};
+}
 
-export const serveList = (
-  parts: ReadParts,
-  resource: Resource,
-  info: RequestInfo,
-  accept: Accept,
-): Response => {
+export function serveList(parts: ReadParts, resource: Resource, info: RequestInfo, accept: Accept): Response {
   const { query, namespace } = info;
   const page = parts.lister.list(resource.storage, namespace, selectorFor(resource, info), query);
   const isSelective = query.has("labelSelector") || query.has("fieldSelector");
@@ -95,20 +85,22 @@ export const serveList = (
   const items = served.map((object) => textOf(parts, resource, object)).join(",");
   const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata });
   return answerText(200, `${head.slice(0, -1)},"items":[${items}]}`);
-};
+}
 
-const bookmark = (resource: Resource, revision: number, isEnd: boolean): JsonObject => ({
-  kind: resource.kind,
-  apiVersion: apiVersionOf(resource),
-  metadata: {
-    resourceVersion: String(revision),
-    creationTimestamp: null,
-    ...(isEnd && { annotations: { "k8s.io/initial-events-end": "true" } }),
-  },
-});
+function bookmark(resource: Resource, revision: number, isEnd: boolean): JsonObject {
+  return {
+    kind: resource.kind,
+    apiVersion: apiVersionOf(resource),
+    metadata: {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(isEnd && { annotations: { "k8s.io/initial-events-end": "true" } }),
+    },
+  };
+}
 
 /** The line for a frame. The text of the object is made once, whoever watches. */
-const encoderFor = (parts: ReadParts, resource: Resource, query: URLSearchParams, accept: Accept) => {
+function encoderFor(parts: ReadParts, resource: Resource, query: URLSearchParams, accept: Accept) {
   const isTable = wantsTable(accept);
   return (frame: Frame): string => {
     if (frame.type === "ERROR") return frame.text;
@@ -129,15 +121,15 @@ const encoderFor = (parts: ReadParts, resource: Resource, query: URLSearchParams
     );
     return `${JSON.stringify({ type: frame.type, object: table })}\n`;
   };
-};
+}
 
-export const serveWatch = (
+export function serveWatch(
   parts: ReadParts,
   resource: Resource,
   info: RequestInfo,
   accept: Accept,
   signal: AbortSignal,
-): Response => {
+): Response {
   if (info.method !== "GET") throw methodNotAllowed();
   const encode = encoderFor(parts, resource, info.query, accept);
   const { namespace, query } = info;
@@ -145,4 +137,4 @@ export const serveWatch = (
   const request = { storage: resource.storage, namespace, matches, query, encode };
   const plan = planWatch(request, parts.settings, parts.store, parts.random);
   return answerText(200, openWatch(parts.store, parts.clock, plan, signal));
-};
+}

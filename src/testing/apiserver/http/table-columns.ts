@@ -10,19 +10,21 @@ export interface Column {
   readonly cell: (object: KubeObject, now: number) => Json;
 }
 
-const column = (name: string, cell: Column["cell"], isWide = false, type = "string"): Column => ({
-  name,
-  cell,
-  isWide,
-  type,
-});
+function column(name: string, cell: Column["cell"], isWide = false, type = "string"): Column {
+  return {
+    name,
+    cell,
+    isWide,
+    type,
+  };
+}
 const wide = (name: string, cell: Column["cell"]): Column => column(name, cell, true);
 
 const none = "<none>";
 const unknown = "<unknown>";
 
 /** As kubectl words an age: 59s, 2m3s, 4h5m, 3d, 2y. */
-export const humanDuration = (elapsed: number): string => {
+export function humanDuration(elapsed: number): string {
   const total = Math.floor(elapsed / 1000);
   if (total < 0) return "0s";
   const [minutes, hours, days] = [
@@ -39,34 +41,33 @@ export const humanDuration = (elapsed: number): string => {
   if (hours < 48) return `${hours}h`;
   if (days < 8) return two(days, "d", hours % 24, "h");
   return days < 730 ? `${days}d` : two(Math.floor(days / 365), "y", days % 365, "d");
-};
+}
 
-const since = (time: string, now: number): string =>
-  time === "" ? unknown : humanDuration(now - Date.parse(time));
+function since(time: string, now: number): string {
+  return time === "" ? unknown : humanDuration(now - Date.parse(time));
+}
 const name = column("Name", ({ metadata }) => metadata.name, false);
 const age = column("Age", ({ metadata }, now) => since(metadata.creationTimestamp, now));
-const text =
-  (...path: string[]) =>
-  (object: KubeObject): Json =>
-    textAt(object, ...path);
-const textOr =
-  (fallback: string, ...path: string[]) =>
-  (object: KubeObject): Json =>
-    textAt(object, ...path) || fallback;
-const size =
-  (...path: string[]) =>
-  (object: KubeObject): Json => {
+function text(...path: string[]) {
+  return (object: KubeObject): Json => textAt(object, ...path);
+}
+function textOr(fallback: string, ...path: string[]) {
+  return (object: KubeObject): Json => textAt(object, ...path) || fallback;
+}
+function size(...path: string[]) {
+  return (object: KubeObject): Json => {
     const found = valueAt(object, ...path);
     return Array.isArray(found) ? found.length : Object.keys(objectAt(object, ...path)).length;
   };
+}
 
-const nodeStatus = (node: KubeObject): string => {
+function nodeStatus(node: KubeObject): string {
   const ready = listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready");
   const status = ready === undefined ? "Unknown" : textAt(ready, "status") === "True" ? "Ready" : "NotReady";
   return node.spec?.["unschedulable"] === true ? `${status},SchedulingDisabled` : status;
-};
+}
 
-const nodeRoles = (node: KubeObject): string => {
+function nodeRoles(node: KubeObject): string {
   const prefix = "node-role.kubernetes.io/";
   const labels = node.metadata.labels ?? {};
   const roles = Object.keys(labels).flatMap((key) =>
@@ -74,17 +75,17 @@ const nodeRoles = (node: KubeObject): string => {
   );
   const role = labels["kubernetes.io/role"];
   return [...roles, ...(role === undefined ? [] : [role])].sort().join(",") || none;
-};
+}
 
-const nodeAddress =
-  (type: string) =>
-  (node: KubeObject): string =>
+function nodeAddress(type: string) {
+  return (node: KubeObject): string =>
     textAt(
       listAt(node, "status", "addresses").find((each) => textAt(each, "type") === type),
       "address",
     ) || none;
+}
 
-const externalAddress = (service: KubeObject): string => {
+function externalAddress(service: KubeObject): string {
   const own = listAt(service, "spec", "externalIPs").map(String);
   switch (textAt(service, "spec", "type")) {
     case "LoadBalancer": {
@@ -98,41 +99,51 @@ const externalAddress = (service: KubeObject): string => {
     default:
       return own.join(",") || none;
   }
-};
+}
 
-const servicePorts = (service: KubeObject): string =>
-  listAt(service, "spec", "ports")
-    .map((port) => {
-      const nodePort = valueAt(port, "nodePort");
-      return `${valueAt(port, "port")}${nodePort === undefined ? "" : `:${nodePort}`}/${textAt(port, "protocol")}`;
-    })
-    .join(",") || none;
+function servicePorts(service: KubeObject): string {
+  return (
+    listAt(service, "spec", "ports")
+      .map((port) => {
+        const nodePort = valueAt(port, "nodePort");
+        return `${valueAt(port, "port")}${nodePort === undefined ? "" : `:${nodePort}`}/${textAt(port, "protocol")}`;
+      })
+      .join(",") || none
+  );
+}
 
-const pairs = (map: JsonObject): string =>
-  Object.entries(map)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(",") || none;
+function pairs(map: JsonObject): string {
+  return (
+    Object.entries(map)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(",") || none
+  );
+}
 
-const readyContainers = (pod: KubeObject): string => {
+function readyContainers(pod: KubeObject): string {
   const statuses = listAt(pod, "status", "containerStatuses");
   const ready = statuses.filter((each) => valueAt(each, "ready") === true).length;
   return `${ready}/${listAt(pod, "spec", "containers").length}`;
-};
+}
 
-const eventObject = (event: KubeObject): string =>
-  `${textAt(event, "involvedObject", "kind").toLowerCase()}/${textAt(event, "involvedObject", "name")}`;
-const lastSeen = (event: KubeObject, now: number): string =>
-  since(
+function eventObject(event: KubeObject): string {
+  return `${textAt(event, "involvedObject", "kind").toLowerCase()}/${textAt(event, "involvedObject", "name")}`;
+}
+function lastSeen(event: KubeObject, now: number): string {
+  return since(
     textAt(event, "series", "lastObservedTime") ||
       textAt(event, "lastTimestamp") ||
       textAt(event, "eventTime"),
     now,
   );
-const firstSeen = (event: KubeObject, now: number): string =>
-  since(textAt(event, "firstTimestamp") || textAt(event, "eventTime"), now);
+}
+function firstSeen(event: KubeObject, now: number): string {
+  return since(textAt(event, "firstTimestamp") || textAt(event, "eventTime"), now);
+}
 
-const joined = (list: readonly Json[], render: (item: Json) => string): string =>
-  list.map(render).join(",") || none;
+function joined(list: readonly Json[], render: (item: Json) => string): string {
+  return list.map(render).join(",") || none;
+}
 
 export const tableColumns: Readonly<Record<string, readonly Column[]>> = {
   nodes: [

@@ -7,25 +7,29 @@ import { plainColumns, tableColumns } from "./table-columns.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
-export const wantsTable = (accept: string | undefined): boolean =>
-  /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept ?? "");
+export function wantsTable(accept: string | undefined): boolean {
+  return /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept ?? "");
+}
 
-export const wantsMetadataOnly = (accept: string | undefined): boolean =>
-  /^[^,]*as=PartialObjectMetadata;/.test(accept ?? "");
+export function wantsMetadataOnly(accept: string | undefined): boolean {
+  return /^[^,]*as=PartialObjectMetadata;/.test(accept ?? "");
+}
 
-export const toMetadataOnly = ({ metadata }: KubeObject): JsonObject => ({
-  kind: "PartialObjectMetadata",
-  apiVersion: "meta.k8s.io/v1",
-  metadata,
-});
+export function toMetadataOnly({ metadata }: KubeObject): JsonObject {
+  return {
+    kind: "PartialObjectMetadata",
+    apiVersion: "meta.k8s.io/v1",
+    metadata,
+  };
+}
 
-export const toTable = (
+export function toTable(
   storage: string,
   objects: readonly KubeObject[],
   metadata: JsonObject,
   include: IncludeObject,
   now: number,
-): JsonObject => {
+): JsonObject {
   const columns = tableColumns[storage] ?? plainColumns;
   return {
     kind: "Table",
@@ -45,4 +49,4 @@ export const toTable = (
       }),
     })),
   };
-};
+}

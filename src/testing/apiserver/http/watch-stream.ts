@@ -35,7 +35,7 @@ const chunkSize = 64 * 1024;
 const encoder = new TextEncoder();
 
 /** How a change looks to a watch with a selector: an object that begins to match is added, one that ceases is deleted. */
-export const frameFor = (plan: WatchPlan, change: StoredChange): Frame | undefined => {
+export function frameFor(plan: WatchPlan, change: StoredChange): Frame | undefined {
   const { object, before } = change;
   if (plan.namespace !== "" && object.metadata.namespace !== plan.namespace) return undefined;
   const isIn = change.type !== "DELETED" && plan.matches(object);
@@ -45,14 +45,14 @@ export const frameFor = (plan: WatchPlan, change: StoredChange): Frame | undefin
   if (change.type === "DELETED") return { type: "DELETED", object };
   const { resourceVersion } = object.metadata;
   return { type: "DELETED", object: { ...before, metadata: { ...before.metadata, resourceVersion } } };
-};
+}
 
-export const openWatch = (
+export function openWatch(
   store: Store,
   clock: Clock,
   plan: WatchPlan,
   signal: AbortSignal,
-): ReadableStream<Uint8Array<ArrayBuffer>> => {
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   let waiting: Frame[] = plan.backlog;
   let next = 0;
   const allowance = plan.backlog.length + plan.waitingLimit;
@@ -141,12 +141,14 @@ export const openWatch = (
     },
     new ByteLengthQueuingStrategy({ highWaterMark: chunkSize }),
   );
-};
+}
 
 /** A watch that says one thing and ends: how the server refuses once it has accepted. */
-export const errorFrame = (status: object): Frame => ({
-  type: "ERROR",
-  text: `${JSON.stringify({ type: "ERROR", object: status })}\n`,
-});
+export function errorFrame(status: object): Frame {
+  return {
+    type: "ERROR",
+    text: `${JSON.stringify({ type: "ERROR", object: status })}\n`,
+  };
+}
 
 export const bookmarkDelay = (fraction: number): Milliseconds => milliseconds(30_000 + fraction * 30_000);

@@ -24,28 +24,30 @@ const pressures = [
 ] as const;
 
 /** The four conditions of a kubelet at this moment; `since` is when Ready last changed. */
-export const kubeletConditions = (isReady: boolean, now: number, since: number): readonly JsonObject[] => [
-  ...pressures.map(([type, reason, message]) => ({
-    type,
-    status: "False",
-    lastHeartbeatTime: timestamp(now),
-    lastTransitionTime: timestamp(since),
-    reason,
-    message,
-  })),
-  {
-    type: "Ready",
-    status: isReady ? "True" : "False",
-    lastHeartbeatTime: timestamp(now),
-    lastTransitionTime: timestamp(since),
-    reason: isReady ? "KubeletReady" : "KubeletNotReady",
-    message: isReady
-      ? "kubelet is posting ready status"
-      : "container runtime network not ready: cni plugin not initialized",
-  },
-];
+export function kubeletConditions(isReady: boolean, now: number, since: number): readonly JsonObject[] {
+  return [
+    ...pressures.map(([type, reason, message]) => ({
+      type,
+      status: "False",
+      lastHeartbeatTime: timestamp(now),
+      lastTransitionTime: timestamp(since),
+      reason,
+      message,
+    })),
+    {
+      type: "Ready",
+      status: isReady ? "True" : "False",
+      lastHeartbeatTime: timestamp(now),
+      lastTransitionTime: timestamp(since),
+      reason: isReady ? "KubeletReady" : "KubeletNotReady",
+      message: isReady
+        ? "kubelet is posting ready status"
+        : "container runtime network not ready: cni plugin not initialized",
+    },
+  ];
+}
 
-export const describeNode = (spec: KubeletSpec, uuid: string, now: number): JsonObject => {
+export function describeNode(spec: KubeletSpec, uuid: string, now: number): JsonObject {
   const { name, architecture = "amd64", cpus = 2, memoryKi = 4_000_000, podCIDRs = [] } = spec;
   const resources: JsonObject = {
     cpu: String(cpus),
@@ -101,4 +103,4 @@ export const describeNode = (spec: KubeletSpec, uuid: string, now: number): Json
       },
     },
   };
-};
+}

@@ -11,14 +11,15 @@ const notReady = "node.kubernetes.io/not-ready";
 const unreachable = "node.kubernetes.io/unreachable";
 const conditionTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-const readyStatus = (node: KubeObject): string =>
-  textAt(
+function readyStatus(node: KubeObject): string {
+  return textAt(
     listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready"),
     "status",
   );
+}
 
 /** Ready=Unknown and the others with it, as for a kubelet that stopped posting status. */
-export const markUnknown = (registry: ObjectRegistry, name: string, now: number): void => {
+export function markUnknown(registry: ObjectRegistry, name: string, now: number): void {
   registry.patch(nodes, "", name, "status", (node) => {
     const known = listAt(node, "status", "conditions");
     const conditions = conditionTypes.map((type): Json => {
@@ -36,10 +37,10 @@ export const markUnknown = (registry: ObjectRegistry, name: string, now: number)
     const others = known.filter((each) => !conditionTypes.includes(textAt(each, "type")));
     return { ...node, status: { ...node.status, conditions: [...others, ...conditions] } };
   });
-};
+}
 
 /** Makes the taints say what the Ready condition says; those of others stay as they are. */
-export const followReadyCondition = (registry: ObjectRegistry, node: KubeObject, now: number): void => {
+export function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
   const status = readyStatus(node);
   const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;
   const taints = listAt(node, "spec", "taints");
@@ -61,4 +62,4 @@ export const followReadyCondition = (registry: ObjectRegistry, node: KubeObject,
     ...current,
     spec: { ...current.spec, taints: next },
   }));
-};
+}

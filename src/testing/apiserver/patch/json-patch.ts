@@ -3,37 +3,37 @@
 import { badRequest, rejected } from "../http/api-error.ts";
 import { isList, isObject, isSame, type Json, type JsonObject, without } from "../storage/json.ts";
 
-const readPointer = (pointer: Json | undefined): readonly string[] => {
+function readPointer(pointer: Json | undefined): readonly string[] {
   if (typeof pointer !== "string" || (pointer !== "" && !pointer.startsWith("/"))) throw rejected();
   return pointer
     .split("/")
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-};
+}
 
-const indexIn = (key: string, end: number): number => {
+function indexIn(key: string, end: number): number {
   if (!/^(0|[1-9]\d*)$/.test(key)) throw rejected();
   const index = Number(key);
   if (index >= end) throw rejected();
   return index;
-};
+}
 
-const childOf = (parent: Json | undefined, key: string): Json | undefined => {
+function childOf(parent: Json | undefined, key: string): Json | undefined {
   if (isList(parent)) return parent[indexIn(key, parent.length)];
   return isObject(parent) && Object.hasOwn(parent, key) ? parent[key] : undefined;
-};
+}
 
-const read = (document: Json, path: readonly string[]): Json | undefined => {
+function read(document: Json, path: readonly string[]): Json | undefined {
   let current: Json | undefined = document;
   for (const key of path) {
     if (!isList(current) && !isObject(current)) throw rejected();
     current = childOf(current, key);
   }
   return current;
-};
+}
 
 /** Replaces the container at the path by what `edit` makes of it. */
-const edit = (document: Json, path: readonly string[], change: (parent: Json, key: string) => Json): Json => {
+function edit(document: Json, path: readonly string[], change: (parent: Json, key: string) => Json): Json {
   const [key, ...rest] = path;
   if (key === undefined) throw rejected();
   if (rest.length === 0) return change(document, key);
@@ -42,10 +42,10 @@ const edit = (document: Json, path: readonly string[], change: (parent: Json, ke
   const changed = edit(child, rest, change);
   if (isList(document)) return document.with(indexIn(key, document.length), changed);
   return { ...(document as JsonObject), [key]: changed };
-};
+}
 
-const add = (document: Json, path: readonly string[], value: Json): Json =>
-  path.length === 0
+function add(document: Json, path: readonly string[], value: Json): Json {
+  return path.length === 0
     ? value
     : edit(document, path, (parent, key) => {
         if (isList(parent)) {
@@ -55,24 +55,27 @@ const add = (document: Json, path: readonly string[], value: Json): Json =>
         if (!isObject(parent)) throw rejected();
         return { ...parent, [key]: value };
       });
+}
 
-const remove = (document: Json, path: readonly string[]): Json =>
-  edit(document, path, (parent, key) => {
+function remove(document: Json, path: readonly string[]): Json {
+  return edit(document, path, (parent, key) => {
     if (isList(parent)) return parent.toSpliced(indexIn(key, parent.length), 1);
     if (!isObject(parent) || parent[key] === undefined) throw rejected();
     return without(parent, key);
   });
+}
 
-const replace = (document: Json, path: readonly string[], value: Json): Json =>
-  path.length === 0
+function replace(document: Json, path: readonly string[], value: Json): Json {
+  return path.length === 0
     ? value
     : edit(document, path, (parent, key) => {
         if (isList(parent)) return parent.with(indexIn(key, parent.length), value);
         if (!isObject(parent) || parent[key] === undefined) throw rejected();
         return { ...parent, [key]: value };
       });
+}
 
-const applyOne = (document: Json, operation: JsonObject): Json => {
+function applyOne(document: Json, operation: JsonObject): Json {
   const path = readPointer(operation["path"]);
   const value = operation["value"];
   switch (operation["op"]) {
@@ -97,9 +100,9 @@ const applyOne = (document: Json, operation: JsonObject): Json => {
     default:
       throw rejected();
   }
-};
+}
 
-export const applyJsonPatch = (document: JsonObject, patch: Json): JsonObject => {
+export function applyJsonPatch(document: JsonObject, patch: Json): JsonObject {
   if (!isList(patch)) {
     throw badRequest(
       "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
@@ -112,4 +115,4 @@ export const applyJsonPatch = (document: JsonObject, patch: Json): JsonObject =>
   }
   if (!isObject(current)) throw rejected();
   return current;
-};
+}

@@ -2,13 +2,13 @@
 
 import { isObject, isSame, type Json, type JsonObject } from "../storage/json.ts";
 
-const mergeValue = (target: Json | undefined, patch: Json): Json => {
+function mergeValue(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
   return applyMergePatch(isObject(target) ? target : {}, patch);
-};
+}
 
 /** The same object when the patch changes nothing. */
-export const applyMergePatch = (target: JsonObject, patch: JsonObject): JsonObject => {
+export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   let result: Record<string, Json | undefined> | undefined;
   for (const key in patch) {
     const value = patch[key];
@@ -26,4 +26,4 @@ export const applyMergePatch = (target: JsonObject, patch: JsonObject): JsonObje
     result[key] = merged;
   }
   return result ?? target;
-};
+}

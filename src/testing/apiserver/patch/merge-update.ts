@@ -5,27 +5,28 @@ import type { KubeObject, ObjectMeta } from "../storage/kube-object.ts";
 import type { Resource } from "../storage/resource-table.ts";
 
 /** Unchanged parts become the very same object again, so that later checks can skip them. */
-export const shareUnchanged = (object: KubeObject, before: KubeObject): KubeObject => {
+export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {
   const result: Record<string, unknown> = { ...object };
   for (const key in result) if (isSame(object[key], before[key])) result[key] = before[key];
   return result as KubeObject;
-};
+}
 
 /** Everything but metadata and status: what a generation counts. */
 const desired = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
 
-const dropUndefined = (meta: ObjectMeta): ObjectMeta =>
-  Object.fromEntries(
+function dropUndefined(meta: ObjectMeta): ObjectMeta {
+  return Object.fromEntries(
     Object.entries(meta).filter(([, value]) => value !== undefined),
   ) as unknown as ObjectMeta;
+}
 
 /** The main resource leaves the status alone; the status leaves everything but metadata alone. */
-export const mergeUpdate = (
+export function mergeUpdate(
   resource: Resource,
   current: KubeObject,
   given: JsonObject,
   subresource: string,
-): KubeObject => {
+): KubeObject {
   const own = current.metadata;
   const metadata = {
     ...objectAt(given, "metadata"),
@@ -46,9 +47,9 @@ export const mergeUpdate = (
   if (!resource.hasStatus) return next as KubeObject;
   const { status: _, ...rest } = next as JsonObject;
   return { ...rest, ...(current.status !== undefined && { status: current.status }) } as KubeObject;
-};
+}
 
-export const withGeneration = (resource: Resource, object: KubeObject, before: KubeObject): KubeObject => {
+export function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
   // Who a slice belongs to is said by its labels, so they count there.
   const isRelabelled =
     resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
@@ -56,4 +57,4 @@ export const withGeneration = (resource: Resource, object: KubeObject, before: K
     return object;
   const generation = (before.metadata.generation ?? 0) + 1;
   return { ...object, metadata: { ...object.metadata, generation } };
-};
+}

@@ -16,7 +16,7 @@ import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
 
 type Change = (current: KubeObject) => JsonObject;
 
-const changeFor = (request: TransportRequest, resource: Resource): Change => {
+function changeFor(request: TransportRequest, resource: Resource): Change {
   const type = mediaTypeOf(request);
   const isKnown = /^application\/(json|merge|strategic-merge)-patch\+json$/.test(type);
   if (!isKnown) throw unsupportedMediaType();
@@ -25,9 +25,9 @@ const changeFor = (request: TransportRequest, resource: Resource): Change => {
   if (!isObject(patch)) throw badRequest("error decoding patch: expected an object");
   if (type === "application/merge-patch+json") return (current) => applyMergePatch(current, patch);
   return (current) => applyStrategicMergePatch(current, patch, resource.schema);
-};
+}
 
-export const patchObject = (
+export function patchObject(
   registry: ObjectRegistry,
   store: Store,
   request: TransportRequest,
@@ -35,7 +35,7 @@ export const patchObject = (
   info: RequestInfo,
   options: WriteOptions,
   time: string,
-): { readonly object: KubeObject; readonly isNew: boolean } => {
+): { readonly object: KubeObject; readonly isNew: boolean } {
   const { namespace, name, subresource, query } = info;
   if (mediaTypeOf(request) !== "application/apply-patch+yaml") {
     const change = changeFor(request, resource);
@@ -69,4 +69,4 @@ export const patchObject = (
     object: registry.patch(resource, namespace, name, subresource, change, options),
     isNew: false,
   };
-};
+}

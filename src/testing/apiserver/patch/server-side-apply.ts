@@ -34,18 +34,21 @@ const unownedMeta = new Set([
   "generation",
 ]);
 
-const keyText = (item: Json, keys: readonly string[]): string =>
-  keys.length === 0
+function keyText(item: Json, keys: readonly string[]): string {
+  return keys.length === 0
     ? `v:${JSON.stringify(item)}`
     : `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, objectAt(item)[key] ?? (key === "protocol" ? "TCP" : null)])))}`;
+}
 
-const typeOf = (type: FieldType | undefined): string | undefined =>
-  type?.is === "type" ? type.name : undefined;
-const itemOf = (field: Field): string | undefined =>
-  field.type.is === "list" ? typeOf(field.type.item) : undefined;
+function typeOf(type: FieldType | undefined): string | undefined {
+  return type?.is === "type" ? type.name : undefined;
+}
+function itemOf(field: Field): string | undefined {
+  return field.type.is === "list" ? typeOf(field.type.item) : undefined;
+}
 
 /** The fields a configuration names, in the shape of `fieldsV1`. */
-const fieldSet = (config: JsonObject, type: string | undefined): JsonObject => {
+function fieldSet(config: JsonObject, type: string | undefined): JsonObject {
   const fields = type === undefined ? undefined : fieldsOf(type);
   const set: Record<string, Json> = {};
   for (const [key, value] of Object.entries(config)) {
@@ -66,13 +69,14 @@ const fieldSet = (config: JsonObject, type: string | undefined): JsonObject => {
     }
   }
   return set;
-};
+}
 
-const childField = (key: string, type: string | undefined): Field | undefined =>
-  type === undefined ? undefined : fieldsOf(type)?.get(key);
+function childField(key: string, type: string | undefined): Field | undefined {
+  return type === undefined ? undefined : fieldsOf(type)?.get(key);
+}
 
 /** Live with the configuration's values laid over it. */
-const overlay = (live: JsonObject, config: JsonObject, type: string | undefined): JsonObject => {
+function overlay(live: JsonObject, config: JsonObject, type: string | undefined): JsonObject {
   const result: Record<string, Json | undefined> = { ...live };
   for (const [key, value] of Object.entries(config)) {
     if (value === undefined || value === null) continue;
@@ -93,15 +97,15 @@ const overlay = (live: JsonObject, config: JsonObject, type: string | undefined)
     } else result[key] = value;
   }
   return result;
-};
+}
 
 /** Takes away what `owned` names and neither `kept` nor anybody in `others` does. */
-const prune = (
+function prune(
   live: JsonObject,
   owned: JsonObject,
   kept: readonly JsonObject[],
   type: string | undefined,
-): JsonObject => {
+): JsonObject {
   let result = live;
   for (const entry of Object.keys(owned)) {
     if (!entry.startsWith("f:")) continue;
@@ -128,16 +132,16 @@ const prune = (
     }
   }
   return result;
-};
+}
 
-const conflictsIn = (
+function conflictsIn(
   live: JsonObject,
   config: JsonObject,
   owned: JsonObject,
   type: string | undefined,
   path: string,
-): string[] =>
-  Object.entries(config).flatMap(([key, value]): string[] => {
+): string[] {
+  return Object.entries(config).flatMap(([key, value]): string[] => {
     const theirs = owned[`f:${key}`];
     const current = live[key];
     if (value === undefined || value === null || !isObject(theirs)) return [];
@@ -161,13 +165,14 @@ const conflictsIn = (
       return conflictsIn(current, value, theirs, typeOf(field?.type), `${path}.${key}`);
     return isSame(value, current) ? [] : [`${path}.${key}`];
   });
+}
 
-export const applyConfiguration = (
+export function applyConfiguration(
   live: JsonObject,
   config: JsonObject,
   type: string,
   applied: Applied,
-): JsonObject => {
+): JsonObject {
   const entries = listAt(live, "metadata", "managedFields").filter(isObject);
   const isMine = (entry: JsonObject) =>
     textAt(entry, "manager") === applied.manager && entry["operation"] === "Apply";
@@ -207,4 +212,4 @@ export const applyConfiguration = (
         fieldsV1: set,
       };
   return { ...merged, metadata: { ...objectAt(merged, "metadata"), managedFields: [...others, entry] } };
-};
+}

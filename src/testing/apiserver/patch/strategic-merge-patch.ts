@@ -8,16 +8,18 @@ import { type Field, type Fields, type FieldType, fieldsOf } from "../validation
 const orderPrefix = "$setElementOrder/";
 const deletePrefix = "$deleteFromPrimitiveList/";
 
-const typeNameOf = (type: FieldType | undefined): string | undefined =>
-  type?.is === "type" ? type.name : undefined;
+function typeNameOf(type: FieldType | undefined): string | undefined {
+  return type?.is === "type" ? type.name : undefined;
+}
 
-const itemTypeOf = (type: FieldType | undefined): FieldType | undefined =>
-  type?.is === "list" || type?.is === "map" ? type.item : undefined;
+function itemTypeOf(type: FieldType | undefined): FieldType | undefined {
+  return type?.is === "list" || type?.is === "map" ? type.item : undefined;
+}
 
 const isDirective = (key: string): boolean => key.startsWith("$");
 
 /** What is left of a patch when there is nothing to merge it into. */
-const stripDirectives = (value: Json): Json => {
+function stripDirectives(value: Json): Json {
   if (isList(value)) {
     return value.filter((item) => !(isObject(item) && item["$patch"] !== undefined)).map(stripDirectives);
   }
@@ -29,13 +31,14 @@ const stripDirectives = (value: Json): Json => {
     result[key] = stripDirectives(item);
   }
   return result;
-};
+}
 
-const keyOf = (item: Json, mergeKey: string): Json | undefined =>
-  mergeKey === "" ? item : isObject(item) ? item[mergeKey] : undefined;
+function keyOf(item: Json, mergeKey: string): Json | undefined {
+  return mergeKey === "" ? item : isObject(item) ? item[mergeKey] : undefined;
+}
 
 /** Items named by the order come in that order; the others keep their place relative to their neighbours in the live list. */
-const reorder = (items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) => {
+function reorder(items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) {
   const rank = new Map(order.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
   const liveRank = new Map(live.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
   const id = (item: Json) => JSON.stringify(keyOf(item, mergeKey));
@@ -54,9 +57,9 @@ const reorder = (items: readonly Json[], live: readonly Json[], order: readonly 
     result.push(item);
   }
   return [...result, ...others];
-};
+}
 
-const mergeList = (live: readonly Json[], patch: readonly Json[], field: Field): readonly Json[] => {
+function mergeList(live: readonly Json[], patch: readonly Json[], field: Field): readonly Json[] {
   const mergeKey = field.mergeKey;
   if (mergeKey === undefined) return stripDirectives(patch) as readonly Json[];
   if (mergeKey === "") {
@@ -85,9 +88,9 @@ const mergeList = (live: readonly Json[], patch: readonly Json[], field: Field):
     else result.push(stripDirectives(item));
   }
   return result;
-};
+}
 
-const mergeObject = (live: JsonObject, patch: JsonObject, type: string | undefined): JsonObject => {
+function mergeObject(live: JsonObject, patch: JsonObject, type: string | undefined): JsonObject {
   if (patch["$patch"] === "replace") return stripDirectives(without(patch, "$patch")) as JsonObject;
   if (patch["$patch"] === "delete") return {};
   const fields: Fields | undefined = type === undefined ? undefined : fieldsOf(type);
@@ -133,7 +136,8 @@ const mergeObject = (live: JsonObject, patch: JsonObject, type: string | undefin
     result[name] = reorder(current, isList(live[name]) ? live[name] : [], order, mergeKey);
   }
   return result;
-};
+}
 
-export const applyStrategicMergePatch = (live: JsonObject, patch: JsonObject, type: string): JsonObject =>
-  mergeObject(live, patch, type);
+export function applyStrategicMergePatch(live: JsonObject, patch: JsonObject, type: string): JsonObject {
+  return mergeObject(live, patch, type);
+}

@@ -14,7 +14,7 @@ const names: readonly (readonly [stored: string, shown: string])[] = [
   ["reportingComponent", "reportingController"],
 ];
 
-const rename = (object: JsonObject, from: 0 | 1, apiVersion: string): JsonObject => {
+function rename(object: JsonObject, from: 0 | 1, apiVersion: string): JsonObject {
   let result: JsonObject = { ...object, apiVersion };
   for (const pair of names) {
     const value: Json | undefined = object[pair[from]];
@@ -27,17 +27,19 @@ const rename = (object: JsonObject, from: 0 | 1, apiVersion: string): JsonObject
     result = { ...without(result, pair[from]), [pair[from === 0 ? 1 : 0]]: value };
   }
   return result;
-};
+}
 
-const shown = (stored: JsonObject, apiVersion: string): JsonObject => {
+function shown(stored: JsonObject, apiVersion: string): JsonObject {
   const renamed = rename(stored, 0, apiVersion);
   return renamed["reportingInstance"] === "" ? without(renamed, "reportingInstance") : renamed;
-};
+}
 
 const isNewEvent = (resource: Resource): boolean => resource.group === "events.k8s.io";
 
-export const asServed = (resource: Resource, stored: KubeObject): KubeObject =>
-  isNewEvent(resource) ? (shown(stored, apiVersionOf(resource)) as KubeObject) : stored;
+export function asServed(resource: Resource, stored: KubeObject): KubeObject {
+  return isNewEvent(resource) ? (shown(stored, apiVersionOf(resource)) as KubeObject) : stored;
+}
 
-export const asStored = (resource: Resource, served: JsonObject): JsonObject =>
-  isNewEvent(resource) ? rename(served, 1, "v1") : served;
+export function asStored(resource: Resource, served: JsonObject): JsonObject {
+  return isNewEvent(resource) ? rename(served, 1, "v1") : served;
+}

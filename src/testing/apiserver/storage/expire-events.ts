@@ -8,7 +8,7 @@ const keptFor = 3_600_000;
 const sweepEvery = 256;
 
 /** Call it after each Event that was created; it looks only now and then. */
-export const eventSweeper = (store: Store, clock: Clock): (() => void) => {
+export function eventSweeper(store: Store, clock: Clock): () => void {
   const events = resourceNamed("events");
   let created = 0;
   return () => {
@@ -22,4 +22,4 @@ export const eventSweeper = (store: Store, clock: Clock): (() => void) => {
       }
     }
   };
-};
+}

@@ -36,18 +36,18 @@ const selectable: Record<string, readonly string[]> = {
 };
 
 // Selectors speak of both kinds of Event; what is stored is the older one.
-const storedPath = (field: string): string => {
+function storedPath(field: string): string {
   if (field === "source") return "source.component";
   if (field === "reportingController") return "reportingComponent";
   return field.replace(/^regarding\./, "involvedObject.");
-};
+}
 
-const asText = (value: Json | undefined, field: string): string => {
+function asText(value: Json | undefined, field: string): string {
   if (value === undefined || value === null) return field === "spec.unschedulable" ? "false" : "";
   return String(value);
-};
+}
 
-export const readFieldSelector = (resource: Resource, text: string | undefined): ObjectPredicate => {
+export function readFieldSelector(resource: Resource, text: string | undefined): ObjectPredicate {
   if (text === undefined || text.trim() === "") return () => true;
   const terms = text.split(",").map((term): ObjectPredicate => {
     const match = /^\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*$/.exec(term);
@@ -63,4 +63,4 @@ export const readFieldSelector = (resource: Resource, text: string | undefined):
     return (object) => (asText(valueAt(object, ...path), field) === wanted) === (operator !== "!=");
   });
   return (object) => terms.every((matches) => matches(object));
-};
+}

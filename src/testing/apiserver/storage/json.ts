@@ -4,37 +4,38 @@
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 export const isList = (value: unknown): value is readonly Json[] => Array.isArray(value);
 
-export const valueAt = (value: Json | undefined, ...path: readonly string[]): Json | undefined => {
+export function valueAt(value: Json | undefined, ...path: readonly string[]): Json | undefined {
   let current = value;
   for (const key of path) {
     if (!isObject(current)) return undefined;
     current = current[key];
   }
   return current;
-};
+}
 
-export const objectAt = (value: Json | undefined, ...path: readonly string[]): JsonObject => {
+export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = valueAt(value, ...path);
   return isObject(found) ? found : {};
-};
+}
 
-export const listAt = (value: Json | undefined, ...path: readonly string[]): readonly Json[] => {
+export function listAt(value: Json | undefined, ...path: readonly string[]): readonly Json[] {
   const found = valueAt(value, ...path);
   return isList(found) ? found : [];
-};
+}
 
 /** The text there, or the empty string. */
-export const textAt = (value: Json | undefined, ...path: readonly string[]): string => {
+export function textAt(value: Json | undefined, ...path: readonly string[]): string {
   const found = valueAt(value, ...path);
   return typeof found === "string" ? found : "";
-};
+}
 
-export const isSame = (a: Json | undefined, b: Json | undefined): boolean => {
+export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (isList(a)) {
     return isList(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index]));
@@ -48,21 +49,21 @@ export const isSame = (a: Json | undefined, b: Json | undefined): boolean => {
   }
   for (const key in b) if (b[key] !== undefined) size--;
   return size === 0;
-};
+}
 
 /** A copy without that key; the same object when the key is not there. */
-export const without = (object: JsonObject, key: string): JsonObject => {
+export function without(object: JsonObject, key: string): JsonObject {
   if (!(key in object)) return object;
   const { [key]: _, ...rest } = object;
   return rest;
-};
+}
 
 /** Sets one place, sharing everything beside it; `undefined` removes. */
-export const withValue = <T extends JsonObject>(
+export function withValue<T extends JsonObject>(
   object: T,
   path: readonly string[],
   value: Json | undefined,
-): T => {
+): T {
   const [key, ...rest] = path;
   if (key === undefined) return object;
   if (rest.length === 0) {
@@ -71,12 +72,12 @@ export const withValue = <T extends JsonObject>(
   const child = object[key];
   if (value === undefined && !isObject(child)) return object;
   return { ...object, [key]: withValue(isObject(child) ? child : {}, rest, value) };
-};
+}
 
 /** Freezes all of it; stops at what is frozen already, so a patched object costs only what is new in it. */
-export const freeze = <T extends Json | undefined>(value: T): T => {
+export function freeze<T extends Json | undefined>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   for (const key in value) freeze((value as JsonObject)[key]);
   return value;
-};
+}

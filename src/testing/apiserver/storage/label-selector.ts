@@ -9,11 +9,11 @@ const everything: LabelPredicate = () => true;
 
 const tokens = (text: string): string[] => text.match(/!=|==|=|!|\(|\)|,|>|<|[^\s!=(),<>]+/g) ?? [];
 
-const fail = (found: string | undefined, expected: string): never => {
+function fail(found: string | undefined, expected: string): never {
   throw badRequest(`unable to parse requirement: found '${found ?? ""}', expected: ${expected}`);
-};
+}
 
-const readValues = (words: string[]): ReadonlySet<string> => {
+function readValues(words: string[]): ReadonlySet<string> {
   if (words.shift() !== "(") return fail(words[0], "(");
   const values = new Set<string>();
   for (;;) {
@@ -22,12 +22,13 @@ const readValues = (words: string[]): ReadonlySet<string> => {
     if (word === ")") return values;
     if (word !== ",") values.add(word);
   }
-};
+}
 
-const isWord = (word: string | undefined): word is string =>
-  word !== undefined && /^[A-Za-z0-9][-A-Za-z0-9_./]*$/.test(word);
+function isWord(word: string | undefined): word is string {
+  return word !== undefined && /^[A-Za-z0-9][-A-Za-z0-9_./]*$/.test(word);
+}
 
-const readRequirement = (words: string[]): LabelPredicate => {
+function readRequirement(words: string[]): LabelPredicate {
   const first = words.shift();
   if (first === "!") {
     const key = words.shift();
@@ -69,9 +70,9 @@ const readRequirement = (words: string[]): LabelPredicate => {
     default:
       return fail(operator, "in, notin, =, ==, !=, gt, lt");
   }
-};
+}
 
-export const readLabelSelector = (text: string | undefined): LabelPredicate => {
+export function readLabelSelector(text: string | undefined): LabelPredicate {
   if (text === undefined || text.trim() === "") return everything;
   const words = tokens(text);
   const requirements: LabelPredicate[] = [];
@@ -80,4 +81,4 @@ export const readLabelSelector = (text: string | undefined): LabelPredicate => {
     if (words.length > 0 && words.shift() !== ",") fail(words[0], "',' or 'end of string'");
   }
   return (labels) => requirements.every((matches) => matches(labels));
-};
+}

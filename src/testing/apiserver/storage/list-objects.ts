@@ -24,7 +24,7 @@ const keptAtMost = 64;
 const tooOldToContinue =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-export const readRevision = (text: string | null): number | undefined => {
+export function readRevision(text: string | null): number | undefined {
   if (text === null || text === "") return undefined;
   if (!/^\d+$/.test(text)) {
     throw badRequest(
@@ -32,16 +32,18 @@ export const readRevision = (text: string | null): number | undefined => {
     );
   }
   return Number(text);
-};
+}
 
-export const listOptionsInvalid = (field: string, why: string): ApiError =>
-  invalid("ListOptions", "meta.k8s.io", "", [forbiddenField(field, why)]);
+export function listOptionsInvalid(field: string, why: string): ApiError {
+  return invalid("ListOptions", "meta.k8s.io", "", [forbiddenField(field, why)]);
+}
 
-const tooLarge = (wanted: number, current: number): ApiError =>
-  new ApiError(504, "Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+function tooLarge(wanted: number, current: number): ApiError {
+  return new ApiError(504, "Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
     retryAfterSeconds: 1,
   });
+}
 
 export class Lister {
   readonly #store: Store;
@@ -135,7 +137,7 @@ export class Lister {
   }
 }
 
-const readToken = (token: string): { id: string; start: string; rv: number } => {
+function readToken(token: string): { id: string; start: string; rv: number } {
   try {
     const { v, id, start, rv } = JSON.parse(Buffer.from(token, "base64url").toString()) as Record<
       string,
@@ -151,4 +153,4 @@ const readToken = (token: string): { id: string; start: string; rv: number } => 
       { cause },
     );
   }
-};
+}

@@ -30,10 +30,7 @@ export interface WatchRequest {
 const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
 /** Whether it is a streaming list; refuses what the server of that age refuses. */
-const wantsInitialEvents = (
-  query: URLSearchParams,
-  { streamingLists }: WatchSettings,
-): boolean | undefined => {
+function wantsInitialEvents(query: URLSearchParams, { streamingLists }: WatchSettings): boolean | undefined {
   if (streamingLists === "ignored") return undefined;
   const asked = query.get("sendInitialEvents");
   const match = query.get("resourceVersionMatch") ?? "";
@@ -64,14 +61,14 @@ const wantsInitialEvents = (
     );
   }
   return isTrue(asked);
-};
+}
 
-export const planWatch = (
+export function planWatch(
   request: WatchRequest,
   settings: WatchSettings,
   store: Store,
   random: Random,
-): WatchPlan => {
+): WatchPlan {
   const { storage, namespace, matches, query, encode } = request;
   const isStreamingList = wantsInitialEvents(query, settings);
   const wanted = readRevision(query.get("resourceVersion"));
@@ -110,4 +107,4 @@ export const planWatch = (
   const plan = { ...base, backlog: [], since: Math.max(wanted, store.revision) };
   const backlog = missed.flatMap((change) => frameFor(plan, change) ?? []);
   return { ...plan, backlog };
-};
+}

@@ -22,28 +22,25 @@ export interface Resource {
   readonly storage: string;
 }
 
-const resource = (
-  kind: string,
-  plural: string,
-  namespaced: boolean,
-  more: Partial<Resource> = {},
-): Resource => ({
-  group: "",
-  version: "v1",
-  plural,
-  singular: kind.toLowerCase(),
-  kind,
-  schema: kind,
-  namespaced,
-  shortNames: [],
-  categories: [],
-  hasStatus: false,
-  tracksGeneration: false,
-  createsOnUpdate: false,
-  needsVersionOnUpdate: false,
-  storage: plural,
-  ...more,
-});
+function resource(kind: string, plural: string, namespaced: boolean, more: Partial<Resource> = {}): Resource {
+  return {
+    group: "",
+    version: "v1",
+    plural,
+    singular: kind.toLowerCase(),
+    kind,
+    schema: kind,
+    namespaced,
+    shortNames: [],
+    categories: [],
+    hasStatus: false,
+    tracksGeneration: false,
+    createsOnUpdate: false,
+    needsVersionOnUpdate: false,
+    storage: plural,
+    ...more,
+  };
+}
 
 const all = { categories: ["all"] };
 
@@ -87,18 +84,20 @@ export const reviews = [
 
 const index = new Map(resources.map((each) => [`${each.group}/${each.version}/${each.plural}`, each]));
 
-export const findResource = (group: string, version: string, plural: string): Resource | undefined =>
-  index.get(`${group}/${version}/${plural}`);
+export function findResource(group: string, version: string, plural: string): Resource | undefined {
+  return index.get(`${group}/${version}/${plural}`);
+}
 
 /** By plural, for programs: `resourceNamed("nodes")`. The core group wins. */
-export const resourceNamed = (plural: string): Resource => {
+export function resourceNamed(plural: string): Resource {
   const found = resources.find((each) => each.plural === plural);
   if (found === undefined) throw new TypeError(`The sandbox has no resource called "${plural}".`);
   return found;
-};
+}
 
-export const apiVersionOf = ({ group, version }: Resource): string =>
-  group === "" ? version : `${group}/${version}`;
+export function apiVersionOf({ group, version }: Resource): string {
+  return group === "" ? version : `${group}/${version}`;
+}
 
 export const objectVerbs = [
   "create",

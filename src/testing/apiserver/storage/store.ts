@@ -23,14 +23,15 @@ interface Shelf {
   forgotten: number;
 }
 
-const keyOf = (namespace: string | undefined, name: string): string =>
-  namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+function keyOf(namespace: string | undefined, name: string): string {
+  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+}
 
-const compareKeys = (a: KubeObject, b: KubeObject): number => {
+function compareKeys(a: KubeObject, b: KubeObject): number {
   const one = keyOf(a.metadata.namespace, a.metadata.name);
   const other = keyOf(b.metadata.namespace, b.metadata.name);
   return one < other ? -1 : one > other ? 1 : 0;
-};
+}
 
 export class Store {
   #revision: number;

@@ -23,13 +23,13 @@ const keepsEmptyText = new Set(["LeaseSpec", "Endpoint", "SlicePort", "Persisten
 
 const words: Record<string, string> = { s: "string", i: "int32", n: "float64", b: "bool", t: "string" };
 
-const typeWord = (value: Json): string => {
+function typeWord(value: Json): string {
   if (isList(value)) return "array";
   if (isObject(value)) return "object";
   return typeof value === "boolean" ? "bool" : typeof value;
-};
+}
 
-const fits = (value: Json, scalar: string): boolean => {
+function fits(value: Json, scalar: string): boolean {
   switch (scalar) {
     case "s":
     case "t":
@@ -46,15 +46,15 @@ const fits = (value: Json, scalar: string): boolean => {
     default:
       return true;
   }
-};
+}
 
-const isOmitted = (owner: string, field: Field, value: Json): boolean => {
+function isOmitted(owner: string, field: Field, value: Json): boolean {
   if (field.isRequired) return false;
   if (field.type.is === "list") return isList(value) && value.length === 0;
   if (field.type.is === "map") return isObject(value) && Object.keys(value).length === 0;
   if (value === "") return field.type.is === "scalar" && !keepsEmptyText.has(owner);
   return (value === false || value === 0) && omittedWhenZero.has(`${owner}.${field.name}`);
-};
+}
 
 export class FieldCheck {
   readonly unknown: string[] = [];

@@ -15,14 +15,14 @@ export interface DecodeOptions {
 
 const quote = (path: string): string => `unknown field "${path}"`;
 
-const finish = (check: FieldCheck, options: DecodeOptions, refuse: (why: string) => ApiError): void => {
+function finish(check: FieldCheck, options: DecodeOptions, refuse: (why: string) => ApiError): void {
   if (check.unknown.length === 0) return;
   const problems = check.unknown.sort().map(quote);
   if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${problems.join(", ")}`);
   if (options.fieldValidation !== "Ignore") for (const problem of problems) options.warn?.(problem);
-};
+}
 
-export const readJson = (text: string, kind: string): JsonObject => {
+export function readJson(text: string, kind: string): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -38,15 +38,15 @@ export const readJson = (text: string, kind: string): JsonObject => {
     throw badRequest(`the object provided is unrecognized (must be of type ${kind}): expected a JSON object`);
   }
   return value;
-};
+}
 
 /** A whole object, as POST and PUT send it. */
-export const decodeObject = (
+export function decodeObject(
   resource: Resource,
   given: JsonObject,
   before: JsonObject | undefined,
   options: DecodeOptions,
-): JsonObject => {
+): JsonObject {
   const apiVersion = textAt(given, "apiVersion") || apiVersionOf(resource);
   const kind = textAt(given, "kind") || resource.kind;
   if (kind !== resource.kind || apiVersion !== apiVersionOf(resource)) {
@@ -67,15 +67,15 @@ export const decodeObject = (
   }
   finish(check, options, refuse);
   return { ...object, kind, apiVersion, metadata: objectAt(object, "metadata") };
-};
+}
 
 /** What a patch made of an object. The server words its refusals differently here. */
-export const decodePatched = (
+export function decodePatched(
   resource: Resource,
   patched: JsonObject,
   before: JsonObject,
   options: DecodeOptions,
-): JsonObject => {
+): JsonObject {
   const check = new FieldCheck();
   const refuse = (why: string): ApiError =>
     invalid("", "", "", [invalidValue("patch", JSON.stringify(patched) as Json, why)]);
@@ -88,4 +88,4 @@ export const decodePatched = (
   }
   finish(check, options, refuse);
   return object;
-};
+}

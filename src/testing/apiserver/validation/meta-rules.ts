@@ -21,13 +21,13 @@ const namePartText =
 const valueText =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-const nameRule = (resource: Resource) => {
+function nameRule(resource: Resource) {
   if (resource.plural === "namespaces") return { pattern: label, text: labelText, length: 63 };
   if (resource.plural === "services") return { pattern: serviceName, text: serviceText, length: 63 };
   return { pattern: subdomain, text: subdomainText, length: 253 };
-};
+}
 
-const keyProblem = (key: string): string | undefined => {
+function keyProblem(key: string): string | undefined {
   const parts = key.split("/");
   const [prefix, name] = parts.length === 1 ? [undefined, parts[0]] : parts;
   if (parts.length > 2) {
@@ -37,9 +37,9 @@ const keyProblem = (key: string): string | undefined => {
   if (name === undefined || !namePart.test(name)) return namePartText;
   if (name.length > 63) return "name part must be no more than 63 bytes";
   return undefined;
-};
+}
 
-const labelCauses = ({ labels, annotations }: ObjectMeta): Cause[] => {
+function labelCauses({ labels, annotations }: ObjectMeta): Cause[] {
   const causes: Cause[] = [];
   for (const [key, value] of Object.entries(labels ?? {})) {
     const problem = keyProblem(key);
@@ -55,10 +55,10 @@ const labelCauses = ({ labels, annotations }: ObjectMeta): Cause[] => {
     if (problem !== undefined) causes.push(invalidValue("metadata.annotations", key, problem));
   }
   return causes;
-};
+}
 
-const finalizerCauses = (finalizers: readonly string[] = []): Cause[] =>
-  finalizers.flatMap((finalizer, index) => {
+function finalizerCauses(finalizers: readonly string[] = []): Cause[] {
+  return finalizers.flatMap((finalizer, index) => {
     const field = `metadata.finalizers[${index}]`;
     const problem = keyProblem(finalizer);
     if (problem !== undefined) return [invalidValue(field, finalizer, problem)];
@@ -68,8 +68,9 @@ const finalizerCauses = (finalizers: readonly string[] = []): Cause[] =>
       invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified"),
     ];
   });
+}
 
-export const createMetaCauses = (resource: Resource, { metadata }: KubeObject): readonly Cause[] => {
+export function createMetaCauses(resource: Resource, { metadata }: KubeObject): readonly Cause[] {
   const { name } = metadata;
   if (name === "") return [required("metadata.name", "name or generateName is required")];
   const rule = nameRule(resource);
@@ -79,9 +80,9 @@ export const createMetaCauses = (resource: Resource, { metadata }: KubeObject): 
     causes.push(invalidValue("metadata.name", name, `must be no more than ${rule.length} bytes`));
   }
   return [...causes, ...labelCauses(metadata), ...finalizerCauses(metadata.finalizers)];
-};
+}
 
-export const updateMetaCauses = (object: KubeObject, before: KubeObject): readonly Cause[] => {
+export function updateMetaCauses(object: KubeObject, before: KubeObject): readonly Cause[] {
   const { metadata } = object;
   const causes: Cause[] = [];
   if (metadata.uid !== before.metadata.uid) {
@@ -103,4 +104,4 @@ export const updateMetaCauses = (object: KubeObject, before: KubeObject): readon
     !isSame(metadata.labels, before.metadata.labels) ||
     !isSame(metadata.annotations, before.metadata.annotations);
   return isChanged ? [...causes, ...labelCauses(metadata)] : causes;
-};
+}

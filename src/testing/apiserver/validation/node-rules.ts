@@ -38,15 +38,15 @@ const emptyNodeInfo: JsonObject = {
   architecture: "",
 };
 
-const withNotReadyTaint = (node: KubeObject): KubeObject => {
+function withNotReadyTaint(node: KubeObject): KubeObject {
   const taints = listAt(node, "spec", "taints");
   if (taints.some((taint) => textAt(taint, "key") === notReady && textAt(taint, "effect") === "NoSchedule")) {
     return node;
   }
   return withValue(node, ["spec", "taints"], [...taints, { key: notReady, effect: "NoSchedule" }]);
-};
+}
 
-const defaults = (node: KubeObject, before: KubeObject | undefined): KubeObject => {
+function defaults(node: KubeObject, before: KubeObject | undefined): KubeObject {
   if (before !== undefined && node.status === before.status) return node;
   const status = node.status ?? {};
   const info = objectAt(status, "nodeInfo");
@@ -71,9 +71,9 @@ const defaults = (node: KubeObject, before: KubeObject | undefined): KubeObject 
     },
   };
   return before === undefined ? withNotReadyTaint(filled) : filled;
-};
+}
 
-const taintCauses = (node: KubeObject): Cause[] => {
+function taintCauses(node: KubeObject): Cause[] {
   const seen = new Set<string>();
   return listAt(node, "spec", "taints").flatMap((taint, index): Cause[] => {
     const field = `metadata.taints[${index}]`;
@@ -90,9 +90,9 @@ const taintCauses = (node: KubeObject): Cause[] => {
     seen.add(id);
     return [];
   });
-};
+}
 
-const addressCauses = (node: KubeObject): Cause[] => {
+function addressCauses(node: KubeObject): Cause[] {
   const seen = new Set<string>();
   return listAt(node, "status", "addresses").flatMap((address, index): Cause[] => {
     const id = `${textAt(address, "type")} ${textAt(address, "address")}`;
@@ -107,11 +107,11 @@ const addressCauses = (node: KubeObject): Cause[] => {
     seen.add(id);
     return [];
   });
-};
+}
 
 const changeable = new Set(["taints", "unschedulable", "configSource", "externalID"]);
 
-const specCauses = (node: KubeObject, before: KubeObject): Cause[] => {
+function specCauses(node: KubeObject, before: KubeObject): Cause[] {
   const causes: Cause[] = [];
   const providerID = textAt(before, "spec", "providerID");
   if (providerID !== "" && textAt(node, "spec", "providerID") !== providerID) {
@@ -138,16 +138,16 @@ const specCauses = (node: KubeObject, before: KubeObject): Cause[] => {
     break;
   }
   return causes;
-};
+}
 
-const cidrCauses = (node: KubeObject): Cause[] => {
+function cidrCauses(node: KubeObject): Cause[] {
   const first = textAt(node, "spec", "podCIDR");
   const all = listAt(node, "spec", "podCIDRs");
   if (first !== "" && all.length > 0 && all[0] !== first) {
     return [invalidValue("spec.podCIDRs[0]", all[0], "must match podCIDR")];
   }
   return [];
-};
+}
 
 export const nodeRules: Rules = {
   defaults: (node, before) => {

@@ -22,14 +22,14 @@ export interface Field {
 
 export type Fields = ReadonlyMap<string, Field>;
 
-const readType = (text: string): FieldType => {
+function readType(text: string): FieldType {
   if (text.startsWith("[")) return { is: "list", item: readType(text.slice(1, -1)) };
   if (text.startsWith("{")) return { is: "map", item: readType(text.slice(1, -1)) };
   if (text.length === 1) return { is: "scalar", scalar: text as Scalar };
   return { is: "type", name: text };
-};
+}
 
-const readField = (text: string): Field => {
+function readField(text: string): Field {
   const match = /^([^:!]+)(!?):([^@%#]+)(@[^%#]*)?(%)?(#.*)?$/.exec(text);
   const [, name, bang, type, merge, , keys] = match ?? [];
   if (name === undefined || type === undefined) throw new TypeError(`Not a field of the schema: ${text}`);
@@ -40,7 +40,7 @@ const readField = (text: string): Field => {
     ...(merge !== undefined && { mergeKey: merge.slice(1) }),
     ...(keys !== undefined && { listKeys: keys.slice(1).split(",").filter(Boolean) }),
   };
-};
+}
 
 const types = new Map<string, Fields>();
 
@@ -52,7 +52,7 @@ const lines = new Map(
 );
 
 /** The fields of a type, or undefined for one the table does not know. */
-export const fieldsOf = (type: string): Fields | undefined => {
+export function fieldsOf(type: string): Fields | undefined {
   const known = types.get(type);
   if (known !== undefined) return known;
   const line = lines.get(type);
@@ -65,4 +65,4 @@ export const fieldsOf = (type: string): Fields | undefined => {
   }
   types.set(type, fields);
   return fields;
-};
+}

@@ -9,13 +9,14 @@ import type { StoredChange } from "../storage/store.ts";
 const firstPort = 30_000;
 const portCount = 2768;
 
-const portsOf = (service: KubeObject): number[] => {
+function portsOf(service: KubeObject): number[] {
   const ports = listAt(service, "spec", "ports").map((port) => valueAt(port, "nodePort"));
   return [...ports, service.spec?.["healthCheckNodePort"]].filter((port) => typeof port === "number");
-};
+}
 
-const addressesOf = (service: KubeObject): string[] =>
-  listAt(service, "spec", "clusterIPs").filter((address) => typeof address === "string");
+function addressesOf(service: KubeObject): string[] {
+  return listAt(service, "spec", "clusterIPs").filter((address) => typeof address === "string");
+}
 
 export class ServiceAllocator {
   readonly #random: Random;

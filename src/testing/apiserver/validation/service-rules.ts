@@ -17,16 +17,20 @@ import type { Rules } from "./rules.ts";
 import type { ServiceAllocator } from "./service-allocator.ts";
 import { validateService } from "./validate-service.ts";
 
-const wantsNodePorts = (spec: JsonObject | undefined): boolean =>
-  spec?.["type"] === "NodePort" ||
-  (spec?.["type"] === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false);
+function wantsNodePorts(spec: JsonObject | undefined): boolean {
+  return (
+    spec?.["type"] === "NodePort" ||
+    (spec?.["type"] === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false)
+  );
+}
 
-const hasNodePorts = (spec: JsonObject | undefined): boolean =>
-  spec?.["type"] === "NodePort" || spec?.["type"] === "LoadBalancer";
+function hasNodePorts(spec: JsonObject | undefined): boolean {
+  return spec?.["type"] === "NodePort" || spec?.["type"] === "LoadBalancer";
+}
 
 const hasAddress = (spec: JsonObject | undefined): boolean => spec?.["type"] !== "ExternalName";
 
-const defaultPort = (port: Json): Json => {
+function defaultPort(port: Json): Json {
   if (!isObject(port)) return port;
   const target = port["targetPort"];
   return {
@@ -34,10 +38,10 @@ const defaultPort = (port: Json): Json => {
     protocol: port["protocol"] ?? "TCP",
     ...(target === undefined || target === 0 || target === "" ? { targetPort: port["port"] } : {}),
   };
-};
+}
 
 /** Values the server gave earlier stay when a client sends the object without them. */
-const keepAllocated = (spec: JsonObject, before: JsonObject | undefined): JsonObject => {
+function keepAllocated(spec: JsonObject, before: JsonObject | undefined): JsonObject {
   let kept = spec;
   if (before === undefined) return kept;
   if (hasAddress(before) && hasAddress(kept) && textAt(kept, "clusterIP") === "") {
@@ -68,10 +72,10 @@ const keepAllocated = (spec: JsonObject, before: JsonObject | undefined): JsonOb
       : port;
   });
   return { ...kept, ports };
-};
+}
 
 /** What a type does not have goes away with it, unless the client has just set it. */
-const dropForType = (spec: JsonObject, before: JsonObject | undefined): JsonObject => {
+function dropForType(spec: JsonObject, before: JsonObject | undefined): JsonObject {
   let result = spec;
   const drop = (key: string): void => {
     if (result[key] !== undefined && isSame(result[key], before?.[key])) result = without(result, key);
@@ -103,9 +107,9 @@ const dropForType = (spec: JsonObject, before: JsonObject | undefined): JsonObje
   if (result["type"] !== "LoadBalancer" || result["externalTrafficPolicy"] !== "Local")
     drop("healthCheckNodePort");
   return result;
-};
+}
 
-const defaults = (service: KubeObject, before: KubeObject | undefined): KubeObject => {
+function defaults(service: KubeObject, before: KubeObject | undefined): KubeObject {
   let result = service;
   if (before === undefined || service.spec !== before.spec) {
     const given = service.spec ?? {};
@@ -147,14 +151,15 @@ const defaults = (service: KubeObject, before: KubeObject | undefined): KubeObje
           : { ...(loadBalancer as JsonObject), ingress: filledIngress },
     },
   };
-};
+}
 
-const taken = (service: KubeObject, field: string, value: Json | undefined): ApiError =>
-  invalid("Service", "", service.metadata.name, [
+function taken(service: KubeObject, field: string, value: Json | undefined): ApiError {
+  return invalid("Service", "", service.metadata.name, [
     invalidValue(field, value, "provided port is already allocated"),
   ]);
+}
 
-const allocatePorts = (service: KubeObject, before: KubeObject | undefined, allocator: ServiceAllocator) => {
+function allocatePorts(service: KubeObject, before: KubeObject | undefined, allocator: ServiceAllocator) {
   const mine = new Set(listAt(before, "spec", "ports").map((port) => valueAt(port, "nodePort")));
   const chosen = new Set<number>();
   return listAt(service, "spec", "ports").map((port, index) => {
@@ -175,13 +180,13 @@ const allocatePorts = (service: KubeObject, before: KubeObject | undefined, allo
     chosen.add(nodePort);
     return { ...port, nodePort };
   });
-};
+}
 
-const allocate = (
+function allocate(
   service: KubeObject,
   before: KubeObject | undefined,
   allocator: ServiceAllocator,
-): KubeObject => {
+): KubeObject {
   if (service.spec === before?.spec) return service;
   let spec: JsonObject = service.spec ?? {};
   if (hasAddress(spec) && textAt(spec, "clusterIP") === "") {
@@ -214,6 +219,6 @@ const allocate = (
     spec = withValue(spec, ["healthCheckNodePort"], allocator.port(chosen));
   }
   return { ...service, spec };
-};
+}
 
 export const serviceRules: Rules = { defaults, allocate, validate: validateService };

@@ -17,10 +17,11 @@ const protocols = ["SCTP", "TCP", "UDP"];
 const range = "must be between 1 and 65535, inclusive";
 const badIP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-const isPort = (value: Json | undefined): boolean =>
-  typeof value === "number" && value >= 1 && value <= 65535;
+function isPort(value: Json | undefined): boolean {
+  return typeof value === "number" && value >= 1 && value <= 65535;
+}
 
-const portCauses = (service: KubeObject): Cause[] => {
+function portCauses(service: KubeObject): Cause[] {
   const ports = listAt(service, "spec", "ports");
   const type = textAt(service, "spec", "type");
   const names = new Set<string>();
@@ -57,9 +58,9 @@ const portCauses = (service: KubeObject): Cause[] => {
     numbers.add(id);
     return causes;
   });
-};
+}
 
-const specCauses = (service: KubeObject): Cause[] => {
+function specCauses(service: KubeObject): Cause[] {
   const spec = service.spec ?? {};
   const type = textAt(spec, "type");
   const causes: Cause[] = [];
@@ -101,9 +102,9 @@ const specCauses = (service: KubeObject): Cause[] => {
     }
   });
   return causes;
-};
+}
 
-const statusCauses = (service: KubeObject): Cause[] => {
+function statusCauses(service: KubeObject): Cause[] {
   const ingress = listAt(service, "status", "loadBalancer", "ingress");
   if (ingress.length > 0 && textAt(service, "spec", "type") !== "LoadBalancer") {
     return [
@@ -128,9 +129,9 @@ const statusCauses = (service: KubeObject): Cause[] => {
     }
     return causes;
   });
-};
+}
 
-export const validateService = (service: KubeObject, before: KubeObject | undefined): readonly Cause[] => {
+export function validateService(service: KubeObject, before: KubeObject | undefined): readonly Cause[] {
   const causes: Cause[] = [];
   if (service.spec !== before?.spec) {
     causes.push(...specCauses(service));
@@ -156,4 +157,4 @@ export const validateService = (service: KubeObject, before: KubeObject | undefi
     }
   }
   return [...causes, ...statusCauses(service)];
-};
+}

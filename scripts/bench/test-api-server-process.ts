@@ -5,7 +5,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { systemFiles } from "../../src/platform/system-files.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
 
 const [path] = process.argv.slice(2);
 if (path === undefined) throw new Error("Expected the path of the kubeconfig to write.");

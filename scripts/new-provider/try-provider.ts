@@ -14,9 +14,9 @@ import { type Clock, sleep } from "../../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
 
 /** What the skeleton's simulator has; a rewritten one keeps it. */
 interface Simulator {

@@ -15,8 +15,8 @@ import { type Milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
+import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
 
 export interface SandboxOptions {
   readonly nodes: number;

@@ -1,7 +1,7 @@
 // What happens in the playground: the nodes join, then one machine is switched off and one vanishes. Each chapter says
 // when it is over; the story is settled when all are.
 
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 const shutdown = "node.cloudprovider.kubernetes.io/shutdown";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { uninitialized } from "../support/node-controllers.ts";
 import { ServiceWorld } from "../support/service-world.ts";

@@ -16,7 +16,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import type { AccessRequest } from "../../src/testing/apiserver/http/reviews.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../support/api-server-nodes.ts";

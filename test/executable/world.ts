@@ -11,7 +11,7 @@ import { createAuthority } from "../../src/pki/authority.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { startHttpsFace } from "../../src/testing/apiserver/http/https.ts";
+import { startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
 import { inParallel } from "../cluster/rig/in-parallel.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { kubeletNode } from "../cluster/rig/kubelet-objects.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
 // Upstream's controllers/service/controller_test.go, the rows that need the whole controller: what it asks of the cloud and

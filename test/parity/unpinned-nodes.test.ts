@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Node, NodeAddress } from "../../src/kube/objects.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { NodeControllers, uninitialized } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { unsettled } from "./settled.ts";
 import { World } from "./world.ts";
 

@@ -2,8 +2,8 @@
 // the same name, silent kubelets, foreign nodes, and people who edit.
 
 import { milliseconds } from "../../src/core/brand.ts";
-import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
-import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import type { Dice, Mishap, Weather } from "./storm.ts";
 import type { World } from "./world.ts";
 

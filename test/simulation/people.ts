@@ -3,8 +3,8 @@
 
 import type { Service } from "../../src/kube/objects.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import type { Script } from "./script.ts";
 
 const services = resourceNamed("services");

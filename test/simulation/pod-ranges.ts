@@ -5,7 +5,7 @@ import { milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 
 export const clusterCIDR = "10.244.0.0/16";
 

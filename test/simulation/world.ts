@@ -12,9 +12,9 @@ import type { Transport, TransportRequest } from "../../src/platform/transport.t
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
-import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
-import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { CloudInvariants } from "./cloud-invariants.ts";
 import { Invariants } from "./invariants.ts";

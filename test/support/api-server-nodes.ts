@@ -16,8 +16,8 @@ import type { Random } from "../../src/platform/random.ts";
 import { Journal } from "../../src/runtime/journal.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
-import type { KubeObject } from "../../src/testing/apiserver/storage/kube-object.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 
 const stored = resourceNamed("nodes");
 

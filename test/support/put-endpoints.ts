@@ -1,7 +1,7 @@
 // The EndpointSlice of a Service, as the endpoint controller would write it.
 
-import type { JsonObject } from "../../src/testing/apiserver/storage/json.ts";
-import { resourceNamed } from "../../src/testing/apiserver/storage/resource-table.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import type { ServiceWorld } from "./service-world.ts";
 
 const slices = resourceNamed("endpointslices");

@@ -3,9 +3,9 @@
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
 import type { ApiServer } from "./api-server.ts";
 import { answerError } from "./http/answer.ts";
-import { unauthorized } from "./http/api-error.ts";
 import { headerOf } from "./http/read-body.ts";
-import type { Identity } from "./storage/kube-object.ts";
+import { unauthorized } from "./objects/api-error.ts";
+import type { Identity } from "./objects/kube-object.ts";
 
 export const administrator: Identity = {
   username: "admin",

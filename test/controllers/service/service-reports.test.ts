@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { JsonObject } from "../../../src/testing/apiserver/storage/json.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import type { JsonObject } from "../../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";

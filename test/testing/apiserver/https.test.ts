@@ -18,8 +18,12 @@ import type { Files } from "../../../src/platform/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
-import { type HttpsFace, saveKubeconfig, startHttpsFace } from "../../../src/testing/apiserver/http/https.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import {
+  type HttpsFace,
+  saveKubeconfig,
+  startHttpsFace,
+} from "../../../src/testing/apiserver/serving/https.ts";
 
 const server = new ApiServer({ clock: systemClock, random: systemRandom });
 const authority = createAuthority("sandbox", systemClock, systemRandom);

@@ -5,8 +5,8 @@ import { minutes, seconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../../src/testing/apiserver/kubelet/kubelets.ts";
-import { listAt, textAt } from "../../../src/testing/apiserver/storage/json.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import { listAt, textAt } from "../../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 const start = () => {

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { isSame, type Json, type JsonObject } from "../../../src/testing/apiserver/objects/json.ts";
 import { applyJsonPatch } from "../../../src/testing/apiserver/patch/json-patch.ts";
 import { applyMergePatch } from "../../../src/testing/apiserver/patch/merge-patch.ts";
 import { applyStrategicMergePatch } from "../../../src/testing/apiserver/patch/strategic-merge-patch.ts";
-import { isSame, type Json, type JsonObject } from "../../../src/testing/apiserver/storage/json.ts";
 
 describe("a JSON patch", () => {
   const start: JsonObject = { a: { "b/c": 1, "d~e": 2 }, list: [1, 2, 3] };

@@ -7,8 +7,8 @@ import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { readProtobuf } from "../../../src/testing/apiserver/http/protobuf.ts";
 import { humanDuration } from "../../../src/testing/apiserver/http/table-columns.ts";
-import { isObject, type JsonObject, listAt, valueAt } from "../../../src/testing/apiserver/storage/json.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/storage/resource-table.ts";
+import { isObject, type JsonObject, listAt, valueAt } from "../../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";

@@ -7,7 +7,7 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { systemTransport, type TlsMaterial } from "../../../src/platform/transport.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
-import { isObject, listAt, textAt, valueAt } from "../../../src/testing/apiserver/storage/json.ts";
+import { isObject, listAt, textAt, valueAt } from "../../../src/testing/apiserver/objects/json.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { nodeCases } from "./cases/node-cases.ts";
 import { readingCases } from "./cases/reading-cases.ts";

@@ -1,7 +1,7 @@
 // Responses in the server's form. Bodies are text that was made once per write; nothing is cloned on the way out.
 
-import type { JsonObject } from "../storage/json.ts";
-import type { ApiError } from "./api-error.ts";
+import type { ApiError } from "../objects/api-error.ts";
+import type { JsonObject } from "../objects/json.ts";
 
 export function answerText(
   code: number,

@@ -1,8 +1,8 @@
 // What the server tells about itself: groups, resources, version, and the little of OpenAPI that kubectl asks before it applies.
 // It knows kinds and verbs, not objects.
 
-import type { JsonObject } from "../storage/json.ts";
-import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "../storage/resource-table.ts";
+import type { JsonObject } from "../objects/json.ts";
+import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "../objects/resource-table.ts";
 
 const groups = [...new Set([...resources, ...reviews].map(({ group }) => group))].filter(
   (group) => group !== "",

@@ -1,6 +1,6 @@
 // Reads the few objects that kubectl sends as protobuf whatever the server offers (`create …`, `auth …`, `create token`). Answers are always JSON.
 
-import type { Json, JsonObject } from "../storage/json.ts";
+import type { Json, JsonObject } from "../objects/json.ts";
 
 type FieldSpec = readonly [name: string, type: string];
 type Message = Readonly<Record<number, FieldSpec>>;

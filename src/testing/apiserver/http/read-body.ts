@@ -1,9 +1,9 @@
 // Request bodies: JSON, YAML where the server takes it, and the little protobuf that kubectl insists on. Nothing is checked against a kind.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
-import { isObject, type Json, type JsonObject } from "../storage/json.ts";
+import { ApiError, badRequest } from "../objects/api-error.ts";
+import { isObject, type Json, type JsonObject } from "../objects/json.ts";
 import { readJson } from "../validation/decode-object.ts";
-import { ApiError, badRequest } from "./api-error.ts";
 import { readProtobuf } from "./protobuf.ts";
 
 export function headerOf(request: TransportRequest, name: string): string | undefined {

@@ -1,6 +1,6 @@
 // From a method and a URL to what is asked for: verb, resource, namespace, name, subresource and parameters. Nothing is looked up.
 
-import { findResource, type Resource } from "../storage/resource-table.ts";
+import { findResource, type Resource } from "../objects/resource-table.ts";
 
 export interface RequestInfo {
   readonly method: string;

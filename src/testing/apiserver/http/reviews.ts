@@ -1,8 +1,8 @@
 // Reviews: kinds that are created, answered and forgotten. Who a token belongs to and what a user may do is asked of the functions passed in.
 
 import type { Clock } from "../../../platform/clock.ts";
-import { isObject, type JsonObject, listAt, objectAt, textAt } from "../storage/json.ts";
-import { type Identity, timestamp } from "../storage/kube-object.ts";
+import { isObject, type JsonObject, listAt, objectAt, textAt } from "../objects/json.ts";
+import { type Identity, timestamp } from "../objects/kube-object.ts";
 
 export interface AccessRequest {
   readonly verb: string;

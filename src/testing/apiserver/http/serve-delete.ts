@@ -1,10 +1,10 @@
 // Deleting: one object with its preconditions, or all that a selector names. Finalizers are minded by object-registry.ts.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
-import type { JsonObject } from "../storage/json.ts";
-import { textAt } from "../storage/json.ts";
+import type { JsonObject } from "../objects/json.ts";
+import { textAt } from "../objects/json.ts";
+import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
 import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
-import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
 import type { Store } from "../storage/store.ts";
 import { answerJson } from "./answer.ts";
 import { readOptions } from "./read-body.ts";

@@ -2,20 +2,20 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
-import { asServed } from "../storage/event-versions.ts";
+import { methodNotAllowed, notFound } from "../objects/api-error.ts";
+import { asServed } from "../objects/event-versions.ts";
+import type { JsonObject } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
 import { readFieldSelector } from "../storage/field-selector.ts";
-import type { JsonObject } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
 import { readLabelSelector } from "../storage/label-selector.ts";
 import type { Lister } from "../storage/list-objects.ts";
 import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
-import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
 import type { Store } from "../storage/store.ts";
+import { type Frame, openWatch } from "../storage/watch-stream.ts";
 import { answerJson, answerText } from "./answer.ts";
-import { methodNotAllowed, notFound } from "./api-error.ts";
 import type { RequestInfo } from "./read-request.ts";
 import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
-import { type Frame, openWatch } from "./watch-stream.ts";
 
 export interface ReadParts {
   readonly store: Store;

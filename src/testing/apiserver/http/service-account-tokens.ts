@@ -2,8 +2,8 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
-import type { JsonObject } from "../storage/json.ts";
-import { type Identity, timestamp } from "../storage/kube-object.ts";
+import type { JsonObject } from "../objects/json.ts";
+import { type Identity, timestamp } from "../objects/kube-object.ts";
 
 interface Grant {
   readonly identity: Identity;

@@ -1,7 +1,7 @@
 // The columns `kubectl get` shows for each kind. Each cell is a function of the object and the time; the table around it is in table.ts.
 
-import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 
 export interface Column {
   readonly name: string;

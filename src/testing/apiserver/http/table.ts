@@ -1,8 +1,8 @@
 // Answers in another form than the object's own: as a Table, which is what `kubectl get` asks for, or as metadata only.
 // What stands in a cell is decided in table-columns.ts.
 
-import type { JsonObject } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import type { JsonObject } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 import { plainColumns, tableColumns } from "./table-columns.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";

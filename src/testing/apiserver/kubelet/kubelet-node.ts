@@ -1,7 +1,7 @@
 // What a kubelet of a cluster with an external cloud writes about its machine. When it writes is kubelets.ts.
 
-import type { Json, JsonObject } from "../storage/json.ts";
-import { timestamp } from "../storage/kube-object.ts";
+import type { Json, JsonObject } from "../objects/json.ts";
+import { timestamp } from "../objects/kube-object.ts";
 
 export interface KubeletSpec {
   readonly name: string;

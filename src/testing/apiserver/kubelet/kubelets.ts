@@ -5,8 +5,8 @@ import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { ApiServer } from "../api-server.ts";
-import { type KubeObject, microTimestamp } from "../storage/kube-object.ts";
-import { resourceNamed } from "../storage/resource-table.ts";
+import { type KubeObject, microTimestamp } from "../objects/kube-object.ts";
+import { resourceNamed } from "../objects/resource-table.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
 import { followReadyCondition, markUnknown } from "./node-health.ts";
 

@@ -1,10 +1,10 @@
 // A stand-in for the part of kube-controller-manager that watches heartbeats: a silent node becomes Unknown and unreachable, a node that is
 // not ready is tainted, and one that is ready again is cleaned. It evicts nothing.
 
-import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../storage/json.ts";
-import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../objects/json.ts";
+import { type KubeObject, timestamp } from "../objects/kube-object.ts";
+import { resourceNamed } from "../objects/resource-table.ts";
 import type { ObjectRegistry } from "../storage/object-registry.ts";
-import { resourceNamed } from "../storage/resource-table.ts";
 
 const nodes = resourceNamed("nodes");
 const notReady = "node.kubernetes.io/not-ready";

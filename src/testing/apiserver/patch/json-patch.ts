@@ -1,7 +1,7 @@
 // JSON patch (RFC 6902) on shared values: only the path that changes is copied. A failed operation is an error, never a guess.
 
-import { badRequest, rejected } from "../http/api-error.ts";
-import { isList, isObject, isSame, type Json, type JsonObject, without } from "../storage/json.ts";
+import { badRequest, rejected } from "../objects/api-error.ts";
+import { isList, isObject, isSame, type Json, type JsonObject, without } from "../objects/json.ts";
 
 function readPointer(pointer: Json | undefined): readonly string[] {
   if (typeof pointer !== "string" || (pointer !== "" && !pointer.startsWith("/"))) throw rejected();

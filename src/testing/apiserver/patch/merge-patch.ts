@@ -1,6 +1,6 @@
 // JSON merge patch (RFC 7386) on shared values: null removes, objects merge, everything else replaces. Lists are never merged here.
 
-import { isObject, isSame, type Json, type JsonObject } from "../storage/json.ts";
+import { isObject, isSame, type Json, type JsonObject } from "../objects/json.ts";
 
 function mergeValue(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;

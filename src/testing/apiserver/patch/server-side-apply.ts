@@ -2,7 +2,7 @@
 // appliers and fields that an applier leaves out go away, while values set by plain updates are taken over without a conflict.
 // It merges and reports; storing is not done here.
 
-import { ApiError } from "../http/api-error.ts";
+import { ApiError } from "../objects/api-error.ts";
 import {
   isList,
   isObject,
@@ -13,8 +13,8 @@ import {
   objectAt,
   textAt,
   without,
-} from "../storage/json.ts";
-import { type Field, type FieldType, fieldsOf } from "../validation/schema.ts";
+} from "../objects/json.ts";
+import { type Field, type FieldType, fieldsOf } from "../objects/schema.ts";
 
 interface Applied {
   readonly manager: string;

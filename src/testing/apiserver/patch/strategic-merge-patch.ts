@@ -1,9 +1,9 @@
 // Strategic merge patch: lists merge by the keys the schema names, with the `$patch`, `$setElementOrder`, `$deleteFromPrimitiveList`
 // and `$retainKeys` directives. Everything the patch does not name is shared with the object before.
 
-import { badRequest } from "../http/api-error.ts";
-import { isList, isObject, isSame, type Json, type JsonObject, without } from "../storage/json.ts";
-import { type Field, type Fields, type FieldType, fieldsOf } from "../validation/schema.ts";
+import { badRequest } from "../objects/api-error.ts";
+import { isList, isObject, isSame, type Json, type JsonObject, without } from "../objects/json.ts";
+import { type Field, type Fields, type FieldType, fieldsOf } from "../objects/schema.ts";
 
 const orderPrefix = "$setElementOrder/";
 const deletePrefix = "$deleteFromPrimitiveList/";

@@ -1,7 +1,7 @@
 // Events are kept for an hour, as by a real server. They are swept after writes instead of by a timer, so that an idle sandbox has none.
 
 import type { Clock } from "../../../platform/clock.ts";
-import { resourceNamed } from "./resource-table.ts";
+import { resourceNamed } from "../objects/resource-table.ts";
 import type { Store } from "./store.ts";
 
 const keptFor = 3_600_000;

@@ -1,9 +1,9 @@
 // Field selectors: only the fields each resource offers, compared as text. Labels have selectors of their own.
 
-import { badRequest } from "../http/api-error.ts";
-import { type Json, valueAt } from "./json.ts";
-import type { KubeObject } from "./kube-object.ts";
-import type { Resource } from "./resource-table.ts";
+import { badRequest } from "../objects/api-error.ts";
+import { type Json, valueAt } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import type { Resource } from "../objects/resource-table.ts";
 
 export type ObjectPredicate = (object: KubeObject) => boolean;
 

@@ -1,6 +1,6 @@
 // Label selectors, equality and set based, as the server parses and matches them. Fields have selectors of their own.
 
-import { badRequest } from "../http/api-error.ts";
+import { badRequest } from "../objects/api-error.ts";
 
 type Labels = Readonly<Record<string, string>> | undefined;
 export type LabelPredicate = (labels: Labels) => boolean;

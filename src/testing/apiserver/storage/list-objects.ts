@@ -1,8 +1,8 @@
 // Listings, whole or in pages. The pages of one listing show one moment: what is left of it is remembered until it is too old.
 
 import type { Clock } from "../../../platform/clock.ts";
-import { ApiError, badRequest, expired, forbiddenField, invalid } from "../http/api-error.ts";
-import type { KubeObject } from "./kube-object.ts";
+import { ApiError, badRequest, expired, forbiddenField, invalid } from "../objects/api-error.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 import type { Store } from "./store.ts";
 
 export interface Page {

@@ -11,16 +11,16 @@ import {
   invalidValue,
   modified,
   notFound,
-} from "../http/api-error.ts";
-import { mergeUpdate, shareUnchanged, withGeneration } from "../patch/merge-update.ts";
+} from "../objects/api-error.ts";
+import { asServed, asStored } from "../objects/event-versions.ts";
+import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
+import { type KubeObject, type ObjectMeta, timestamp } from "../objects/kube-object.ts";
+import { type Resource, resourceNamed } from "../objects/resource-table.ts";
 import { type DecodeOptions, decodeObject, decodePatched } from "../validation/decode-object.ts";
 import { createMetaCauses, updateMetaCauses } from "../validation/meta-rules.ts";
 import { rulesFor } from "../validation/object-rules.ts";
-import { ServiceAllocator } from "../validation/service-allocator.ts";
-import { asServed, asStored } from "./event-versions.ts";
-import { isSame, type JsonObject, objectAt, textAt } from "./json.ts";
-import { type KubeObject, type ObjectMeta, timestamp } from "./kube-object.ts";
-import { type Resource, resourceNamed } from "./resource-table.ts";
+import { mergeUpdate, shareUnchanged, withGeneration } from "./merge-update.ts";
+import { ServiceAllocator } from "./service-allocator.ts";
 import type { Store } from "./store.ts";
 
 export interface WriteOptions extends DecodeOptions {

@@ -2,11 +2,11 @@
 
 import { milliseconds, seconds } from "../../../core/brand.ts";
 import type { Random } from "../../../platform/random.ts";
-import { expired, invalid, notSupported } from "../http/api-error.ts";
-import { bookmarkDelay, errorFrame, type Frame, frameFor, type WatchPlan } from "../http/watch-stream.ts";
-import type { KubeObject } from "./kube-object.ts";
+import { expired, invalid, notSupported } from "../objects/api-error.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 import { listOptionsInvalid, readRevision } from "./list-objects.ts";
 import type { Store } from "./store.ts";
+import { bookmarkDelay, errorFrame, type Frame, frameFor, type WatchPlan } from "./watch-stream.ts";
 
 /** `on` since Kubernetes 1.34; `off` answers 422 as 1.33 does; `ignored` is a server that has never heard of them. */
 export type StreamingLists = "on" | "off" | "ignored";

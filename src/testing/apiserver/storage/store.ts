@@ -1,8 +1,8 @@
 // Objects, one counter of versions, and a bounded history for watches. It keeps and tells; whether a write is allowed is decided by object-registry.ts.
 
-import { freeze } from "./json.ts";
-import type { KubeObject } from "./kube-object.ts";
-import { type Resource, resourceNamed } from "./resource-table.ts";
+import { freeze } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import { type Resource, resourceNamed } from "../objects/resource-table.ts";
 
 export interface StoredChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";

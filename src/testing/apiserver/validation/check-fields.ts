@@ -1,8 +1,8 @@
 // Reads a value as the server decodes it: unknown fields are dropped and reported, wrong types refused, empty values left out.
 // Parts that are the very same object as in the version before were checked then and are skipped.
 
-import { isList, isObject, type Json, type JsonObject } from "../storage/json.ts";
-import { type Field, type FieldType, fieldsOf } from "./schema.ts";
+import { isList, isObject, type Json, type JsonObject } from "../objects/json.ts";
+import { type Field, type FieldType, fieldsOf } from "../objects/schema.ts";
 
 /** A value of the wrong type; the message is the decoder's. */
 export class WrongTypeError extends Error {

@@ -1,9 +1,9 @@
 // From what a client sent to an object the rules can work on: kind and types checked, unknown fields dropped, warned of or refused.
 // Whether the values make sense is for the rules.
 
-import { type ApiError, badRequest, invalid, invalidValue } from "../http/api-error.ts";
-import { isObject, type Json, type JsonObject, objectAt, textAt } from "../storage/json.ts";
-import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
+import { type ApiError, badRequest, invalid, invalidValue } from "../objects/api-error.ts";
+import { isObject, type Json, type JsonObject, objectAt, textAt } from "../objects/json.ts";
+import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
 import { FieldCheck, WrongTypeError } from "./check-fields.ts";
 
 export type FieldValidation = "Strict" | "Warn" | "Ignore";

@@ -1,9 +1,9 @@
 // The rules for metadata that hold for every kind: names, labels, finalizers, and what a client may not change. Specs and statuses are not looked at.
 
-import { type Cause, forbiddenField, invalidValue, required } from "../http/api-error.ts";
-import { isSame } from "../storage/json.ts";
-import type { KubeObject, ObjectMeta } from "../storage/kube-object.ts";
-import type { Resource } from "../storage/resource-table.ts";
+import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
+import { isSame } from "../objects/json.ts";
+import type { KubeObject, ObjectMeta } from "../objects/kube-object.ts";
+import type { Resource } from "../objects/resource-table.ts";
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

@@ -8,7 +8,7 @@ import {
   invalidValue,
   notSupported,
   required,
-} from "../http/api-error.ts";
+} from "../objects/api-error.ts";
 import {
   isObject,
   isSame,
@@ -18,8 +18,8 @@ import {
   textAt,
   valueAt,
   withValue,
-} from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+} from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 import type { Rules } from "./rules.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;

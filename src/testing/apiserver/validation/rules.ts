@@ -1,17 +1,25 @@
-// The shape of what a kind adds to the general rules: defaults, allocation and validation. The table of them is object-rules.ts.
+// What a kind adds to the general rules: defaults, allocation and validation. object-rules.ts has the table of kinds.
 
-import type { Cause } from "../http/api-error.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
-import type { ServiceAllocator } from "./service-allocator.ts";
+import type { Cause } from "../objects/api-error.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+
+/** Cluster addresses and node ports that are still free. */
+export interface Allocator {
+  address(family: string): string;
+  /** A free port that is not in `chosen` either; undefined when the range is used up. */
+  port(chosen: ReadonlySet<number>): number | undefined;
+  isAddressTaken(address: string): boolean;
+  isPortTaken(port: number): boolean;
+}
 
 export interface Rules {
-  /** Fills in what the server fills in; called for every write. */
+  /** Sets the fields that the server defaults; called for every write. */
   readonly defaults?: (object: KubeObject, before: KubeObject | undefined) => KubeObject;
-  /** Called once everything was found valid, before the write; may hand out addresses and ports. */
+  /** Called for a valid object before the write; assigns addresses and ports. */
   readonly allocate?: (
     object: KubeObject,
     before: KubeObject | undefined,
-    allocator: ServiceAllocator,
+    allocator: Allocator,
   ) => KubeObject;
   readonly validate?: (object: KubeObject, before: KubeObject | undefined) => readonly Cause[];
 }

@@ -1,6 +1,6 @@
-// What the server does with Services: defaults, addresses and node ports, fields that follow the type, and validation. No balancer is ever made here.
+// Services: defaults, cluster addresses, node ports and fields that depend on the type. No load balancer is created here.
 
-import { ApiError, invalid, invalidValue } from "../http/api-error.ts";
+import { ApiError, invalid, invalidValue } from "../objects/api-error.ts";
 import {
   isObject,
   isSame,
@@ -11,10 +11,9 @@ import {
   valueAt,
   without,
   withValue,
-} from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
-import type { Rules } from "./rules.ts";
-import type { ServiceAllocator } from "./service-allocator.ts";
+} from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import type { Allocator, Rules } from "./rules.ts";
 import { validateService } from "./validate-service.ts";
 
 function wantsNodePorts(spec: JsonObject | undefined): boolean {
@@ -40,7 +39,7 @@ function defaultPort(port: Json): Json {
   };
 }
 
-/** Values the server gave earlier stay when a client sends the object without them. */
+/** Keeps the values that the server assigned earlier when a client omits them. */
 function keepAllocated(spec: JsonObject, before: JsonObject | undefined): JsonObject {
   let kept = spec;
   if (before === undefined) return kept;
@@ -51,7 +50,7 @@ function keepAllocated(spec: JsonObject, before: JsonObject | undefined): JsonOb
       clusterIPs: kept["clusterIPs"] ?? before["clusterIPs"],
     };
   }
-  // The list follows the single field when only that was changed, and the other way round.
+  // `clusterIPs` follows `clusterIP` when only that changed, and vice versa.
   const [first] = listAt(kept, "clusterIPs");
   if (hasAddress(kept) && kept["clusterIP"] !== first) {
     kept = isSame(kept["clusterIPs"], before["clusterIPs"])
@@ -74,7 +73,7 @@ function keepAllocated(spec: JsonObject, before: JsonObject | undefined): JsonOb
   return { ...kept, ports };
 }
 
-/** What a type does not have goes away with it, unless the client has just set it. */
+/** Removes the fields that the new type does not have, unless the client has just set them. */
 function dropForType(spec: JsonObject, before: JsonObject | undefined): JsonObject {
   let result = spec;
   const drop = (key: string): void => {
@@ -153,21 +152,21 @@ function defaults(service: KubeObject, before: KubeObject | undefined): KubeObje
   };
 }
 
-function taken(service: KubeObject, field: string, value: Json | undefined): ApiError {
+function portTaken(service: KubeObject, field: string, value: Json | undefined): ApiError {
   return invalid("Service", "", service.metadata.name, [
     invalidValue(field, value, "provided port is already allocated"),
   ]);
 }
 
-function allocatePorts(service: KubeObject, before: KubeObject | undefined, allocator: ServiceAllocator) {
-  const mine = new Set(listAt(before, "spec", "ports").map((port) => valueAt(port, "nodePort")));
+function allocatePorts(service: KubeObject, before: KubeObject | undefined, allocator: Allocator) {
+  const own = new Set(listAt(before, "spec", "ports").map((port) => valueAt(port, "nodePort")));
   const chosen = new Set<number>();
   return listAt(service, "spec", "ports").map((port, index) => {
     if (!isObject(port)) return port;
     const wanted = port["nodePort"];
     if (typeof wanted === "number") {
-      if (!mine.has(wanted) && allocator.isPortTaken(wanted)) {
-        throw taken(service, `spec.ports[${index}].nodePort`, wanted);
+      if (!own.has(wanted) && allocator.isPortTaken(wanted)) {
+        throw portTaken(service, `spec.ports[${index}].nodePort`, wanted);
       }
       chosen.add(wanted);
       return port;
@@ -182,11 +181,7 @@ function allocatePorts(service: KubeObject, before: KubeObject | undefined, allo
   });
 }
 
-function allocate(
-  service: KubeObject,
-  before: KubeObject | undefined,
-  allocator: ServiceAllocator,
-): KubeObject {
+function allocate(service: KubeObject, before: KubeObject | undefined, allocator: Allocator): KubeObject {
   if (service.spec === before?.spec) return service;
   let spec: JsonObject = service.spec ?? {};
   if (hasAddress(spec) && textAt(spec, "clusterIP") === "") {

@@ -1,7 +1,7 @@
 // The kinds with little to say: a few defaults and checks each. Nodes and Services have files of their own.
 
-import { type Cause, invalidValue, notSupported, required } from "../http/api-error.ts";
-import { isObject, type Json, listAt, objectAt, textAt, withValue } from "../storage/json.ts";
+import { type Cause, invalidValue, notSupported, required } from "../objects/api-error.ts";
+import { isObject, type Json, listAt, objectAt, textAt, withValue } from "../objects/json.ts";
 import type { Rules } from "./rules.ts";
 
 export const namespaceRules: Rules = {

@@ -8,9 +8,9 @@ import {
   invalidValue,
   notSupported,
   required,
-} from "../http/api-error.ts";
-import { isSame, type Json, listAt, textAt, valueAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+} from "../objects/api-error.ts";
+import { isSame, type Json, listAt, textAt, valueAt } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const protocols = ["SCTP", "TCP", "UDP"];

@@ -1,7 +1,7 @@
 // How an API server treats Nodes: what our manager's patches rely on. Each case holds for the sandbox and for a real server.
 
 import { expect } from "bun:test";
-import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/storage/json.ts";
+import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
 import { call, json, jsonPatch, makeNode, mergePatch, strategicPatch, type TwinCase } from "./target.ts";
 
 const uninitialized = {

@@ -1,7 +1,7 @@
 // How an API server lists and watches. Each case holds for the sandbox and for a real server.
 
 import { expect } from "bun:test";
-import { listAt, textAt, valueAt } from "../../../../src/testing/apiserver/storage/json.ts";
+import { listAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
 import { call, mergePatch, type Target, type TwinCase, watchLines } from "./target.ts";
 
 const three = async (target: Target): Promise<string> => {

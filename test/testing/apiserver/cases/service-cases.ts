@@ -1,7 +1,7 @@
 // How an API server treats Services, Leases and Events. Each case holds for the sandbox and for a real server.
 
 import { expect } from "bun:test";
-import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/storage/json.ts";
+import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
 import { applyPatch, call, makeService, mergePatch, strategicPatch, type TwinCase } from "./target.ts";
 
 const balanced = { type: "LoadBalancer", ports: [{ port: 80 }] };

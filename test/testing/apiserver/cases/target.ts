@@ -1,7 +1,7 @@
 // What a twin case runs against: the sandbox or a real API server, seen only through a transport. It holds no expectations.
 
 import type { TlsMaterial, Transport } from "../../../../src/platform/transport.ts";
-import { isObject, type JsonObject } from "../../../../src/testing/apiserver/storage/json.ts";
+import { isObject, type JsonObject } from "../../../../src/testing/apiserver/objects/json.ts";
 
 export interface Target {
   readonly baseURL: string;

@@ -1,8 +1,8 @@
 // What an update leaves of an object: the fields it may change taken from the client, the rest kept. Validation is elsewhere.
 
-import { isSame, type JsonObject, objectAt, textAt } from "../storage/json.ts";
-import type { KubeObject, ObjectMeta } from "../storage/kube-object.ts";
-import type { Resource } from "../storage/resource-table.ts";
+import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
+import type { KubeObject, ObjectMeta } from "../objects/kube-object.ts";
+import type { Resource } from "../objects/resource-table.ts";
 
 /** Unchanged parts become the very same object again, so that later checks can skip them. */
 export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {

@@ -1,10 +1,10 @@
-// Hands out cluster addresses and node ports, each once, and takes them back when a Service is gone.
-// It decides nothing about whether a Service should have any; see service-rules.ts.
+// Allocates cluster addresses and node ports, and releases them when their Service is deleted. service-rules.ts decides which Services need any.
 
 import type { Random } from "../../../platform/random.ts";
-import { listAt, textAt, valueAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
-import type { StoredChange } from "../storage/store.ts";
+import { listAt, textAt, valueAt } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import type { Allocator } from "../validation/rules.ts";
+import type { StoredChange } from "./store.ts";
 
 const firstPort = 30_000;
 const portCount = 2768;
@@ -18,7 +18,7 @@ function addressesOf(service: KubeObject): string[] {
   return listAt(service, "spec", "clusterIPs").filter((address) => typeof address === "string");
 }
 
-export class ServiceAllocator {
+export class ServiceAllocator implements Allocator {
   readonly #random: Random;
   readonly #addresses = new Set<string>();
   readonly #ports = new Set<number>();
@@ -39,7 +39,6 @@ export class ServiceAllocator {
     }
   }
 
-  /** A port nobody has, also none of those already chosen for the same Service. */
   port(chosen: ReadonlySet<number>): number | undefined {
     const start = Math.floor(this.#random.fraction() * portCount);
     for (let step = 0; step < portCount; step++) {
@@ -49,8 +48,13 @@ export class ServiceAllocator {
     return undefined;
   }
 
-  isAddressTaken = (address: string): boolean => this.#addresses.has(address);
-  isPortTaken = (port: number): boolean => this.#ports.has(port);
+  isAddressTaken(address: string): boolean {
+    return this.#addresses.has(address);
+  }
+
+  isPortTaken(port: number): boolean {
+    return this.#ports.has(port);
+  }
 
   follow(change: StoredChange): void {
     if (change.storage !== "services") return;

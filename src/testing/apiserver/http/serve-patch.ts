@@ -1,18 +1,18 @@
 // Chooses the kind of patch by its media type. Server-side apply may create the object; the others never do.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
-import { badRequest, invalid, required } from "../http/api-error.ts";
-import { mediaTypeOf, readObject, readPatch, unsupportedMediaType } from "../http/read-body.ts";
-import type { RequestInfo } from "../http/read-request.ts";
-import { isObject, type JsonObject, textAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import { badRequest, invalid, required } from "../objects/api-error.ts";
+import { isObject, type JsonObject, textAt } from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
+import { applyJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
+import { applyConfiguration } from "../patch/server-side-apply.ts";
+import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import type { ObjectRegistry, WriteOptions } from "../storage/object-registry.ts";
-import { apiVersionOf, type Resource } from "../storage/resource-table.ts";
 import type { Store } from "../storage/store.ts";
-import { applyJsonPatch } from "./json-patch.ts";
-import { applyMergePatch } from "./merge-patch.ts";
-import { applyConfiguration } from "./server-side-apply.ts";
-import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
+import { mediaTypeOf, readObject, readPatch, unsupportedMediaType } from "./read-body.ts";
+import type { RequestInfo } from "./read-request.ts";
 
 type Change = (current: KubeObject) => JsonObject;
 

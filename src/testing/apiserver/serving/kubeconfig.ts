@@ -1,6 +1,6 @@
 // The kubeconfig of a sandbox: one cluster address per kind of credential, everything embedded. JSON, which is YAML.
 
-import type { JsonObject } from "../storage/json.ts";
+import type { JsonObject } from "../objects/json.ts";
 
 export interface KubeconfigUser {
   readonly name: string;

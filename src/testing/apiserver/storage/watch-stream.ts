@@ -3,8 +3,8 @@
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
-import type { Store, StoredChange } from "../storage/store.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
+import type { Store, StoredChange } from "./store.ts";
 
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
 

@@ -1,8 +1,8 @@
 // What a cluster has before anybody made anything: its namespaces, their default accounts, and the Service of the API itself.
 // There are no Nodes among them.
 
-import type { ObjectRegistry } from "./storage/object-registry.ts";
-import { resourceNamed } from "./storage/resource-table.ts";
+import { resourceNamed } from "../objects/resource-table.ts";
+import type { ObjectRegistry } from "./object-registry.ts";
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 

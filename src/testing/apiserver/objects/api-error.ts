@@ -1,7 +1,7 @@
 // Failures as the API server words them: a metav1.Status with reason, code and details. Nothing here decides when one is due.
 
-import type { JsonObject } from "../storage/json.ts";
-import type { Resource } from "../storage/resource-table.ts";
+import type { JsonObject } from "./json.ts";
+import type { Resource } from "./resource-table.ts";
 
 export interface Cause {
   readonly reason: string;

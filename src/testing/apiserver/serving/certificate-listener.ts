@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { ApiServer } from "../api-server.ts";
-import type { Identity } from "../storage/kube-object.ts";
-import { answerError } from "./answer.ts";
-import { unauthorized } from "./api-error.ts";
+import { answerError } from "../http/answer.ts";
+import { unauthorized } from "../objects/api-error.ts";
+import type { Identity } from "../objects/kube-object.ts";
 
 export interface CertificateListener {
   readonly port: number;

@@ -1,12 +1,12 @@
 // The Kubernetes client, put together: one connection, one ceiling, one window of writes for the whole process.
 
 import { createKubeApi, type KubeApi } from "../kube/client/api.ts";
-import type { RequestObservation, WriteGate } from "../kube/client/request.ts";
-import { createRequestCeiling } from "../kube/client/request-ceiling.ts";
-import { createRequests } from "../kube/client/requests.ts";
-import { createTokenBucket } from "../kube/client/token-bucket.ts";
-import { createWriteWindow } from "../kube/client/write-window.ts";
 import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
+import type { RequestObservation, WriteGate } from "../kube/requests/request.ts";
+import { createRequestCeiling } from "../kube/requests/request-ceiling.ts";
+import { createRequests } from "../kube/requests/requests.ts";
+import { createTokenBucket } from "../kube/requests/token-bucket.ts";
+import { createWriteWindow } from "../kube/requests/write-window.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";

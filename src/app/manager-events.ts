@@ -4,8 +4,8 @@
 import { seconds } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import type { WriteGate } from "../kube/client/request.ts";
 import { EventRecorder, type EventRecorderOptions } from "../kube/events/events.ts";
+import type { WriteGate } from "../kube/requests/request.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { withDeadline } from "../runtime/deadline.ts";

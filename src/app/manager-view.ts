@@ -2,7 +2,7 @@
 
 import type { Inventory } from "../cloud/inventory.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import type { RequestObservation } from "../kube/client/request.ts";
+import type { RequestObservation } from "../kube/requests/request.ts";
 import type { Journal } from "../runtime/journal.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 import type { composeControllers } from "./compose-controllers.ts";

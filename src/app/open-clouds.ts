@@ -2,7 +2,7 @@
 // their own. Asks the cloud nothing yet.
 
 import type { AccountContext } from "../cloud/account.ts";
-import type { WriteGate } from "../kube/client/request.ts";
+import type { WriteGate } from "../kube/requests/request.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { Log } from "../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "./configuration/configuration-error.ts";

@@ -3,7 +3,7 @@
 
 import type { Milliseconds } from "../core/brand.ts";
 import { messageOf } from "../core/message-of.ts";
-import { KubeError } from "../kube/client/kube-error.ts";
+import { KubeError } from "../kube/errors/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Configuration } from "./configuration/configuration.ts";

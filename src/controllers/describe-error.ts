@@ -3,7 +3,7 @@
 import { dispositions } from "../cloud/disposition.ts";
 import { messageOf } from "../core/message-of.ts";
 import type { Problem } from "../core/problem.ts";
-import { isKubeError } from "../kube/client/kube-error.ts";
+import { isKubeError } from "../kube/errors/kube-error.ts";
 import { CloudError } from "../provider/errors.ts";
 import { isLostRace } from "./lost-race.ts";
 

@@ -3,7 +3,7 @@
 
 import { Secret } from "../core/secret.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import { isKubeError } from "../kube/client/kube-error.ts";
+import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { KubeObject } from "../kube/objects.ts";
 import { configMaps, type Resource, secrets } from "../kube/resources.ts";
 import type { Files } from "../platform/files.ts";

@@ -2,7 +2,7 @@
 // it every burst would try some writes twice.
 
 import type { KubeObject } from "../kube/objects.ts";
-import { keyOf } from "../kube/resource-path.ts";
+import { keyOf } from "../kube/objects.ts";
 
 export interface ObjectStore<T> {
   get(key: string): T | undefined;

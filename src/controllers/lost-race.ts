@@ -3,7 +3,7 @@
 
 import { backoffAfter } from "../cloud/disposition.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { isKubeError } from "../kube/client/kube-error.ts";
+import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { backoff, together } from "../runtime/backoff.ts";

@@ -160,3 +160,20 @@ export interface EndpointSlice extends KubeObject {
 }
 
 export interface ServiceAccount extends KubeObject {}
+
+/** Identifies an object of a resource. */
+export interface ObjectKey {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** `namespace/name`, or the name alone: the key of stores, queues and messages. */
+export function keyOf({ name, namespace }: ObjectKey): string {
+  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+}
+
+/** `metav1.Time`: whole seconds. */
+export const toTime = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
+
+/** `metav1.MicroTime`: always six digits, because the API server rejects fewer. */
+export const toMicroTime = (now: number): string => `${new Date(now).toISOString().slice(0, 23)}000Z`;

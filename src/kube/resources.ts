@@ -12,7 +12,7 @@ import type {
   Service,
   ServiceAccount,
 } from "./objects.ts";
-import { slimEndpointSlice, slimMeta, slimNode, slimService } from "./watch/slim.ts";
+import { slimEndpointSlice, slimMeta, slimNode, slimService } from "./slim.ts";
 
 export interface Resource<T extends KubeObject> {
   /** Empty for core. */
@@ -82,8 +82,34 @@ export const endpointSlices: Resource<EndpointSlice> = {
   slim: slimEndpointSlice,
 };
 
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
 export function apiVersionOf({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string {
   return group === "" ? version : `${group}/${version}`;
+}
+
+export function resourcePath<T extends KubeObject>(
+  resource: Resource<T>,
+  where: { readonly namespace?: string; readonly name?: string; readonly subresource?: string } = {},
+): string {
+  const root =
+    resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const parts = [root];
+  if (resource.namespaced && where.namespace !== undefined && where.namespace !== "") {
+    parts.push("namespaces", encodeURIComponent(where.namespace));
+  }
+  parts.push(resource.plural);
+  if (where.name !== undefined) parts.push(encodeURIComponent(where.name));
+  if (where.subresource !== undefined) parts.push(where.subresource);
+  return parts.join("/");
+}
+
+export function withQuery(path: string, query: Query | undefined): string {
+  if (query === undefined) return path;
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`);
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }
 
 /** The table as a whole, for those who go through it. */

@@ -3,7 +3,7 @@
 
 import { milliseconds, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import { isKubeError } from "../kube/client/kube-error.ts";
+import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { Clock } from "../platform/clock.ts";
 
 export type ReviewKind = "tokenreviews" | "subjectaccessreviews";

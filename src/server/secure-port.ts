@@ -1,7 +1,7 @@
 // The way of every request on the secure port: who asks, may they, then the page. No page is shown before both answers, and
 // an accident in a page is an answer, never the end of the process.
 
-import { isKubeError } from "../kube/client/kube-error.ts";
+import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { ServedHandler, ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { refusal } from "./answers.ts";
 import type { Asker } from "./authenticate.ts";

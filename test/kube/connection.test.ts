@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { openConnection } from "../../src/kube/connection/connection.ts";
+import { KubeError } from "../../src/kube/errors/kube-error.ts";
 import type { Files, ProgramResult } from "../../src/platform/files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { failure } from "./support/scripted.ts";

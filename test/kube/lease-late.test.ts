@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
+import { KubeError } from "../../src/kube/errors/kube-error.ts";
 import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
 import type { Lease } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";

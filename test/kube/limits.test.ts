@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { createRequestCeiling } from "../../src/kube/client/request-ceiling.ts";
-import { createTokenBucket } from "../../src/kube/client/token-bucket.ts";
-import { createWriteWindow, type WriteOutcome } from "../../src/kube/client/write-window.ts";
+import { createRequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
+import { createTokenBucket } from "../../src/kube/requests/token-bucket.ts";
+import { createWriteWindow, type WriteOutcome } from "../../src/kube/requests/write-window.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { seconds } from "../../src/core/brand.ts";
-import { KubeError, type KubeErrorKind } from "../../src/kube/client/kube-error.ts";
+import { KubeError, type KubeErrorKind } from "../../src/kube/errors/kube-error.ts";
 import { nodes } from "../../src/kube/resources.ts";
 import { failure, json, scripted, silence } from "./support/scripted.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Node, Service } from "../../src/kube/objects.ts";
-import { slimNode, slimService } from "../../src/kube/watch/slim.ts";
+import { slimNode, slimService } from "../../src/kube/slim.ts";
 
 const applied = "kubectl.kubernetes.io/last-applied-configuration";
 const metadata = { name: "a", uid: "u", resourceVersion: "1", labels: { zone: "z" } };

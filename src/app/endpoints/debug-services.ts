@@ -1,7 +1,7 @@
 // What is known of Services and their balancers, for `/debug/state`: the warnings that hold, and each balancer with those
 // it serves and the addresses that they were given.
 
-import { keyOf } from "../../kube/resource-path.ts";
+import { keyOf } from "../../kube/objects.ts";
 import type { Manager } from "../manager.ts";
 
 export function serviceProblemsOf(manager: Manager) {

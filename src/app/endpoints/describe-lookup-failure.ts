@@ -1,7 +1,7 @@
 // What a failed look at the cluster's authorities means for those who ask on the secure port; undefined where it is not
 // worth a word. Pure.
 
-import type { KubeError } from "../../kube/client/kube-error.ts";
+import type { KubeError } from "../../kube/errors/kube-error.ts";
 
 export interface LookupSituation {
   /** Which ConfigMap, as namespace/name. */

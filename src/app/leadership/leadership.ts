@@ -3,9 +3,9 @@
 
 import { seconds } from "../../core/brand.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
-import type { WriteGate } from "../../kube/client/request.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import { LeaderElection } from "../../kube/leader-election/lease.ts";
+import type { WriteGate } from "../../kube/requests/request.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable } from "../../runtime/abortable.ts";

@@ -1,7 +1,7 @@
 // The metrics of what is asked of the API server, by client-go's names and buckets, and of the events that it never got.
 
-import { methodOf, type RequestObservation } from "../../kube/client/request.ts";
 import type { EventLoss } from "../../kube/events/events.ts";
+import { methodOf, type RequestObservation } from "../../kube/requests/request.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { callBuckets } from "./call-buckets.ts";
 

@@ -1,7 +1,7 @@
 // Each request to the API server and to the cloud, counted always and told with `--v=4`. Neither bodies nor headers are told.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
-import type { RequestObservation } from "../../kube/client/request.ts";
+import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ManagerMetrics } from "../metric-families/manager-metrics.ts";
 import type { createCloudProblems } from "./cloud-problems.ts";

@@ -2,7 +2,7 @@
 // because it is Ready again.
 
 import { messageOf } from "../../core/message-of.ts";
-import { isKubeError } from "../../kube/client/kube-error.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 

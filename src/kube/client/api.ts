@@ -3,14 +3,14 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { KubeObject, ObjectMeta } from "../objects.ts";
+import { keyOf, type ObjectKey } from "../objects.ts";
 import type { Patch } from "../patches/patch.ts";
 import { applySteps } from "../patches/patched-object.ts";
-import { keyOf, type ObjectKey, type Query, resourcePath } from "../resource-path.ts";
-import { apiVersionOf, type Resource } from "../resources.ts";
-import type { KubeRequest, OpenStream, Verb, WriteGate } from "./request.ts";
-import type { Lane } from "./request-ceiling.ts";
-import type { Requests } from "./requests.ts";
-import type { WritePriority } from "./write-window.ts";
+import type { KubeRequest, OpenStream, Verb, WriteGate } from "../requests/request.ts";
+import type { Lane } from "../requests/request-ceiling.ts";
+import type { Requests } from "../requests/requests.ts";
+import type { WritePriority } from "../requests/write-window.ts";
+import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";
 
 export interface ListOptions {
   readonly namespace?: string;

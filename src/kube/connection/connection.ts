@@ -4,7 +4,7 @@
 import { codeOf } from "../../core/code-of.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
-import { KubeError } from "../client/kube-error.ts";
+import { KubeError } from "../errors/kube-error.ts";
 import { type Access, type Credentials, createCredentials } from "./credentials.ts";
 import { type KubeconfigCluster, type KubeconfigUser, readKubeconfig } from "./kubeconfig.ts";
 import { chooseProxy, type ProxySettings } from "./proxy.ts";

@@ -6,7 +6,7 @@ import { codeOf } from "../../core/code-of.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { TlsMaterial } from "../../platform/transport.ts";
-import { KubeError } from "../client/kube-error.ts";
+import { KubeError } from "../errors/kube-error.ts";
 import { caBundleProblem, certificateEnd, clientCertificateProblem } from "./certificates.ts";
 import { type ExecCredential, execCredential, type PluginCredential } from "./exec-credential.ts";
 import type { KubeconfigCluster, KubeconfigUser } from "./kubeconfig.ts";

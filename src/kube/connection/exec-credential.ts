@@ -7,7 +7,7 @@ import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { abortable } from "../../runtime/abortable.ts";
-import { KubeError } from "../client/kube-error.ts";
+import { KubeError } from "../errors/kube-error.ts";
 import type { ExecPlugin, KubeconfigCluster } from "./kubeconfig.ts";
 
 export interface PluginCredential {

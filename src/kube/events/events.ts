@@ -6,9 +6,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
-import { isKubeError, KubeError } from "../client/kube-error.ts";
+import { isKubeError, KubeError } from "../errors/kube-error.ts";
+import { toTime } from "../objects.ts";
 import { events } from "../resources.ts";
-import { toTime } from "../timestamps.ts";
 import { type Correlated, createEventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
 
 export type EventLoss = "spam" | "queue-full" | "refused" | "undeliverable";

@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Lease, LeaseSpec } from "../objects.ts";
-import { toMicroTime } from "../timestamps.ts";
+import { toMicroTime } from "../objects.ts";
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 

@@ -6,7 +6,7 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
-import { isKubeError } from "../client/kube-error.ts";
+import { isKubeError } from "../errors/kube-error.ts";
 import type { Lease } from "../objects.ts";
 import { leases } from "../resources.ts";
 import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";

@@ -2,7 +2,6 @@
 // A `test` against null holds where the key is absent (and only if its parent is there), so absence can be guarded too.
 
 import type { KubeObject } from "../objects.ts";
-import { jsonPointer } from "./json-pointer.ts";
 
 export type JsonPatchStep =
   | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }
@@ -26,6 +25,11 @@ export function jsonPatch(body: readonly JsonPatchStep[], subresource?: "status"
     body,
     ...(subresource !== undefined && { subresource }),
   };
+}
+
+/** A path inside a JSON document (RFC 6901). */
+export function jsonPointer(...parts: readonly (string | number)[]): string {
+  return parts.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 export function testUID({ metadata }: KubeObject): JsonPatchStep {

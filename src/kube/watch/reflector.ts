@@ -1,7 +1,7 @@
 // Runs one watch into one store and says how fresh the store is. It decides nothing about what changes mean.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
-import type { KubeError } from "../client/kube-error.ts";
+import type { KubeError } from "../errors/kube-error.ts";
 import type { KubeObject } from "../objects.ts";
 import { type ReadonlyStore, Store } from "./store.ts";
 import { type WatchOptions, watch } from "./watch.ts";

@@ -3,7 +3,7 @@
 
 import { abortable } from "../../runtime/abortable.ts";
 import type { KubeObject } from "../objects.ts";
-import { keyOf } from "../resource-path.ts";
+import { keyOf } from "../objects.ts";
 import type { WatchStep } from "./watch.ts";
 
 export interface Change<T> {

@@ -4,14 +4,14 @@
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
-import { KubeError } from "../client/kube-error.ts";
-import { createPacer } from "../client/pacer.ts";
-import type { OpenStream } from "../client/request.ts";
-import { readStatus, statusError } from "../client/status-error.ts";
-import { transportError } from "../client/transport-error.ts";
+import { KubeError } from "../errors/kube-error.ts";
+import { readStatus, statusError } from "../errors/status-error.ts";
+import { transportError } from "../errors/transport-error.ts";
 import type { KubeObject } from "../objects.ts";
+import type { OpenStream } from "../requests/request.ts";
 import type { Resource } from "../resources.ts";
 import { LineDecoder } from "./line-decoder.ts";
+import { createPacer } from "./pacer.ts";
 
 export type WatchEvent<T> =
   | { readonly type: "changed" | "deleted"; readonly object: T }

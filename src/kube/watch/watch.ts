@@ -7,7 +7,7 @@ import { collectGarbage } from "../../platform/memory.ts";
 import type { Random } from "../../platform/random.ts";
 import { backoff } from "../../runtime/backoff.ts";
 import type { KubeApi } from "../client/api.ts";
-import { isKubeError, KubeError } from "../client/kube-error.ts";
+import { isKubeError, KubeError } from "../errors/kube-error.ts";
 import type { KubeObject } from "../objects.ts";
 import type { Resource } from "../resources.ts";
 import { backoffUntilAnswered } from "./backoff-until-answered.ts";

@@ -2,7 +2,7 @@
 // is there to take off any more.
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
-import { isKubeError } from "../../../src/kube/client/kube-error.ts";
+import { isKubeError } from "../../../src/kube/errors/kube-error.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
 import { never } from "../../kube/cluster/connect.ts";

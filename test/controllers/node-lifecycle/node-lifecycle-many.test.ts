@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { milliseconds } from "../../../src/core/brand.ts";
-import { KubeError } from "../../../src/kube/client/kube-error.ts";
+import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 

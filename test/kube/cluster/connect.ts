@@ -2,10 +2,10 @@
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { createKubeApi } from "../../../src/kube/client/api.ts";
-import { createRequestCeiling } from "../../../src/kube/client/request-ceiling.ts";
-import { createRequests, type RequestsOptions } from "../../../src/kube/client/requests.ts";
-import { createWriteWindow } from "../../../src/kube/client/write-window.ts";
 import { openConnection } from "../../../src/kube/connection/connection.ts";
+import { createRequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
+import { createRequests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
+import { createWriteWindow } from "../../../src/kube/requests/write-window.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
-import { KubeError } from "../../../src/kube/client/kube-error.ts";
+import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import {

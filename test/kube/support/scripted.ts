@@ -1,10 +1,10 @@
 // An API server made of one function, and clients over it in virtual time. It keeps no objects.
 
 import { createKubeApi, type KubeApi } from "../../../src/kube/client/api.ts";
-import { createRequestCeiling } from "../../../src/kube/client/request-ceiling.ts";
-import { createRequests, type RequestsOptions } from "../../../src/kube/client/requests.ts";
-import { createWriteWindow } from "../../../src/kube/client/write-window.ts";
 import type { Connection } from "../../../src/kube/connection/connection.ts";
+import { createRequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
+import { createRequests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
+import { createWriteWindow } from "../../../src/kube/requests/write-window.ts";
 import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 

@@ -1,7 +1,7 @@
 // The condition NetworkUnavailable of every Node, as the last pass judged its routes: written after the pass, Node by Node,
 // so that one that cannot be written holds up no other.
 
-import { isKubeError } from "../../../kube/client/kube-error.ts";
+import { isKubeError } from "../../../kube/errors/kube-error.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { isPaused } from "../../node-facts.ts";

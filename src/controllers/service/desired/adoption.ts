@@ -3,7 +3,7 @@
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/resource-path.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 
 export interface Adoption {

@@ -2,7 +2,7 @@
 // it brings something of somebody else's too.
 
 import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/resource-path.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import { OwnWrites } from "../../own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 

@@ -3,7 +3,7 @@
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/resource-path.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";

@@ -1,7 +1,7 @@
 // What keeps a round from going on: somebody paused a Service of the group, or work of the cloud for it is under way. What
 // has become of that work is taken in here.
 
-import { keyOf } from "../../../kube/resource-path.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { isPaused } from "../predicates.ts";

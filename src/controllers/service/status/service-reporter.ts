@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/resource-path.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";

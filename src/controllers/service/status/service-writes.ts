@@ -2,7 +2,7 @@
 
 import type { KubeApi } from "../../../kube/client/api.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/resource-path.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import { services } from "../../../kube/resources.ts";
 import { describePatch } from "../../describe-patch.ts";
 import { type JournalledOptions, journalledSend } from "../../journalled-send.ts";

@@ -2,7 +2,7 @@
 // that loses its last one counts for a while longer: health checks are quicker, and a flap moves no target.
 
 import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../../core/brand.ts";
-import { isKubeError, type KubeError } from "../../../kube/client/kube-error.ts";
+import { isKubeError, type KubeError } from "../../../kube/errors/kube-error.ts";
 import type { EndpointSlice } from "../../../kube/objects.ts";
 import type { Reflector } from "../../../kube/watch/reflector.ts";
 import type { Index } from "../../../kube/watch/store.ts";

@@ -7,8 +7,10 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { Connection } from "../connection/connection.ts";
-import { withQuery } from "../resource-path.ts";
-import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
+import { KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
+import { readStatus, statusError } from "../errors/status-error.ts";
+import { transportError } from "../errors/transport-error.ts";
+import { withQuery } from "../resources.ts";
 import { createPoolKey, keyedTls } from "./pool-key.ts";
 import {
   type KubeRequest,
@@ -18,9 +20,7 @@ import {
   type Verb,
 } from "./request.ts";
 import type { RequestCeiling } from "./request-ceiling.ts";
-import { readStatus, statusError } from "./status-error.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import { transportError } from "./transport-error.ts";
 import { type WriteWindow, writeOutcomeOf } from "./write-window.ts";
 
 export interface Requests {

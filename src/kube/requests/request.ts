@@ -2,7 +2,7 @@
 // share. Nothing here sends anything.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import type { Query } from "../resource-path.ts";
+import type { Query } from "../resources.ts";
 import type { Lane } from "./request-ceiling.ts";
 import type { WritePriority } from "./write-window.ts";
 

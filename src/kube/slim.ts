@@ -1,7 +1,7 @@
 // Copies out of a decoded object what we keep, so that images, managed fields and applied configurations can be collected.
 // It copies only: nothing is renamed, defaulted or checked.
 
-import type { Condition, EndpointSlice, Labels, Node, ObjectMeta, Service } from "../objects.ts";
+import type { Condition, EndpointSlice, Labels, Node, ObjectMeta, Service } from "./objects.ts";
 
 /** Kept on Nodes up to this length; what is longer is some other program's bookkeeping. */
 const longestNodeAnnotation = 2048;

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { isKubeError } from "./kube-error.ts";
+import { isKubeError } from "../errors/kube-error.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 /** State writes go first; events fill what is left. */

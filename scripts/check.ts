@@ -1,9 +1,9 @@
-// The checks that need no server: types, lint and format, architecture. Each prints its own name and how long it took.
+// The checks that need no server: types, lint and format, architecture, words. Each prints its name and how long it took.
 
 import { stopUnlessKnown } from "./known-options.ts";
 
 stopUnlessKnown(process.argv.slice(2), {
-  usage: "Usage: npm run check\n  types, lint and format, architecture; it takes no options\n",
+  usage: "Usage: npm run check\n  types, lint and format, architecture, words; it takes no options\n",
   options: [],
 });
 
@@ -13,6 +13,7 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
   ["types", [bin("tsc"), "-p", "."]],
   ["lint and format", [bin("biome"), "check", "--error-on-warnings", "."]],
   ["architecture", [process.execPath, "test", "test/architecture.test.ts"]],
+  ["words", [process.execPath, "scripts/check/run-words.ts"]],
 ];
 
 let failed = 0;

@@ -4,7 +4,7 @@ import { readConfiguration } from "../../src/config-file/read-configuration.ts";
 import { duration, flag, integer, secret, text } from "../../src/core/fields.ts";
 import { list, pairs } from "../../src/core/list-fields.ts";
 
-// One file that carries everything: what is right comes out as text by name, all that is wrong is told at once.
+// Reading one configuration file: values come out as text by name, and all mistakes are reported together.
 
 const tables = {
   flags: {
@@ -23,7 +23,7 @@ const read = (body: string) => readConfiguration(parseYaml(`${head}${body}`), ta
 const reported = (body: string) =>
   read(body).problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`);
 
-test("flags and the cloud's settings come from one file, each value by its kind [F77]", () => {
+test("reads flags and cloud settings from one file, each value by its kind [F77]", () => {
   const { flags, cloud, problems } = read(`
 flags:
   cluster-name: prod        # a comment
@@ -48,7 +48,7 @@ cloud:
   expect(flags.places.get("leader-elect")).toEqual({ line: 6, column: 17 });
 });
 
-test("everything wrong is told at once, each with its line and column and the nearest name [F78]", () => {
+test("reports every mistake with its line, its column and the nearest name [F78]", () => {
   const body = `flags:
   cluster-nam: prod
   leader-elect: "yes"
@@ -77,7 +77,7 @@ clouds: {}
   ]);
 });
 
-test("a wrong secret is shown nowhere [F78]", () => {
+test("never shows the value of a secret that is malformed [F78]", () => {
   const all = [...reported("cloud:\n  token: [hunter2]\n"), ...reported("cloud:\n  token: 'hunter2\n")].join(
     "\n",
   );
@@ -85,7 +85,7 @@ test("a wrong secret is shown nowhere [F78]", () => {
   expect(all).not.toContain("hunter2");
 });
 
-test("a file of another kind is refused", () => {
+test("refuses a file of another kind or API version", () => {
   const { problems } = readConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
   expect(problems.map(({ text: says }) => says)).toEqual([
     "kind must be FairleadConfiguration; it is missing",
@@ -95,16 +95,16 @@ test("a file of another kind is refused", () => {
 
 describe.each([
   ["an empty file", "", "a mapping with apiversion"],
-  ["no mapping", "- a\n- b\n", "a mapping with apiversion"],
-  ["two documents", "a: 1\n---\nb: 2\n", "multiple documents"],
-  ["aliases", "a: &x [1]\nb: *x\n", "aliases"],
-  ["tags of one's own", "a: !thing 1\n", "tag"],
-  ["a key that is a list", "? [a]\n: b\n", "a key must be a text"],
+  ["a document that is not a mapping", "- a\n- b\n", "a mapping with apiversion"],
+  ["a file with two documents", "a: 1\n---\nb: 2\n", "multiple documents"],
+  ["a document with aliases", "a: &x [1]\nb: *x\n", "aliases"],
+  ["a document with custom tags", "a: !thing 1\n", "tag"],
+  ["a mapping with a list as key", "? [a]\n: b\n", "a key must be a text"],
   ["a file that is too long", "a: ".padEnd(longestDocument + 1, "x"), "at most"],
-  ["a file that is nested without end", "[".repeat(100_000), "nested"],
-  ["a file that is nested too deep", `${"[".repeat(40)}${"]".repeat(40)}`, "nested"],
+  ["a file with 100,000 nested lists", "[".repeat(100_000), "nested"],
+  ["a file with 40 nested lists", `${"[".repeat(40)}${"]".repeat(40)}`, "nested"],
 ])("%s", (_, document, expected) => {
-  test("is refused in words, and nothing of it is taken", () => {
+  test("is refused with a readable message, and none of its values is used", () => {
     const { flags, cloud, problems } = readConfiguration(parseYaml(document), tables);
     expect({ ...flags.raw, ...cloud.raw }).toEqual({});
     expect(problems.map(({ text: says }) => says.toLowerCase()).join("\n")).toContain(expected);

@@ -8,7 +8,7 @@ import { failure } from "./support/scripted.ts";
 
 const never = new AbortController().signal;
 
-/** A disk that a test writes to, and a program that answers what the test says. */
+/** Files in memory, and an exec plugin that answers what the test returns. */
 const disk = (
   files: Record<string, string>,
   program: () => ProgramResult | Error = () => new Error("none"),
@@ -44,48 +44,58 @@ const kubeconfig = (user: object, cluster: object = {}): string =>
     users: [{ name: "u", user }],
   });
 
-describe("what waiting cannot mend is fatal and says what to do:", () => {
+describe("openConnection fails for good and says what to do with", () => {
   test.each<[string, Record<string, string>, object, string]>([
     [
-      "no kubeconfig",
+      "a kubeconfig that does not exist",
       {},
       { kubeconfig: "/k" },
       "The kubeconfig /k cannot be read (ENOENT). Check --kubeconfig",
     ],
-    ["not a kubeconfig", { "/k": "kind: Pod" }, { kubeconfig: "/k" }, 'kind must be Config, got "Pod"'],
     [
-      "unknown context",
+      "a file that is not a kubeconfig",
+      { "/k": "kind: Pod" },
+      { kubeconfig: "/k" },
+      'kind must be Config, got "Pod"',
+    ],
+    [
+      "an unknown context",
       { "/k": kubeconfig({}) },
       { kubeconfig: "/k", context: "y" },
       'has no context "y"; it has: x',
     ],
-    ["nothing given", {}, {}, "no --kubeconfig, no --master"],
-    ["bad master", {}, { master: "ftp://x" }, "must look like https://host:6443"],
+    ["neither kubeconfig nor master nor pod credentials", {}, {}, "no --kubeconfig, no --master"],
+    ["a master that is not an HTTPS address", {}, { master: "ftp://x" }, "must look like https://host:6443"],
     [
-      "no token file",
+      "a token file that does not exist",
       { "/k": kubeconfig({ tokenFile: "t" }) },
       { kubeconfig: "/k" },
       "The token file /t cannot be read (ENOENT)",
     ],
     [
-      "bad CA",
+      "a CA file without PEM certificate",
       { "/k": kubeconfig({}, { "certificate-authority": "ca" }), "/ca": "junk" },
       { kubeconfig: "/k" },
       "contains no PEM certificate",
     ],
     [
-      "bad key",
+      "a client certificate that is not PEM",
       { "/k": kubeconfig({ "client-certificate": "c", "client-key": "k2" }), "/c": "junk", "/k2": "junk" },
       { kubeconfig: "/k" },
       "the client certificate is not a PEM certificate",
     ],
     [
-      "two tokens",
+      "a token with several lines",
       { "/k": kubeconfig({ tokenFile: "t" }), "/t": "a\nb" },
       { kubeconfig: "/k" },
       "The token has several lines",
     ],
-    ["no pod token", {}, { inCluster: { host: "10.0.0.1" } }, "serviceaccount/ca.crt cannot be read"],
+    [
+      "a pod without service account files",
+      {},
+      { inCluster: { host: "10.0.0.1" } },
+      "serviceaccount/ca.crt cannot be read",
+    ],
   ])("%s", async (_, files, source, words) => {
     const error = await failure(
       openConnection(source, { files: disk(files).platform, clock: new VirtualClock() }, never),
@@ -96,7 +106,7 @@ describe("what waiting cannot mend is fatal and says what to do:", () => {
   });
 });
 
-test("a rotated token is seen within a second, and at once after a refusal", async () => {
+test("a connection reads a rotated token within a second, and immediately after a refusal", async () => {
   const clock = new VirtualClock();
   const { platform } = disk({ "/k": kubeconfig({ tokenFile: "t" }), "/t": "one\n" });
   const connection = await openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
@@ -113,7 +123,7 @@ test("a rotated token is seen within a second, and at once after a refusal", asy
   expect(await token()).toBe("Bearer three");
 });
 
-test("--master overrides the address and keeps the credentials; IPv6 pods work", async () => {
+test("a connection to --master overrides the kubeconfig's server and keeps its credentials", async () => {
   const clock = new VirtualClock();
   const { platform } = disk({ "/k": kubeconfig({ token: "t" }) });
   const connection = await openConnection(
@@ -127,7 +137,7 @@ test("--master overrides the address and keeps the credentials; IPv6 pods work",
   ]);
 });
 
-describe("an exec plugin", () => {
+describe("exec plugin", () => {
   const user = {
     exec: {
       command: "./login",
@@ -146,7 +156,7 @@ describe("an exec plugin", () => {
     }),
   });
 
-  test("is asked once until its answer expires or is refused", async () => {
+  test("runs once until its credential expires or is refused", async () => {
     const clock = new VirtualClock();
     let n = 0;
     const { platform, runs } = disk({ "/d/k": kubeconfig(user) }, () =>
@@ -167,23 +177,23 @@ describe("an exec plugin", () => {
 
   test.each<[string, ProgramResult | Error, boolean, string]>([
     [
-      "is not installed",
+      "that is not installed",
       Object.assign(new Error("x"), { code: "ENOENT" }),
       true,
       "cannot be started (ENOENT)",
     ],
-    ["fails", { exitCode: 1, stdout: "", stderr: "secret" }, false, "exit code 1"],
+    ["that exits with an error", { exitCode: 1, stdout: "", stderr: "secret" }, false, "exit code 1"],
     [
-      "prints something else",
+      "that does not print JSON",
       { exitCode: 0, stdout: "token: secret", stderr: "" },
       false,
       "did not print JSON",
     ],
-  ])("that %s is told, without what it printed", async (_, result, fatal, words) => {
+  ])("%s is reported without its output", async (_, result, fatal, words) => {
     const clock = new VirtualClock();
     const { platform } = disk({ "/k": kubeconfig(user) }, () => result);
     const open = openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
-    // What may get better does not keep us from starting; it is told by the first request.
+    // Failures that may go away do not prevent the start; the first request reports them.
     const error = await failure(open.then((connection) => connection.access(never)));
     expect(error).toMatchObject({ fatal });
     expect(String(error)).toContain(words);
@@ -191,7 +201,7 @@ describe("an exec plugin", () => {
   });
 });
 
-describe("a client certificate", () => {
+describe("client certificate", () => {
   let pair: { readonly cert: string; readonly key: string };
   let other: { readonly cert: string; readonly key: string };
   beforeAll(async () => {
@@ -199,7 +209,7 @@ describe("a client certificate", () => {
     [pair, other] = certificates;
   });
 
-  test("keeps the old pair while a rotation is half done, and tells when it expired", async () => {
+  test("keeps the old pair while a rotation is incomplete, and reports its expiry", async () => {
     const clock = new VirtualClock(Date.UTC(2100, 0, 1));
     const user = { "client-certificate": "c", "client-key": "key" };
     const { platform } = disk({ "/k": kubeconfig(user), "/c": pair.cert, "/key": pair.key });

@@ -20,8 +20,8 @@ const about = (name: string, message = "Node synced successfully"): Occurrence =
   message,
 });
 
-describe("the correlator", () => {
-  test("counts equal ones and joins the tenth different one and those after it", () => {
+describe("event correlator", () => {
+  test("counts equal events, and combines different ones from the tenth on", () => {
     const { correlate } = createEventCorrelator(new VirtualClock());
     expect([
       correlate(about("a"))?.count,
@@ -35,7 +35,7 @@ describe("the correlator", () => {
     expect(messages[10]?.count).toBe(2);
   });
 
-  test("cuts off the 26th about one object and lets one through every five minutes, others are free", async () => {
+  test("drops events about one object from the 26th on, and passes one every five minutes, without limiting other objects", async () => {
     const clock = new VirtualClock();
     const { correlate } = createEventCorrelator(clock);
     const passed = (): number =>
@@ -46,7 +46,7 @@ describe("the correlator", () => {
     expect(correlate(about("b"))).toBeDefined();
   });
 
-  test("begins anew after ten quiet minutes", async () => {
+  test("stops combining after ten minutes without events", async () => {
     const clock = new VirtualClock();
     const { correlate } = createEventCorrelator(clock);
     for (let n = 0; n < 12; n++) correlate(about("a", `m${n}`));
@@ -71,7 +71,7 @@ const recording = (answer: Answer, capacity = 100) => {
 
 const created: Answer = () => json({ metadata: {} }, 201);
 
-test("writes each event once, in the default namespace, with apiVersion, and counts up by patch", async () => {
+test("the event recorder writes each event once, to the default namespace, and patches the count of repeats", async () => {
   const { recorder, clock, seen, start, stop } = recording(created);
   const running = start();
   recorder.record(about("a"));
@@ -92,7 +92,7 @@ test("writes each event once, in the default namespace, with apiVersion, and cou
   await running;
 });
 
-test("makes one write of what is repeated while it waits, and a new event when the old one is gone", async () => {
+test("the event recorder writes repeats that wait once, and creates a new event when the old one is deleted", async () => {
   const { recorder, clock, seen, start, stop } = recording((request, signal) =>
     request.method === "PATCH" ? json({}, 404) : created(request, signal),
   );
@@ -107,11 +107,11 @@ test("makes one write of what is repeated while it waits, and a new event when t
   await running;
 });
 
-test("loses none of 5,000 distinct ones while the server refuses now and then", async () => {
-  let turn = 0;
+test("the event recorder loses none of 5,000 distinct events while the server throttles it", async () => {
+  let requests = 0;
   const names = new Set<string>();
   const { recorder, clock, lost, start, stop } = recording((request) => {
-    if (turn++ % 50 === 0) return json({}, 429, { "retry-after": "1" });
+    if (requests++ % 50 === 0) return json({}, 429, { "retry-after": "1" });
     names.add(JSON.parse(String(request.body)).metadata.name);
     return json({ metadata: {} }, 201);
   }, 10_000);
@@ -127,7 +127,7 @@ test("loses none of 5,000 distinct ones while the server refuses now and then", 
   await running;
 });
 
-test("tells of every event it loses: full, refused, spam, undeliverable", async () => {
+test("the event recorder reports every event it loses: queue full, refused, spam, undeliverable", async () => {
   const full = recording(created, 2);
   for (const name of ["a", "b", "c"]) full.recorder.record(about(name));
   expect(full.lost).toEqual(["queue-full"]);

@@ -11,7 +11,7 @@ clusters: [{name: c, cluster: {server: "https://host:6443", certificate-authorit
 users: [{name: u, user: {client-certificate-data: QQ==, client-key: k.pem}}]
 `;
 
-test("reads clusters, users and contexts", () => {
+test("readKubeconfig reads clusters, users and contexts", () => {
   const { config } = readKubeconfig(good);
   expect(config?.clusters.get("c")).toEqual({
     server: "https://host:6443",
@@ -23,7 +23,7 @@ test("reads clusters, users and contexts", () => {
   expect(config?.contexts.get("here")).toEqual({ cluster: "c", user: "u", namespace: "n" });
 });
 
-test("names every problem at once", () => {
+test("readKubeconfig reports every problem of a file together", () => {
   const { problems } = readKubeconfig(`
 clusters: [{name: c, cluster: {server: "host", certificate-authority-data: "%%%"}}]
 users:
@@ -47,7 +47,7 @@ test.each([
   ["a: [", "not YAML"],
   ["[]", "not a mapping"],
   ["kind: Pod", "kind must be Config"],
-])("says what is wrong with %j", (text, words) => {
+])("readKubeconfig describes the mistake in %j", (text, words) => {
   expect(readKubeconfig(text).problems.join(" ")).toContain(words);
 });
 
@@ -70,6 +70,9 @@ test.each([
   ["https://11.1.2.3", undefined, { https: "http://p:1", no: "10.0.0.0/8, fd00::/8" }, "http://p:1"],
   ["https://[fd00::1]", undefined, { https: "http://p:1", no: "fd00::/8" }, undefined],
   ["http://api.example.com", undefined, { https: "http://p:1" }, undefined],
-])("goes to %s with %s and %j through %s", (server, own, settings, expected) => {
-  expect(chooseProxy(server, own, settings)).toBe(expected);
-});
+])(
+  "chooseProxy for %s with own proxy %s and environment %j returns %s",
+  (server, own, settings, expected) => {
+    expect(chooseProxy(server, own, settings)).toBe(expected);
+  },
+);

@@ -7,7 +7,7 @@ import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted, silence } from "./support/scripted.ts";
 
-/** One Lease behind resource versions, and whatever stands between it and us. */
+/** One Lease with resource versions, behind a server whose answers and writes can fail. */
 const election = () => {
   let lease: Lease | undefined;
   let version = 0;
@@ -31,7 +31,7 @@ const election = () => {
     return mood === "writes land unheard" && request.method === "PUT" ? silence(signal) : answer;
   });
   const candidate = (identity: string) => {
-    const said: string[] = [];
+    const reported: string[] = [];
     const leader = new LeaderElection({
       api: server.api.as({ lane: "reserved" }),
       clock: server.clock,
@@ -39,11 +39,11 @@ const election = () => {
       namespace: "kube-system",
       name: "ccm",
       identity,
-      onAcquired: () => said.push("acquired"),
-      onLost: (reason) => said.push(reason),
+      onAcquired: () => reported.push("acquired"),
+      onLost: (reason) => reported.push(reason),
     });
     const stop = new AbortController();
-    return { leader, said, stop, ended: leader.run(stop.signal) };
+    return { leader, reported, stop, ended: leader.run(stop.signal) };
   };
   return {
     ...server,
@@ -60,7 +60,7 @@ const election = () => {
   };
 };
 
-test("creates the lease, renews it, and gives it up at the end", async () => {
+test("leader election creates the Lease, renews it, and releases it on stop", async () => {
   const { candidate, clock, spec } = election();
   const one = candidate("one");
   await clock.advance(seconds(0));
@@ -69,7 +69,7 @@ test("creates the lease, renews it, and gives it up at the end", async () => {
   const acquired = spec()?.acquireTime;
   await clock.advance(seconds(60));
   expect(one.leader.age()).toBeLessThanOrEqual(2000);
-  expect([spec()?.acquireTime, one.said]).toEqual([acquired, ["acquired"]]);
+  expect([spec()?.acquireTime, one.reported]).toEqual([acquired, ["acquired"]]);
   one.stop.abort();
   await one.ended;
   expect(spec()).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
@@ -80,7 +80,7 @@ test("creates the lease, renews it, and gives it up at the end", async () => {
   ]);
 });
 
-test("takes a foreign lease only after watching it stand still for its duration, whatever its times say", async () => {
+test("leader election takes another holder's Lease only after it stays unrenewed for its duration, regardless of its timestamps", async () => {
   const { candidate, clock, spec, write } = election();
   const ancient = {
     holderIdentity: "other",
@@ -101,7 +101,7 @@ test("takes a foreign lease only after watching it stand still for its duration,
   await one.ended;
 });
 
-test("hands over at once when the next one is nudged", async () => {
+test("a nudged candidate takes a released Lease immediately", async () => {
   const { candidate, clock } = election();
   const one = candidate("one");
   await clock.advance(seconds(1));
@@ -116,7 +116,7 @@ test("hands over at once when the next one is nudged", async () => {
   await two.ended;
 });
 
-test("a nudge that comes during an attempt is followed by another attempt at once", async () => {
+test("a nudge during an attempt triggers another attempt right after it", async () => {
   const { candidate, clock, setMood } = election();
   setMood("silent");
   const one = candidate("one");
@@ -129,8 +129,8 @@ test("a nudge that comes during an attempt is followed by another attempt at onc
   await one.ended;
 });
 
-describe("when renewals fail", () => {
-  test("it is lost at the renew deadline, writes stop before it can expire, and it is taken again later", async () => {
+describe("leader election with failing renewals", () => {
+  test("stops writes before the Lease can expire, loses it at the renew deadline, and takes it again later", async () => {
     const { candidate, clock, setMood } = election();
     const one = candidate("one");
     await clock.advance(seconds(0));
@@ -141,18 +141,18 @@ describe("when renewals fail", () => {
     expect(one.leader.mayWrite(seconds(6))).toMatchObject({
       reason: expect.stringContaining("may have expired"),
     });
-    await clock.until(() => one.said.length > 1, seconds(5), "the loss");
+    await clock.until(() => one.reported.length > 1, seconds(5), "the loss");
     expect(clock.monotonic() - sentAt).toBe(10_000);
-    expect(one.said[1]).toContain("not renewed within 10 s");
+    expect(one.reported[1]).toContain("not renewed within 10 s");
     expect(one.leader.isHeld()).toBe(false);
     setMood("answers");
     await clock.advance(seconds(10));
-    expect([one.said.length, one.leader.isHeld()]).toEqual([3, true]);
+    expect([one.reported.length, one.leader.isHeld()]).toEqual([3, true]);
     one.stop.abort();
     await one.ended;
   });
 
-  test("a renewal that landed unheard is no proof, and the next one works", async () => {
+  test("does not count a renewal without an answer as proof, and the next renewal succeeds", async () => {
     const { candidate, clock, setMood } = election();
     const one = candidate("one");
     await clock.advance(seconds(1));
@@ -161,19 +161,19 @@ describe("when renewals fail", () => {
     expect(one.leader.age()).toBe(seconds(5));
     setMood("answers");
     await clock.advance(seconds(6));
-    expect([one.said, one.leader.isHeld()]).toEqual([["acquired"], true]);
+    expect([one.reported, one.leader.isHeld()]).toEqual([["acquired"], true]);
     expect(one.leader.age()).toBeLessThanOrEqual(2000);
     one.stop.abort();
     await one.ended;
   });
 
-  test("it is lost at the next look when somebody else holds it", async () => {
+  test("loses the Lease at the next check when another candidate holds it", async () => {
     const { candidate, clock, write } = election();
     const one = candidate("one");
     await clock.advance(seconds(1));
     write({ holderIdentity: "other", leaseDurationSeconds: 15 });
     await clock.advance(seconds(3));
-    expect(one.said[1]).toContain('now held by "other"');
+    expect(one.reported[1]).toContain('now held by "other"');
     expect(one.leader.mayWrite(milliseconds(0))).toMatchObject({
       reason: expect.stringContaining("not ours"),
     });
@@ -182,7 +182,7 @@ describe("when renewals fail", () => {
   });
 });
 
-test("counts the age by the wall clock when that went further", async () => {
+test("leader election uses the wall clock for the Lease's age when that advanced further", async () => {
   const { candidate, clock } = election();
   const one = candidate("one");
   await clock.advance(seconds(0));
@@ -195,7 +195,7 @@ test("counts the age by the wall clock when that went further", async () => {
   await one.ended;
 });
 
-test("refuses timings under which two could lead", () => {
+test("electionTimingProblem refuses timings that allow two leaders", () => {
   expect(electionTimingProblem(seconds(10), seconds(10), seconds(2))).toContain(
     "longer than the renew deadline",
   );

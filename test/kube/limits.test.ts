@@ -7,10 +7,10 @@ import { createWriteWindow, type WriteOutcome } from "../../src/kube/requests/wr
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("the request ceiling", () => {
-  test("keeps places back for the reserved lane and gives freed ones to who waits longest", async () => {
+describe("request ceiling", () => {
+  test("keeps its reserved places for the reserved lane and gives freed places to the longest waiting request", async () => {
     const ceiling = createRequestCeiling({ limit: 3, reserved: 1 });
     const leave = await ceiling.enter("normal", never);
     const second = await ceiling.enter("normal", never);
@@ -18,19 +18,19 @@ describe("the request ceiling", () => {
     void ceiling.enter("normal", never).then(() => order.push("first"));
     void ceiling.enter("normal", never).then(() => order.push("second"));
     await ceiling.enter("reserved", never);
-    await turn();
+    await nextTick();
     expect([ceiling.inFlight, ceiling.waiting, order]).toEqual([3, 2, []]);
-    // Still one too many for the normal lane: the reserved place is not given away.
+    // The normal lane is still one over its share, so the reserved place stays free.
     leave();
     leave();
-    await turn();
+    await nextTick();
     expect([ceiling.inFlight, order]).toEqual([2, []]);
     second();
-    await turn();
+    await nextTick();
     expect([ceiling.inFlight, order]).toEqual([2, ["first"]]);
   });
 
-  test("lets go of who aborts, without a listener left", async () => {
+  test("drops an aborted request and leaves no listener behind", async () => {
     const ceiling = createRequestCeiling({ limit: 1, reserved: 0 });
     const leave = await ceiling.enter("normal", never);
     const stop = new AbortController();
@@ -42,8 +42,8 @@ describe("the request ceiling", () => {
   });
 });
 
-describe("the write window", () => {
-  test("never exceeds its size or its bounds, and lets everybody in at last", async () => {
+describe("write window", () => {
+  test("never exceeds its size or bounds, and admits every write in the end", async () => {
     const outcome = fc.oneof(
       fc.record({
         kind: fc.constant("fine" as const),
@@ -87,15 +87,15 @@ describe("the write window", () => {
     return writes.size;
   };
 
-  test("grows to its limit while the server answers as quickly as before", async () => {
+  test("grows to its limit while the server's latency does not increase", async () => {
     expect(await flood(() => 50)).toBe(64);
   });
 
-  test("stays small when more in flight only wait longer", async () => {
+  test("stays small when more writes in flight only increase latency", async () => {
     expect(await flood((inFlight) => inFlight * 2)).toBeLessThanOrEqual(28);
   });
 
-  test("halves once for the refusals of one moment and stays shut for as long as the server asked", async () => {
+  test("halves once for simultaneous refusals and stays closed for the Retry-After time", async () => {
     const clock = new VirtualClock();
     const writes = createWriteWindow(clock);
     const reports = await Promise.all(Array.from({ length: 16 }, () => writes.enter("state", never)));
@@ -112,19 +112,19 @@ describe("the write window", () => {
     expect(entered).toBe(true);
   });
 
-  test("lets state writes go before events", async () => {
+  test("admits state writes before events", async () => {
     const writes = createWriteWindow(new VirtualClock(), { start: 1 });
     const report = await writes.enter("state", never);
     const order: string[] = [];
     void writes.enter("event", never).then(() => order.push("event"));
     void writes.enter("state", never).then(() => order.push("state"));
     report({ kind: "unknown" });
-    await turn();
+    await nextTick();
     expect(order).toEqual(["state"]);
   });
 });
 
-test("a token bucket lets a burst through and then keeps its rate", async () => {
+test("a token bucket admits a burst and then keeps its rate", async () => {
   const clock = new VirtualClock();
   const bucket = createTokenBucket({ ratePerSecond: 10, burst: 5 }, clock);
   let passed = 0;

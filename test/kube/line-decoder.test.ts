@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { LineDecoder } from "../../src/kube/watch/line-decoder.ts";
 
-test("gives the same lines whatever the chunks are", () => {
+test("LineDecoder returns the same lines for any chunk sizes", () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: "grapheme", minLength: 1 }).map((text) => JSON.stringify(text))),
@@ -11,8 +11,8 @@ test("gives the same lines whatever the chunks are", () => {
         const bytes = new TextEncoder().encode(texts.map((text) => `${text}\n`).join(""));
         const decoder = new LineDecoder();
         const lines: string[] = [];
-        for (let at = 0, turn = 0; at < bytes.length; turn++) {
-          const size = sizes[turn % sizes.length] ?? 1;
+        for (let at = 0, chunk = 0; at < bytes.length; chunk++) {
+          const size = sizes[chunk % sizes.length] ?? 1;
           lines.push(...decoder.push(bytes.subarray(at, at + size)));
           at += size;
         }
@@ -23,13 +23,13 @@ test("gives the same lines whatever the chunks are", () => {
   );
 });
 
-test("knows that the last line was cut, and leaves empty ones out", () => {
+test("LineDecoder skips empty lines and reports an incomplete last line", () => {
   const decoder = new LineDecoder();
   expect([...decoder.push(new TextEncoder().encode("\n{}\n\n{"))]).toEqual(["{}"]);
   expect(decoder.isCut).toBe(true);
 });
 
-test("refuses a line without an end instead of filling the memory", () => {
+test("LineDecoder refuses a line that never ends before memory fills", () => {
   const decoder = new LineDecoder();
   const chunk = new Uint8Array(8 * 1024 * 1024).fill(97);
   const pushAll = () => {

@@ -11,7 +11,7 @@ const partsOf = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** Just enough of RFC 6902 for one map at `/m`. */
+/** Enough of RFC 6902 for one map at `/m`. */
 const applied = (map: Record<string, string> | undefined, steps: readonly JsonPatchStep[]) => {
   let result = map === undefined ? undefined : { ...map };
   for (const step of steps) {
@@ -24,7 +24,7 @@ const applied = (map: Record<string, string> | undefined, steps: readonly JsonPa
   return result ?? {};
 };
 
-test("a pointer leads back to its parts", () => {
+test("jsonPointer escapes each part, so that parsing returns the parts", () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1 }), (parts) => {
       expect(partsOf(jsonPointer(...parts))).toEqual(parts);
@@ -32,7 +32,7 @@ test("a pointer leads back to its parts", () => {
   );
 });
 
-test("changing a map sets what is wanted, takes away the rest of it and touches nothing else", () => {
+test("changeMap sets the wanted keys, removes the unwanted ones and keeps all others", () => {
   const key = fc.stringMatching(/^[a-z~/.]{1,4}$/);
   fc.assert(
     fc.property(
@@ -50,7 +50,7 @@ test("changing a map sets what is wanted, takes away the rest of it and touches 
   );
 });
 
-describe("a node patch", () => {
+describe("guardedNodePatch", () => {
   const taint = {
     key: "node.cloudprovider.kubernetes.io/uninitialized",
     value: "true",
@@ -76,7 +76,7 @@ describe("a node patch", () => {
     );
   });
 
-  test("adds single labels where there are some, and never overwrites a provider id", () => {
+  test("adds single labels to existing ones and never overwrites a provider id", () => {
     const known: Node = {
       ...node,
       metadata: { ...node.metadata, labels: { old: "1" } },
@@ -90,13 +90,13 @@ describe("a node patch", () => {
     ]);
   });
 
-  test("is nothing when nothing would change", () => {
+  test("returns no patch when nothing changes", () => {
     expect(guardedNodePatch({ node, labels: {}, taints: [taint] })).toBeUndefined();
     expect(nodeAddressesPatch(node, [])).toBeUndefined();
   });
 });
 
-test("a finalizer is added beside others and guards them; to an object that goes, of which nobody knew yet, it is a lost race", () => {
+test("finalizerPatch keeps other finalizers, guards them, and fails when the object was deleted in between", () => {
   const metadata = { name: "a", uid: "u", resourceVersion: "1", finalizers: ["other"] };
   expect(finalizerPatch({ metadata }, "ours", "present")?.body).toEqual([
     { op: "test", path: "/metadata/uid", value: "u" },

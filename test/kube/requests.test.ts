@@ -23,21 +23,21 @@ test.each<[number, object, KubeErrorKind]>([
   [500, {}, "server"],
   [504, {}, "timeout"],
   [418, {}, "unexpected"],
-])("an answer of %i %j is %s", async (status, body, kind) => {
+])("a request answered with %i %j fails as %s", async (status, body, kind) => {
   const { api } = scripted(() => json(body, status));
   const error = await failure(api.patch(nodes, key, guard, never));
   expect(error).toBeInstanceOf(KubeError);
   expect(error).toMatchObject({ kind, status, operation: "patch nodes", object: "a", fatal: false });
 });
 
-test("a refusal for lack of a permission names the file that has them all", async () => {
+test("a 403 points to the file with all permissions", async () => {
   const { api } = scripted(() => json({ message: "nodes is forbidden" }, 403));
   expect(String(await failure(api.get(nodes, key, never)))).toContain(
     "nodes is forbidden. The credentials were accepted but lack a permission; compare the cluster's roles with deploy/rbac.yaml.",
   );
 });
 
-test("a 422 of another patch is no failed guard, and Retry-After is told", async () => {
+test("a 422 to a patch without guards is invalid rather than a failed precondition, and Retry-After is passed on", async () => {
   const { api } = scripted((request) =>
     request.method === "PATCH" ? json({}, 422) : json({}, 429, { "retry-after": "7" }),
   );
@@ -50,15 +50,15 @@ test.each([
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls", "certificate authority"],
   ["CERT_HAS_EXPIRED", "tls", "outside its validity"],
   ["ERR_TLS_CERT_ALTNAME_INVALID", "tls", "another name"],
-])("a failure with %s is %s and says what to do", async (code, kind, words) => {
+])("a request that fails with %s is %s and the error says what to do", async (code, kind, words) => {
   const { api } = scripted(() => Promise.reject(Object.assign(new Error("x"), { code })));
   const error = await failure(api.get(nodes, key, never));
   expect(error).toMatchObject({ kind });
   expect(String(error)).toContain(words);
 });
 
-describe("a deadline", () => {
-  test("ends a request that is not answered, and two in a row move to a new pool", async () => {
+describe("request deadline", () => {
+  test("ends an unanswered request, and two timeouts in a row open a new connection pool", async () => {
     const { api, clock, seen, ceiling } = scripted((_, signal) => silence(signal));
     for (const ca of ["CA", "CA", "CA\n"]) {
       const asked = failure(api.get(nodes, key, never));
@@ -69,7 +69,7 @@ describe("a deadline", () => {
     expect([ceiling.inFlight, clock.pending]).toEqual([0, 0]);
   });
 
-  test("covers the body too, and a transport that ignores its signal", async () => {
+  test("also ends a request whose body never ends, when the transport ignores its signal", async () => {
     const { api, clock } = scripted(() => new Response(new ReadableStream({ start: () => {} })));
     const asked = failure(api.get(nodes, key, never));
     await clock.advance(seconds(30));
@@ -77,7 +77,7 @@ describe("a deadline", () => {
   });
 });
 
-test("an abort ends with the signal's reason and leaves nothing behind", async () => {
+test("an aborted request rejects with the signal's reason and releases everything", async () => {
   const { api, clock, ceiling, writes } = scripted((_, signal) => silence(signal));
   const stop = new AbortController();
   const asked = failure(api.patch(nodes, key, merge, stop.signal));
@@ -88,7 +88,7 @@ test("an abort ends with the signal's reason and leaves nothing behind", async (
   expect(getEventListeners(stop.signal, "abort")).toHaveLength(0);
 });
 
-test("a 401 reads the credentials again and asks once more", async () => {
+test("a request answered with 401 reloads the credentials and retries once", async () => {
   const { api, seen, refreshed } = scripted((request) =>
     request.headers?.["authorization"] === "Bearer t1" ? json(node) : json({}, 401),
   );
@@ -99,7 +99,7 @@ test("a 401 reads the credentials again and asks once more", async () => {
   expect(refusing.seen.length).toBe(2);
 });
 
-test("a write that the gate refuses is never handed to the network, a read is", async () => {
+test("a write that the gate refuses is never sent, a read is", async () => {
   const { api, seen, writes } = scripted(() => json(node));
   const gated = api.as({ mayWrite: () => ({ reason: "the lease may have expired." }) });
   const error = await failure(gated.patch(nodes, key, merge, never));
@@ -110,7 +110,7 @@ test("a write that the gate refuses is never handed to the network, a read is", 
   expect(seen.length).toBe(1);
 });
 
-test("every request is observed, with the verb, the resource and the code", async () => {
+test("every request is observed with its verb, resource and status code", async () => {
   const seen: string[] = [];
   const { api } = scripted((request) => (request.method === "GET" ? json(node) : json({}, 409)), {
     onRequest: ({ verb, resource, code }) => seen.push(`${verb} ${resource} ${code}`),
@@ -120,7 +120,7 @@ test("every request is observed, with the verb, the resource and the code", asyn
   expect(seen).toEqual(["get nodes 200", "patch nodes/status 409"]);
 });
 
-test("a delete carries its preconditions", async () => {
+test("a delete sends its preconditions", async () => {
   const { api, seen } = scripted(() => json({}));
   await api.delete(nodes, key, { uid: "u", resourceVersion: "5" }, never);
   expect(JSON.parse(String(seen[0]?.body))).toMatchObject({

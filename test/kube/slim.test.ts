@@ -5,7 +5,7 @@ import { slimNode, slimService } from "../../src/kube/slim.ts";
 const applied = "kubectl.kubernetes.io/last-applied-configuration";
 const metadata = { name: "a", uid: "u", resourceVersion: "1", labels: { zone: "z" } };
 
-test("keeps of a Node what we use, and drops images, managed fields and bookkeeping of others", () => {
+test("slimNode keeps the fields that Fairlead uses and drops images, managed fields and other tools' bookkeeping", () => {
   const raw = {
     metadata: {
       ...metadata,
@@ -31,12 +31,12 @@ test("keeps of a Node what we use, and drops images, managed fields and bookkeep
   });
 });
 
-test("leaves an empty map where all annotations went, so that a guard knows it is there", () => {
+test("slimNode keeps an empty map when it drops all annotations, so that a guard knows the map exists", () => {
   const raw = { metadata: { ...metadata, annotations: { [applied]: "x" } }, spec: {}, status: {} };
   expect(slimNode(raw).metadata.annotations).toEqual({});
 });
 
-test("keeps the settings of a Service, however long", () => {
+test("slimService keeps annotations of any length", () => {
   const annotations = { setting: "x".repeat(10_000), [applied]: "x" };
   const raw: Service = { metadata: { ...metadata, annotations }, spec: { type: "LoadBalancer" }, status: {} };
   expect(slimService(raw)).toEqual({

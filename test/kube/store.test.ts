@@ -22,7 +22,7 @@ const filled = () => {
   return { store, zones, changes, unsubscribe };
 };
 
-test("shows nothing of a list before it is complete, and then tells one change per key that differs", () => {
+test("the store hides an incomplete list, and then reports one change per key that differs", () => {
   const { store, changes } = filled();
   const kept = store.get("a");
   store.apply({ type: "begin" });
@@ -39,7 +39,7 @@ test("shows nothing of a list before it is complete, and then tells one change p
   expect(store.get("a")).toBe(kept as KubeObject);
 });
 
-test("discards a list that broke off", () => {
+test("the store discards a list that broke off", () => {
   const { store, changes } = filled();
   store.apply({ type: "begin" });
   store.apply({ type: "object", object: object("z", "9"), initial: true });
@@ -50,7 +50,7 @@ test("discards a list that broke off", () => {
   expect(changes).toEqual([]);
 });
 
-test("tells changes and deletions as they come, equal versions not at all, and nobody who left", () => {
+test("the store reports changes and deletions, but no equal versions, and nothing after unsubscribe", () => {
   const { store, changes, unsubscribe } = filled();
   store.apply({ type: "object", object: object("a", "1"), initial: false });
   store.apply({ type: "object", object: object("a", "2"), initial: false });
@@ -61,7 +61,7 @@ test("tells changes and deletions as they come, equal versions not at all, and n
   expect(changes).toEqual(["a 1>2", "b 1>-"]);
 });
 
-test("keeps indexes through changes, deletions and relists", () => {
+test("the store updates its indexes on changes, deletions and relists", () => {
   const { store, zones } = filled();
   const names = (zone: string) => zones.get(zone).map(({ metadata }) => metadata.name);
   store.apply({ type: "object", object: object("a", "2", "y"), initial: false });

@@ -65,7 +65,7 @@ const run = (answer: Answer) => {
 };
 
 /** Answers request by request; the last answer repeats. */
-const inTurn = (...answers: readonly Answer[]): Answer => {
+const inOrder = (...answers: readonly Answer[]): Answer => {
   let turn = 0;
   return (request, signal) => {
     const answer = answers[Math.min(turn++, answers.length - 1)];
@@ -74,7 +74,7 @@ const inTurn = (...answers: readonly Answer[]): Answer => {
   };
 };
 
-test("asks for a streaming list and goes on with changes on the same connection", async () => {
+test("watch requests a streaming list and receives changes on the same connection", async () => {
   const lines = openLines();
   const { steps, clock, seen, finish } = run(() => lines.response);
   lines.send(
@@ -103,32 +103,35 @@ test("asks for a streaming list and goes on with changes on the same connection"
   expect(lines.isCancelled()).toBe(true);
 });
 
-test.each([400, 403, 422])("falls back to pages on %i, and watches from there", async (status) => {
-  const lines = openLines();
-  const { steps, clock, seen, finish } = run(
-    inTurn(
-      () => json({}, status),
-      () => page(["a"], "5", "more"),
-      () => page(["b"], "5"),
-      () => lines.response,
-    ),
-  );
-  await clock.advance(seconds(1));
-  lines.send(added("c", "6"));
-  await clock.advance(seconds(1));
-  expect(steps).toEqual(["begin", "begin", "initial a", "initial b", "complete 5", "changed c"]);
-  expect([
-    parameter(seen[1], "limit"),
-    parameter(seen[2], "continue"),
-    parameter(seen[3], "resourceVersion"),
-  ]).toEqual(["500", "more", "5"]);
-  await finish();
-});
+test.each([400, 403, 422])(
+  "watch falls back to paged lists on %i and watches from their version",
+  async (status) => {
+    const lines = openLines();
+    const { steps, clock, seen, finish } = run(
+      inOrder(
+        () => json({}, status),
+        () => page(["a"], "5", "more"),
+        () => page(["b"], "5"),
+        () => lines.response,
+      ),
+    );
+    await clock.advance(seconds(1));
+    lines.send(added("c", "6"));
+    await clock.advance(seconds(1));
+    expect(steps).toEqual(["begin", "begin", "initial a", "initial b", "complete 5", "changed c"]);
+    expect([
+      parameter(seen[1], "limit"),
+      parameter(seen[2], "continue"),
+      parameter(seen[3], "resourceVersion"),
+    ]).toEqual(["500", "more", "5"]);
+    await finish();
+  },
+);
 
-test("falls back to pages when the end of a streaming list does not come, in silence", async () => {
+test("watch falls back to paged lists when a streaming list goes silent before its end", async () => {
   const lines = openLines();
   const { steps, clock, finish } = run(
-    inTurn(
+    inOrder(
       () => lines.response,
       () => page(["a"], "5"),
       () => openLines().response,
@@ -142,10 +145,10 @@ test("falls back to pages when the end of a streaming list does not come, in sil
   await finish();
 });
 
-test("falls back to pages when the end does not come though objects keep coming", async () => {
+test("watch falls back to paged lists when objects arrive but the end of the streaming list does not", async () => {
   const lines = openLines();
   const { steps, clock, finish } = run(
-    inTurn(
+    inOrder(
       () => lines.response,
       () => page(["a"], "5"),
       () => openLines().response,
@@ -166,13 +169,13 @@ const listed = (version: string, ...more: readonly unknown[]) => {
   return lines;
 };
 
-test("lists anew at once after a 410 as an event, and after one as a status", async () => {
+test("watch lists again immediately after a 410, as an event or as a status", async () => {
   const first = listed("5");
   const resumed = openLines();
   const second = listed("7");
   const third = listed("9");
   const { steps, clock, finish } = run(
-    inTurn(
+    inOrder(
       () => first.response,
       () => resumed.response,
       () => second.response,
@@ -207,11 +210,11 @@ test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
       lines.end();
     },
   ],
-])("goes on from the last bookmark after %s", async (_, breakIt) => {
+])("watch continues from the last bookmark after %s", async (_, breakIt) => {
   const first = listed("5", bookmark("8"));
   const second = openLines();
   const { clock, seen, steps, finish } = run(
-    inTurn(
+    inOrder(
       () => first.response,
       () => second.response,
     ),
@@ -224,11 +227,11 @@ test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
   await finish();
 });
 
-test("after longer silence than bookmarks are apart another connection is opened: a server that has nothing to tell is no failure", async () => {
+test("watch reconnects without reporting a failure after a silence longer than the bookmark interval", async () => {
   const first = listed("5");
   const second = openLines();
   const { clock, seen, steps, finish } = run(
-    inTurn(
+    inOrder(
       () => first.response,
       () => second.response,
       () => openLines().response,
@@ -244,10 +247,10 @@ test("after longer silence than bookmarks are apart another connection is opened
   await finish();
 });
 
-test("a watch of what never changes, of a server that sends no bookmarks, does not stand still", async () => {
+test("a reflector does not stall when a server sends no bookmarks and nothing changes", async () => {
   const first = listed("5");
   const server = scripted(
-    inTurn(
+    inOrder(
       () => first.response,
       () => openLines().response,
     ),
@@ -266,10 +269,10 @@ test("a watch of what never changes, of a server that sends no bookmarks, does n
   await ended;
 });
 
-test("silence of a server that is not there any more is a failure as soon as another connection is", async () => {
+test("watch reports a failure when reconnecting after a silence fails", async () => {
   const first = listed("5");
   const { clock, steps, finish } = run(
-    inTurn(
+    inOrder(
       () => first.response,
       () => {
         throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
@@ -281,11 +284,11 @@ test("silence of a server that is not there any more is a failure as soon as ano
   await finish();
 });
 
-test("after a failure a connection that was opened is no word of the server yet", async () => {
+test("after a failure, watch counts a reopened connection as recovered only once the server sends something", async () => {
   const first = listed("5");
   const later = openLines();
   const { clock, steps, finish } = run(
-    inTurn(
+    inOrder(
       () => first.response,
       () => json({}, 500),
       () => later.response,
@@ -300,7 +303,7 @@ test("after a failure a connection that was opened is no word of the server yet"
   await finish();
 });
 
-test("waits longer after each failure in a row, as long as the server asks, and anew after progress", async () => {
+test("watch doubles its backoff per failure, respects Retry-After, and resets after progress", async () => {
   const times: number[] = [];
   const good = listed("5");
   let turn = 0;
@@ -327,7 +330,7 @@ test("waits longer after each failure in a row, as long as the server asks, and 
   await finish();
 });
 
-test("does not spin when a server ends every watch at once without a word", async () => {
+test("watch backs off when a server ends every watch without an event", async () => {
   let asked = 0;
   const first = listed("5");
   const { clock, finish } = run(() => {
@@ -343,10 +346,10 @@ test("does not spin when a server ends every watch at once without a word", asyn
   await finish();
 });
 
-test("lists anew after a line that is not JSON", async () => {
+test("watch lists again after a line that is not JSON", async () => {
   const first = listed("5");
   const { clock, steps, finish } = run(
-    inTurn(
+    inOrder(
       () => first.response,
       () => listed("7").response,
     ),
@@ -365,10 +368,10 @@ test("lists anew after a line that is not JSON", async () => {
   await finish();
 });
 
-test("a reflector keeps what it knew while the server is away, and says how old that is and why", async () => {
+test("a reflector keeps its objects while the server is unavailable, and reports their age and the reason", async () => {
   const first = listed("5");
   const { api, clock } = scripted(
-    inTurn(
+    inOrder(
       () => first.response,
       () => json({}, 503),
     ),
@@ -395,7 +398,7 @@ test("a reflector keeps what it knew while the server is away, and says how old 
   await running;
 });
 
-test("an answer to anybody ends the rest of a watch after an outage, and only a few times without a word for itself", async () => {
+test("an answer to another request ends the watch's backoff after an outage, but only a few times without progress", async () => {
   let isAway = true;
   let works = false;
   const refused = () => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
@@ -409,7 +412,7 @@ test("an answer to anybody ends the rest of a watch after an outage, and only a 
   await clock.advance(seconds(120));
   isAway = false;
   const before = watches();
-  // A watch that alone is refused does not come as often as others are answered.
+  // When only the watch is refused, it does not retry as often as other requests succeed.
   for (let index = 0; index < 100; index += 1) {
     await answerOne();
     await clock.advance(seconds(0.2));
@@ -421,7 +424,7 @@ test("an answer to anybody ends the rest of a watch after an outage, and only a 
   expect(steps.filter((step) => step === "failed unreachable").length).toBeGreaterThan(5);
 });
 
-test("a watch comes back within a second of the first answer after a long outage", async () => {
+test("watch reconnects within a second of the first answer after a long outage", async () => {
   let isAway = true;
   const lines = openLines();
   const { api, clock, steps, finish } = run((request) => {
@@ -437,7 +440,7 @@ test("a watch comes back within a second of the first answer after a long outage
   await finish();
 });
 
-test("a server that calls every list too old is not listed without end", async () => {
+test("watch backs off when a server rejects every list as too old", async () => {
   let lists = 0;
   const { clock, finish } = run((request) => {
     if (parameter(request, "watch") !== "true") {

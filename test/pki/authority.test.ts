@@ -1,4 +1,4 @@
-// Certificates as a foreign reader sees them. The reader is that of node:crypto.
+// Certificates that our authority issues, read and verified with node:crypto.
 
 import { describe, expect, test } from "bun:test";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -14,8 +14,8 @@ const clock = new VirtualClock();
 const authority = createAuthority("an authority", clock, seededRandom(1));
 const ca = new X509Certificate(authority.cert);
 
-describe("an authority", () => {
-  test("signs itself", () => {
+describe("certificate authority", () => {
+  test("signs its own certificate", () => {
     expect(ca.ca).toBe(true);
     expect(ca.verify(ca.publicKey)).toBe(true);
     expect(ca.checkIssued(ca)).toBe(true);
@@ -34,7 +34,7 @@ describe("an authority", () => {
     expect(server.ca).toBe(false);
   });
 
-  test("issues a client certificate with its user and groups, for as long as asked", () => {
+  test("issues a client certificate with its user, its groups and the requested lifetime", () => {
     const { cert } = authority.issueClient({ commonName: "jane", organizations: ["a", "b"] }, seconds(60));
     const client = new X509Certificate(cert);
     expect(client.subject).toBe("O=a\nO=b\nCN=jane");
@@ -43,15 +43,15 @@ describe("an authority", () => {
     expect(client.serialNumber).not.toBe(ca.serialNumber);
   });
 
-  test("is not taken for another of the same name", () => {
+  test("does not verify a certificate of another authority with the same name", () => {
     const other = createAuthority("an authority", clock, seededRandom(2));
     const { cert } = other.issueClient({ commonName: "jane" });
     expect(new X509Certificate(cert).verify(ca.publicKey)).toBe(false);
   });
 });
 
-describe("an address", () => {
-  test("is four or sixteen bytes", () => {
+describe("addressBytes", () => {
+  test("returns four bytes for IPv4 and sixteen for IPv6", () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
         if (isIP(address) === 0) return;

@@ -1,4 +1,5 @@
-// DER by property: lengths and integers read back as they were written. Whole certificates are in authority.test.ts.
+// DER encoding, property-based: lengths and integers read back as written. Whole certificates are in
+// authority.test.ts.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -10,7 +11,7 @@ const readLength = (bytes: Uint8Array): number => {
 };
 
 describe("DER", () => {
-  test("writes every length in as few bytes as it can", () => {
+  test("writes every length in the fewest bytes", () => {
     fc.assert(
       fc.property(fc.nat(0x7fff_ffff), (length) => {
         const bytes = derLength(length);
@@ -20,7 +21,7 @@ describe("DER", () => {
     );
   });
 
-  test("writes integers that are positive, shortest and read back the same", () => {
+  test("writes integers as positive and shortest, and they read back the same", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 20 }), (magnitude) => {
         const [tag, length, ...digits] = integer(magnitude);
@@ -52,7 +53,7 @@ describe("DER", () => {
     ["an empty sequence", der(0x30), "3000"],
     ["a time before 2050", time(Date.UTC(2026, 0, 2, 3, 4, 5)), "170d3236303130323033303430355a"],
     ["a time after 2050", time(Date.UTC(2050, 0, 1)), "180f32303530303130313030303030305a"],
-  ])("writes %s as the standard has it", (_, bytes, hex) => {
+  ])("writes %s as the standard prescribes", (_, bytes, hex) => {
     expect(Buffer.from(bytes).toString("hex")).toBe(hex);
   });
 });

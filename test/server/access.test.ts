@@ -1,5 +1,5 @@
-// Who is let in on the secure port and what they may see: all ways of proving who one is, right, wrong and missing, without
-// sockets and in virtual time.
+// Access to the secure port: every kind of credential, valid, invalid and missing, without sockets and in
+// virtual time.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -96,8 +96,8 @@ beforeEach(() => {
 const status = async (target: string, changes: Partial<ServedRequest> = {}): Promise<number> =>
   (await port(request(target, changes))).status;
 
-describe("without credentials", () => {
-  test("the open paths answer, nothing else does, and no token is asked about [F84]", async () => {
+describe("request without credentials", () => {
+  test("reaches only the open paths and causes no TokenReview [F84]", async () => {
     expect(await status("/healthz")).toBe(200);
     expect(await status("/open/page")).toBe(200);
     expect(await status("/metrics")).toBe(403);
@@ -109,11 +109,11 @@ describe("without credentials", () => {
     });
   });
 
-  test("a page that is not there is not told apart from one that is", async () => {
+  test("gets 403 for an unknown page, as for an existing one", async () => {
     expect(await status("/nowhere")).toBe(403);
   });
 
-  test("a path that could mean another is refused before anybody is asked", async () => {
+  test("gets 400 without any review when its path is ambiguous", async () => {
     for (const target of [
       "/open/../metrics",
       "//metrics",
@@ -128,8 +128,8 @@ describe("without credentials", () => {
   });
 });
 
-describe("a bearer token", () => {
-  test("that is good lets in whom the API server lets in, and nobody else [F84]", async () => {
+describe("bearer token", () => {
+  test("gives access when it is valid and the API server authorizes its user [F84]", async () => {
     expect(await status("/metrics", bearer("prometheus"))).toBe(200);
     expect(await status("/metrics", bearer("somebody"))).toBe(403);
     expect(asked[1]?.spec).toMatchObject({
@@ -138,12 +138,12 @@ describe("a bearer token", () => {
     });
   });
 
-  test("that is bad is refused and never becomes anonymous, on open paths neither", async () => {
+  test("gets 401 when it is invalid, on open paths too", async () => {
     expect(await status("/metrics", bearer("wrong"))).toBe(401);
     expect(await status("/healthz", bearer("wrong"))).toBe(401);
   });
 
-  test("is asked about once in ten seconds, bad ones too, however many ask at once", async () => {
+  test("is reviewed once in ten seconds, valid or not, however many requests arrive together", async () => {
     await Promise.all(Array.from({ length: 50 }, () => status("/metrics", bearer("prometheus"))));
     await Promise.all(Array.from({ length: 50 }, () => status("/metrics", bearer("wrong"))));
     expect(asked).toHaveLength(3);
@@ -152,7 +152,7 @@ describe("a bearer token", () => {
     expect(asked).toHaveLength(5);
   });
 
-  test("whose review fails is an error that is not remembered", async () => {
+  test("gets an error that is not cached when its review fails", async () => {
     failure = new Error("away");
     expect(await status("/metrics", bearer("prometheus"))).toBe(500);
     failure = new TooManyReviews();
@@ -162,8 +162,8 @@ describe("a bearer token", () => {
   });
 });
 
-describe("a client certificate", () => {
-  test("of our authority names its user and groups; administrators are asked about nowhere [F84]", async () => {
+describe("client certificate", () => {
+  test("names its user and groups, and administrators need no authorization review [F84]", async () => {
     expect(await status("/metrics", { peer: certificateOf("prometheus") })).toBe(200);
     expect(await status("/metrics", { peer: certificateOf("low", ["developers"]) })).toBe(403);
     expect(asked.at(-1)?.spec).toMatchObject({ user: "low", groups: ["developers", "system:authenticated"] });
@@ -172,13 +172,13 @@ describe("a client certificate", () => {
     expect(asked).toEqual([]);
   });
 
-  test("of a stranger is refused, whatever it says and although its authority has the same name", async () => {
+  test("gets 401 when another authority with the same name issued it", async () => {
     const forged = certificateOf("root", ["system:masters"], strangers);
     expect(await status("/metrics", { peer: forged })).toBe(401);
     expect(await status("/healthz", { peer: forged })).toBe(401);
   });
 
-  test("that is a server's, expired, or unreadable is refused", async () => {
+  test("gets 401 when it is a server certificate, expired, or unreadable", async () => {
     const server = peer(clients.issueServer("prometheus", ["localhost"]).cert);
     const expired = peer(clients.issueClient({ commonName: "prometheus" }, milliseconds(-1000)).cert);
     for (const each of [server, expired, { chain: [Uint8Array.of(1, 2, 3)] }]) {
@@ -186,7 +186,7 @@ describe("a client certificate", () => {
     }
   });
 
-  test("whose name holds a line of its own gets no group from it", async () => {
+  test("gets no group from a line break in its common name", async () => {
     await status("/metrics", { peer: certificateOf("x\nO=system:masters") });
     expect(asked.at(-1)?.spec).toMatchObject({
       user: "x\nO=system:masters",
@@ -194,12 +194,12 @@ describe("a client certificate", () => {
     });
   });
 
-  test("counts before a token", async () => {
+  test("takes precedence over a bearer token", async () => {
     expect(await status("/metrics", { peer: certificateOf("low"), ...bearer("prometheus") })).toBe(403);
   });
 });
 
-describe("a front proxy", () => {
+describe("front proxy", () => {
   const headers: ServedRequest["headers"] = [
     ["x-remote-user", "jane"],
     ["x-remote-group", "a, b"],
@@ -207,7 +207,7 @@ describe("a front proxy", () => {
     ["x-remote-extra-example.com%2fscope", "s"],
   ];
 
-  test("with a certificate of its own authority speaks for others", async () => {
+  test("acts for other users when its certificate comes from the proxies' authority", async () => {
     await status("/metrics", { peer: certificateOf("front", [], proxies), headers });
     expect(asked.at(-1)?.spec).toMatchObject({
       user: "jane",
@@ -216,7 +216,7 @@ describe("a front proxy", () => {
     });
   });
 
-  test("must be among those allowed, and headers of anybody else say nothing", async () => {
+  test("gets 401 when its name is not allowed, and its headers are ignored from any other client", async () => {
     port = portWith({ allowedNames: ["front"] });
     expect(await status("/metrics", { peer: certificateOf("back", [], proxies), headers })).toBe(401);
     await status("/metrics", { headers });
@@ -226,14 +226,14 @@ describe("a front proxy", () => {
   });
 });
 
-test("where nobody can be asked, only open paths and administrators remain", async () => {
+test("without an API server to ask, the secure port serves only open paths and administrators", async () => {
   port = portWith({ ask: undefined });
   expect(await status("/healthz")).toBe(200);
   expect(await status("/metrics", bearer("prometheus"))).toBe(403);
   expect(await status("/metrics", { peer: certificateOf("root", ["system:masters"]) })).toBe(200);
 });
 
-test("a no is forgotten after its own time", async () => {
+test("a denied authorization expires after its own lifetime", async () => {
   await status("/metrics");
   await clock.advance(seconds(4));
   await status("/metrics");
@@ -243,7 +243,7 @@ test("a no is forgotten after its own time", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("what goes wrong in a page is not shown, and nothing but reading is done to a page", async () => {
+test("the secure port hides internal errors of a page and answers 405 to anything but reads", async () => {
   const admin = { peer: certificateOf("root", ["system:masters"]) };
   const broken = await port(request("/broken", admin));
   expect([broken.status, broken.body.includes("secret")]).toEqual([500, false]);

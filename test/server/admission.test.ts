@@ -1,4 +1,4 @@
-// The admission webhook as HTTP: what it takes for a review, what it answers, and that everything is counted.
+// The admission webhook over HTTP: which reviews it accepts, what it answers, and that it counts every request.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chooseWebhooks } from "../../src/app/endpoints/choose-webhooks.ts";
@@ -33,8 +33,8 @@ const send = (body: string, changes: Partial<ServedRequest> = {}) =>
     ...changes,
   });
 
-describe("a review", () => {
-  test("is answered with its uid and counted, when it passes too [F48]", async () => {
+describe("admission review", () => {
+  test("is answered with its uid and counted, also when it is allowed [F48]", async () => {
     const answer = await send(JSON.stringify(review()));
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toEqual({
@@ -45,7 +45,7 @@ describe("a review", () => {
     expect(counted).toEqual([["hook", 200, false]]);
   });
 
-  test("is refused with the reason, cut to what people read", async () => {
+  test("is refused with a reason that is cut to 1,000 characters", async () => {
     judgement = () => ({ refusal: "x".repeat(5000), warnings: ["w"] });
     const { response } = JSON.parse((await send(JSON.stringify(review()))).body);
     expect(response).toMatchObject({ uid: "4711", allowed: false, warnings: ["w"], status: { code: 422 } });
@@ -53,7 +53,7 @@ describe("a review", () => {
     expect(counted).toEqual([["hook", 200, true]]);
   });
 
-  test("that makes the judge stumble is an error and ends nothing", async () => {
+  test("gets status 500 without details when the judge throws", async () => {
     judgement = () => {
       throw new Error("a secret");
     };
@@ -62,21 +62,31 @@ describe("a review", () => {
   });
 });
 
-describe("what is no review is refused and counted", () => {
+describe("admission endpoint refuses and counts", () => {
   const cases: readonly (readonly [string, string, Partial<ServedRequest>, number])[] = [
-    ["another content type", "{}", { headers: [["content-type", "text/plain"]] }, 400],
-    ["one with a charset", "{}", { headers: [["content-type", "application/json; charset=utf-8"]] }, 400],
-    ["no content type", "{}", { headers: [] }, 400],
-    ["no body", "", {}, 400],
-    ["no JSON", "{", {}, 400],
-    ["another kind", JSON.stringify(review({ kind: "Pod" })), {}, 400],
-    ["another version", JSON.stringify(review({ apiVersion: "admission.k8s.io/v1beta1" })), {}, 400],
-    ["no request", JSON.stringify(review({ request: null })), {}, 400],
-    ["no uid", JSON.stringify(review({ request: { operation: "CREATE" } })), {}, 400],
-    ["a null", "null", {}, 400],
-    ["too much", "x".repeat(5_000_000), {}, 413],
-    ["a GET", "", { method: "GET" }, 405],
-    ["another path", "", { target: "/other" }, 404],
+    ["a request with another content type", "{}", { headers: [["content-type", "text/plain"]] }, 400],
+    [
+      "a request with a charset in its content type",
+      "{}",
+      { headers: [["content-type", "application/json; charset=utf-8"]] },
+      400,
+    ],
+    ["a request without content type", "{}", { headers: [] }, 400],
+    ["a request without body", "", {}, 400],
+    ["a body that is not JSON", "{", {}, 400],
+    ["a review of another kind", JSON.stringify(review({ kind: "Pod" })), {}, 400],
+    [
+      "a review of another API version",
+      JSON.stringify(review({ apiVersion: "admission.k8s.io/v1beta1" })),
+      {},
+      400,
+    ],
+    ["a review without request", JSON.stringify(review({ request: null })), {}, 400],
+    ["a review without uid", JSON.stringify(review({ request: { operation: "CREATE" } })), {}, 400],
+    ["a body that is null", "null", {}, 400],
+    ["a body that is too large", "x".repeat(5_000_000), {}, 413],
+    ["a GET request", "", { method: "GET" }, 405],
+    ["a request for another path", "", { target: "/other" }, 404],
   ];
   test.each(cases)("%s", async (_, body, changes, status) => {
     expect((await send(body, changes)).status).toBe(status);
@@ -84,7 +94,7 @@ describe("what is no review is refused and counted", () => {
   });
 });
 
-describe("which webhooks are on", () => {
+describe("chooseWebhooks", () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ["webhook-a,webhook-b", ["webhook-a", "webhook-b"]],
     ["webhook-a", ["webhook-a"]],
@@ -92,8 +102,11 @@ describe("which webhooks are on", () => {
     ["-webhook-b", []],
     ["*", ["webhook-a", "webhook-b"]],
   ];
-  test.each(cases)("TestWebhookEnableDisable: --webhooks=%s", (flag, enabled) => {
-    const all = ["webhook-a", "webhook-b"];
-    expect(chooseWebhooks(flag.split(","), all)).toEqual({ enabled, unknown: [] });
-  });
+  test.each(cases)(
+    "TestWebhookEnableDisable: selects the enabled webhooks with --webhooks=%s",
+    (flag, enabled) => {
+      const all = ["webhook-a", "webhook-b"];
+      expect(chooseWebhooks(flag.split(","), all)).toEqual({ enabled, unknown: [] });
+    },
+  );
 });

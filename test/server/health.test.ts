@@ -1,4 +1,4 @@
-// Health as text: word for word what upstream's tests pin, and what ours adds.
+// Health pages as text: what upstream's tests pin word for word, and Fairlead's additions.
 
 import { describe, expect, test } from "bun:test";
 import { createHealth, type HealthPage } from "../../src/server/health.ts";
@@ -23,21 +23,45 @@ const ask = async (health: ReturnType<typeof createHealth>, target: string) => {
 describe("health pages", () => {
   const broken = "[+]good ok\n[-]bad failed: reason withheld\nhealthz check failed\n";
   const cases: readonly (readonly [string, Record<string, string | undefined>, string, number, string])[] = [
-    ["none", {}, "/healthz", 200, "ok"],
-    ["none, verbose", {}, "/healthz?verbose", 200, "[+]ping ok\nhealthz check passed\n"],
-    ["good", { good: undefined }, "/healthz", 200, "ok"],
+    ['answers "ok" without any check', {}, "/healthz", 200, "ok"],
     [
-      "good, verbose",
+      "lists ping when verbose and without any check",
+      {},
+      "/healthz?verbose",
+      200,
+      "[+]ping ok\nhealthz check passed\n",
+    ],
+    ['answers "ok" when the only check passes', { good: undefined }, "/healthz", 200, "ok"],
+    [
+      "lists a passing check when verbose",
       { good: undefined },
       "/healthz?verbose=true",
       200,
       "[+]good ok\nhealthz check passed\n",
     ],
-    ["good and bad", { good: undefined, bad: "x" }, "/healthz", 500, broken],
-    ["one of two", { good: undefined, bad: "x" }, "/healthz/good", 200, "ok"],
-    ["the bad of two", { good: undefined, bad: "x" }, "/healthz/bad", 500, "internal server error: x\n"],
     [
-      "bad, excluded",
+      "fails and lists all checks when one of two fails",
+      { good: undefined, bad: "x" },
+      "/healthz",
+      500,
+      broken,
+    ],
+    [
+      "answers one of two checks by its path when it passes",
+      { good: undefined, bad: "x" },
+      "/healthz/good",
+      200,
+      "ok",
+    ],
+    [
+      "answers one of two checks by its path when it fails",
+      { good: undefined, bad: "x" },
+      "/healthz/bad",
+      500,
+      "internal server error: x\n",
+    ],
+    [
+      "passes when the failing check is excluded, and warns about an unknown exclusion",
       { bad: "x" },
       "/healthz?verbose&exclude=bad&exclude=no",
       200,
@@ -48,7 +72,7 @@ describe("health pages", () => {
     expect(await ask(healthWith(checks), target)).toEqual({ status, body });
   });
 
-  test("a check that is added later counts from then on, until it is removed", async () => {
+  test("TestMutableHealthzHandler: a check that is added later applies until it is removed", async () => {
     const health = healthWith({ foo: undefined });
     const remove = health.add({ name: "bad", pages: ["healthz"], check: () => "x" });
     expect((await ask(health, "/healthz")).status).toBe(500);
@@ -57,7 +81,7 @@ describe("health pages", () => {
   });
 });
 
-test("alive, ready and healthy are three questions [F90]", async () => {
+test("readyz fails while the cloud has not answered, healthz and livez pass [F90]", async () => {
   const health = createHealth();
   health.add({ name: "cloud", pages: ["readyz"], check: () => "the cloud has not answered yet" });
   expect((await ask(health, "/healthz")).status).toBe(200);
@@ -67,7 +91,7 @@ test("alive, ready and healthy are three questions [F90]", async () => {
   expect((await ask(health, "/livez/cloud")).status).toBe(404);
 });
 
-test("a check that throws is a failed check", async () => {
+test("a health check that throws counts as failed", async () => {
   const health = createHealth();
   health.add({
     name: "odd",

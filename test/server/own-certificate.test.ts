@@ -10,7 +10,7 @@ import { createCertificateSource } from "../../src/server/served-certificates.ts
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// The certificate that we make ourselves: where it is kept, and who signed it after a year.
+// The self-made serving certificate: which files it is stored in, and which authority signs it after a year.
 
 const day = 86_400_000;
 let folder: string;
@@ -29,7 +29,7 @@ const sourceOf = (clock: VirtualClock, files = systemFiles, at = join(folder, "d
   return { source, problems, at };
 };
 
-test("a folder that is not there is made for us alone, and keys are for us alone", async () => {
+test("the own certificate goes into a new folder with mode 0700 and keys with mode 0600", async () => {
   const { source, problems, at } = sourceOf(new VirtualClock());
   await source.first();
   expect(problems).toEqual([]);
@@ -40,21 +40,21 @@ test("a folder that is not there is made for us alone, and keys are for us alone
   ]);
 });
 
-test("a key that lay there for everybody is for us alone once it is written", async () => {
+test("writing the own certificate restricts an existing world-readable key to mode 0600", async () => {
   writeFileSync(join(folder, "ccm.key"), "old", { mode: 0o644 });
   const { source } = sourceOf(new VirtualClock(), systemFiles, folder);
   await source.first();
   expect(statSync(join(folder, "ccm.key")).mode & 0o777).toBe(0o600);
 });
 
-test("the next certificate is of the same authority, in this process and in the next one", async () => {
+test("the next own certificate has the same authority, in the same process and after a restart", async () => {
   const clock = new VirtualClock();
   const disk = memoryFiles();
   const { source } = sourceOf(clock, disk.files, "/certs");
   const first = await source.first();
   const { ca } = source;
   expect(ca).toContain("BEGIN CERTIFICATE");
-  // Another process, a year later.
+  // A new process, a year later.
   await clock.advance(milliseconds(350 * day));
   const later = sourceOf(clock, disk.files, "/certs", 2).source;
   const second = await later.first();
@@ -68,7 +68,7 @@ test("the next certificate is of the same authority, in this process and in the 
   expect(later.ca).toBe(ca);
 });
 
-test("an authority that would end before its certificate gives way to a new one", async () => {
+test("a new authority replaces one that would expire before its certificate", async () => {
   const clock = new VirtualClock();
   const disk = memoryFiles();
   const { source } = sourceOf(clock, disk.files, "/certs");
@@ -80,7 +80,7 @@ test("an authority that would end before its certificate gives way to a new one"
   expect(later.ca).not.toBe(ca);
 });
 
-test("a key that does not belong to the certificate beside it is not served", async () => {
+test("a key that does not match its certificate is replaced, not served", async () => {
   const clock = new VirtualClock();
   const disk = memoryFiles();
   await sourceOf(clock, disk.files, "/certs").source.first();

@@ -1,4 +1,4 @@
-// The HTTPS listener over real sockets on loopback: what the chosen server of the runtime must be able to do.
+// The HTTPS listener over real sockets on loopback: what the runtime's HTTPS server must support.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect as connectHttp2 } from "node:http2";
@@ -69,7 +69,7 @@ const get = (path: string, headers = ""): string =>
 
 const bodyOf = (reply: string): Record<string, unknown> => JSON.parse(reply.split("\r\n\r\n")[1] ?? "");
 
-describe("the HTTPS listener", () => {
+describe("HTTPS listener", () => {
   test("answers HTTP/1.1 and HTTP/2 on one port, and HEAD without a body", async () => {
     const { port } = await listen();
     const first = await fetch(`https://localhost:${port}/x?y=1`, { tls: { ca: authority.cert } });
@@ -85,19 +85,19 @@ describe("the HTTPS listener", () => {
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
-  test("hands on the certificate of the client, in resumed sessions too", async () => {
+  test("passes the client certificate to the handler, also in resumed TLS sessions", async () => {
     await listen();
     const first = await open({ cert: alice.cert, key: alice.key });
     const session = new Promise<Buffer>((resolve) => first.once("session", resolve));
     expect(bodyOf(await ask(first, get("/")))["certificates"]).toBeGreaterThan(0);
-    const requeue = await open({ cert: alice.cert, key: alice.key, session: await session });
-    expect(requeue.isSessionReused()).toBe(true);
-    expect(bodyOf(await ask(requeue, get("/")))["certificates"]).toBeGreaterThan(0);
+    const resumed = await open({ cert: alice.cert, key: alice.key, session: await session });
+    expect(resumed.isSessionReused()).toBe(true);
+    expect(bodyOf(await ask(resumed, get("/")))["certificates"]).toBeGreaterThan(0);
     first.destroy();
-    requeue.destroy();
+    resumed.destroy();
   });
 
-  test("swaps its certificate under traffic: open connections go on, new ones see the new one", async () => {
+  test("replaces its certificate under traffic: open connections continue and new ones get the new certificate", async () => {
     const { renew } = await listen();
     const before = await open({});
     expect(before.getPeerCertificate().subject.CN).toBe("one");
@@ -111,7 +111,7 @@ describe("the HTTPS listener", () => {
     after.destroy();
   });
 
-  test("serves the certificate of the name that is asked for, a new one too", async () => {
+  test("serves the certificate for the requested server name, also after a renewal", async () => {
     const named = (name: string) => ({ ...server(name, ["foo.example"]), names: ["foo.example"] });
     const { renew } = await listen({ certificates: { ...server("one"), byName: [named("foo")] } });
     const first = await open({ servername: "foo.example" });
@@ -124,7 +124,7 @@ describe("the HTTPS listener", () => {
     for (const socket of [first, second, other]) socket.destroy();
   });
 
-  test("keeps TLS below its lowest version out", async () => {
+  test("rejects TLS below its minimum version", async () => {
     await listen({ minVersion: "TLSv1.3" });
     const modern = await open({});
     expect(modern.getProtocol()).toBe("TLSv1.3");
@@ -132,7 +132,7 @@ describe("the HTTPS listener", () => {
     await expect(open({ maxVersion: "TLSv1.2" })).rejects.toThrow();
   });
 
-  test("speaks HTTP/1.1 alone where HTTP/2 is switched off", async () => {
+  test("speaks only HTTP/1.1 when HTTP/2 is disabled", async () => {
     const { port } = await listen({ http2: false });
     const socket = await open({ ALPNProtocols: ["h2", "http/1.1"] });
     expect(socket.alpnProtocol).toBe("http/1.1");
@@ -141,7 +141,7 @@ describe("the HTTPS listener", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("answers headers that are too long with 431 and a body that is too long as told", async () => {
+  test("answers 431 to headers that are too long, and reports a body that is too long to the handler", async () => {
     const { port } = await listen();
     const status = await new Promise((resolve) => {
       const long = { "x-long": "a".repeat(40_000) };
@@ -161,7 +161,7 @@ describe("the HTTPS listener", () => {
     expect(((await answer.json()) as { body: string }).body).toBe("too long");
   });
 
-  test("keeps the lines of one header apart, in HTTP/1.1 and HTTP/2", async () => {
+  test("keeps repeated header lines apart, in HTTP/1.1 and HTTP/2", async () => {
     let seen: ServedRequest["headers"] = [];
     const { port } = await listen({
       handle: async ({ headers }) => {
@@ -183,7 +183,7 @@ describe("the HTTPS listener", () => {
     expect(groups()).toEqual(["a", "b"]);
   });
 
-  test("refuses a port in use with the system's code", async () => {
+  test("fails with EADDRINUSE when the port is in use", async () => {
     const { port } = await listen();
     await expect(
       systemListen({
@@ -199,7 +199,7 @@ describe("the HTTPS listener", () => {
     ).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
-  test("ends open connections when it closes", async () => {
+  test("closes open connections when it closes", async () => {
     const mine = await listen();
     const socket = await open({});
     await ask(socket, get("/"));

@@ -10,8 +10,8 @@ const logOf = (format: "text" | "json", verbosity: number | (() => number) = 0) 
   return { log, lines };
 };
 
-describe("text", () => {
-  test("a line begins as klog's, so that parsers of klog read it", () => {
+describe("text log", () => {
+  test("begins each line as klog does, so that klog parsers read it", () => {
     const { log, lines } = logOf("text");
     log.info("Synced", { node: "node-1", tries: 2, isNew: true, zone: undefined });
     log.warn("w");
@@ -21,19 +21,19 @@ describe("text", () => {
       "W1121 08:29:35.007000    4711 fairlead:1] w\n",
       "E1121 08:29:35.007000    4711 fairlead:1] e\n",
     ]);
-    // As Promtail's, Fluent Bit's and Fluentd's recipes for klog have it.
+    // The pattern that Promtail, Fluent Bit and Fluentd recipes use for klog.
     const klog = /^[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{6}\s+\d+ [^:\s]+:\d+\] .*$/;
     for (const line of lines) expect(line.trimEnd()).toMatch(klog);
   });
 
-  test("what a cloud puts into an error stays on its line, and colours nothing", () => {
+  test("escapes line breaks and control characters of a cloud error, which stays on its line", () => {
     const { log, lines } = logOf("text");
     log.warn("first\nE1121 forged\u001b[31m", { why: "a\nb" });
     expect(lines[0]).toEndWith('] first\\nE1121 forged\\u001b[31m why="a\\nb"\n');
   });
 });
 
-test("JSON has one object a line, with time and level as Go's component logs", () => {
+test("the JSON log writes one object per line, with time and level as Go's component logs do", () => {
   const { log, lines } = logOf("json", 4);
   log.warn("careful", { node: "x" });
   log.debug(4, "GET");
@@ -43,7 +43,7 @@ test("JSON has one object a line, with time and level as Go's component logs", (
   ]);
 });
 
-test("what is above the verbosity is not written, and the verbosity may change", () => {
+test("the log drops lines above the verbosity and follows changes of the verbosity", () => {
   let level = 2;
   const { log, lines } = logOf("text", () => level);
   log.debug(3, "no");
@@ -52,7 +52,7 @@ test("what is above the verbosity is not written, and the verbosity may change",
   expect(lines).toHaveLength(1);
 });
 
-test("a secret that gets into a line by accident shows nothing", () => {
+test("the log masks a secret that gets into a line by accident", () => {
   for (const format of ["text", "json"] as const) {
     const { log, lines } = logOf(format);
     const token = new Secret("hunter2");

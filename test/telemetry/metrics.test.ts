@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 
 describe("metrics", () => {
-  test("count by labels, in the declared order, and escape what labels hold [F84]", () => {
+  test("count by labels in the declared order and escape label values [F84]", () => {
     const metrics = new Metrics();
     const calls = metrics.counter("calls_total", "Calls.", ["code", "host"]);
     calls.add({ host: 'a"b\n', code: "200" });
@@ -14,13 +14,13 @@ describe("metrics", () => {
     ]);
   });
 
-  test("start at nothing where there are no labels", () => {
+  test("start at zero when they have no labels", () => {
     const metrics = new Metrics();
     metrics.counter("lost_total", "Lost.");
     expect(metrics.text()).toContain("\nlost_total 0\n");
   });
 
-  test("add up the buckets of a histogram, the bound included", () => {
+  test("accumulate histogram buckets and include the upper bound", () => {
     const metrics = new Metrics();
     const took = metrics.histogram("took_seconds", "Time.", [0.1, 1], ["of"]);
     for (const value of [0.1, 0.5, 3]) took.observe(value, { of: "x" });
@@ -33,7 +33,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("keep a bounded number of series; what comes beyond is one [F84]", () => {
+  test('keep a bounded number of series and sum the excess in one series named "other" [F84]', () => {
     const metrics = new Metrics();
     const paths = metrics.counter("paths_total", "Paths.", ["path"]);
     for (let index = 0; index < 5000; index += 1) paths.add({ path: `/${index}` });

@@ -1,4 +1,4 @@
-// Makes a client for a real API server out of the system's own seams. Only cluster cases use it.
+// Creates a client for a real API server from the system platform. Used only by the cluster cases.
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { createKubeApi } from "../../../src/kube/client/api.ts";

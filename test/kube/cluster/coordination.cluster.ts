@@ -1,4 +1,4 @@
-// Leases and events as a real API server keeps them.
+// Leases and events on a real API server.
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
@@ -11,10 +11,10 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { connect, never } from "./connect.ts";
 
 export const cases = (kubeconfigPath: string): void => {
-  test("a lease is taken, renewed and given up, and the next candidate takes it at once", async () => {
+  test("leader election takes, renews and releases a Lease, and the next candidate takes it immediately", async () => {
     const api = await connect(kubeconfigPath);
     const lease = { namespace: "kube-system", name: `election-${Date.now().toString(36)}` };
-    const said: string[] = [];
+    const reported: string[] = [];
     const candidate = (identity: string) =>
       new LeaderElection({
         api: api.as({ lane: "reserved" }),
@@ -25,9 +25,9 @@ export const cases = (kubeconfigPath: string): void => {
         leaseDuration: seconds(3),
         renewDeadline: seconds(2),
         retryPeriod: milliseconds(200),
-        onAcquired: () => said.push(`${identity} leads`),
-        onLost: (reason) => said.push(`${identity} lost: ${reason}`),
-        onProblem: (error) => said.push(String(error)),
+        onAcquired: () => reported.push(`${identity} leads`),
+        onLost: (reason) => reported.push(`${identity} lost: ${reason}`),
+        onProblem: (error) => reported.push(String(error)),
       });
     const [one, two] = [candidate("one"), candidate("two")];
     const stopOne = new AbortController();
@@ -46,11 +46,11 @@ export const cases = (kubeconfigPath: string): void => {
     expect([spec?.holderIdentity, spec?.leaseTransitions, spec?.leaseDurationSeconds]).toEqual(["two", 1, 3]);
     stopTwo.abort();
     await second;
-    expect(said).toEqual(["one leads", "two leads"]);
+    expect(reported).toEqual(["one leads", "two leads"]);
     await api.delete(leases, lease, {}, never);
   });
 
-  test("events are written once each, and equal ones are counted", async () => {
+  test("the event recorder writes each event once and counts equal ones", async () => {
     const api = await connect(kubeconfigPath);
     const stop = new AbortController();
     const lost: unknown[] = [];

@@ -1,4 +1,4 @@
-// Guarded writes to Nodes and Services, and their refusals, as a real API server answers them.
+// Guarded writes to Nodes and Services on a real API server, and how it refuses them.
 
 import { expect, test } from "bun:test";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
@@ -42,7 +42,7 @@ export const cases = (kubeconfigPath: string): void => {
       taints: (node.spec.taints ?? []).filter(({ key }) => key !== taint.key),
     });
 
-  test("a node is initialised by one guarded patch after its addresses", async () => {
+  test("initializes a Node with one guarded patch after its addresses", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     const addressed = await send(
@@ -58,25 +58,25 @@ export const cases = (kubeconfigPath: string): void => {
     expect(done.spec.taints?.some(({ key }) => key === taint.key)).toBe(false);
   });
 
-  test("a patch of a node is refused when uid, taints, provider id or the absence of labels no longer hold", async () => {
+  test("refuses a patch when the Node's uid, taints, provider id or absent labels changed", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     const other = { ...node, metadata: { ...node.metadata, uid: "another" } };
     expect(await kindOf(send(api, node, initialisation(other)))).toBe("precondition");
     const tainted = { ...node, spec: { taints: [taint] } };
     expect(await kindOf(send(api, node, initialisation(tainted)))).toBe("precondition");
-    await send(api, node, guardedNodePatch({ node, labels: { theirs: "1" } }));
+    await send(api, node, guardedNodePatch({ node, labels: { other: "1" } }));
     expect(await kindOf(send(api, node, initialisation(node)))).toBe("precondition");
-    const requeue = await api.get(nodes, node.metadata, never);
-    await send(api, requeue, initialisation(requeue));
+    const current = await api.get(nodes, node.metadata, never);
+    await send(api, current, initialisation(current));
     expect(
-      await kindOf(send(api, requeue, guardedNodePatch({ node: requeue, providerID: "fake://2" }))),
+      await kindOf(send(api, current, guardedNodePatch({ node: current, providerID: "fake://2" }))),
     ).toBe("precondition");
     const last = await api.get(nodes, node.metadata, never);
-    expect([last.spec.providerID, last.metadata.labels?.["theirs"]]).toEqual(["fake://1", "1"]);
+    expect([last.spec.providerID, last.metadata.labels?.["other"]]).toEqual(["fake://1", "1"]);
   });
 
-  test("a patch survives status writes of others that only change the resource version", async () => {
+  test("accepts a patch after a status write changed only the resource version", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     await send(
@@ -89,7 +89,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(send(api, node, initialisation(node)))).toBe("done");
   });
 
-  test("conditions are set and taken away by type, others stay, a wrong uid is refused", async () => {
+  test("sets and removes conditions by type, keeps others, and refuses a wrong uid", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     await send(api, node, nodeConditionsPatch(node, [{ type: "Ready", status: "True" }]));
@@ -107,13 +107,13 @@ export const cases = (kubeconfigPath: string): void => {
     ).toBe("precondition");
   });
 
-  test("a validation that fails is no failed guard", async () => {
+  test("reports a failed validation as invalid, not as a failed precondition", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     expect(await kindOf(send(api, node, guardedNodePatch({ node, labels: { "!!": "x" } })))).toBe("invalid");
   });
 
-  test("a delete with a stale uid or resource version is a conflict", async () => {
+  test("refuses a delete with a stale uid or resource version as a conflict", async () => {
     const api = await connect(kubeconfigPath);
     const { metadata } = await fresh(api);
     expect(await kindOf(api.delete(nodes, metadata, { uid: "another" }, never))).toBe("conflict");
@@ -126,7 +126,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(api.delete(nodes, metadata, { uid, resourceVersion }, never))).toBe("not-found");
   });
 
-  test("a finalizer and a status of a Service are written guarded, also through the status subresource", async () => {
+  test("writes a Service's finalizer and status guarded, also through the status subresource", async () => {
     const api = await connect(kubeconfigPath);
     const metadata = { name: `guarded-${Date.now().toString(36)}`, namespace: "default" };
     const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };

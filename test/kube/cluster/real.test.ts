@@ -1,4 +1,4 @@
-// Registers the cases for a real API server, when one is given, as `npm run test:cluster` does.
+// Runs the cases against a real API server when one is given, as `npm run test:cluster` does.
 
 import { test } from "bun:test";
 import { cases as coordination } from "./coordination.cluster.ts";
@@ -7,8 +7,8 @@ import { cases as watching } from "./watching.cluster.ts";
 
 const kubeconfig = Bun.env["FAIRLEAD_CLUSTER_KUBECONFIG"];
 if (kubeconfig === undefined) {
-  // Why it is skipped: `npm test` must pass on a plain clone, which has no API server. `npm run test:cluster`, and so
-  // `.ci/run`, starts one and runs this very file against it; here its absence is told by name.
+  // `npm test` must pass on a plain clone, which has no API server. `npm run test:cluster` and `.ci/run` start
+  // one and run this file against it; without one, the skip has a name.
   test.skip("runs against a real API server only when FAIRLEAD_CLUSTER_KUBECONFIG names its kubeconfig", () => {});
 } else {
   guards(kubeconfig);

@@ -1,4 +1,4 @@
-// Lists and watches of a real API server, its answers to what it does not allow, and rotated credentials.
+// Lists and watches on a real API server, its refusals, and rotated credentials.
 
 import { expect, test } from "bun:test";
 import { mkdtemp, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const refuseStreaming: Transport = (request, signal) =>
     ? Promise.resolve(new Response("{}", { status: 422 }))
     : systemTransport(request, signal);
 
-/** A server that ignores the parameter: objects come, the bookmark that ends the list does not. */
+/** A server that ignores the parameter: objects arrive, but no bookmark ends the list. */
 const ignoreStreaming: Transport = (request, signal) =>
   systemTransport(
     {
@@ -72,11 +72,11 @@ export const cases = (kubeconfigPath: string): void => {
     expect(seen.slice(-5)).toEqual(["begin", "initial one", "complete", "changed two", "deleted"]);
   };
 
-  test("a streaming list is followed by changes", () => follow(systemTransport));
-  test("pages are used when streaming lists are refused", () => follow(refuseStreaming));
-  test("pages are used when streaming lists are ignored", () => follow(ignoreStreaming), 30_000);
+  test("a watch receives changes after a streaming list", () => follow(systemTransport));
+  test("a watch uses paged lists when streaming lists are refused", () => follow(refuseStreaming));
+  test("a watch uses paged lists when streaming lists are ignored", () => follow(ignoreStreaming), 30_000);
 
-  test("a token file is read again when it changes, and at once after a 401", async () => {
+  test("a connection reads a changed token file, and immediately after a 401", async () => {
     const { config } = readKubeconfig(await systemFiles.read(kubeconfigPath));
     const cluster = config?.clusters.values().next().value;
     if (cluster === undefined) throw new Error("Expected a cluster.");
@@ -121,12 +121,12 @@ export const cases = (kubeconfigPath: string): void => {
         );
     expect(await ask()).toBe("unauthorized");
     await writeFile(join(folder, "token"), issued.status.token);
-    // Known by name now, but without any permission.
+    // The token is valid now, but its account has no permission.
     expect(await ask()).toBe("forbidden");
     expect(codes).toEqual(["401", "401", "401", "403"]);
   });
 
-  test("a server that cannot be trusted, or is not there, is told apart", async () => {
+  test("an untrusted server fails as tls and a missing one as unreachable", async () => {
     const { config } = readKubeconfig(await systemFiles.read(kubeconfigPath));
     const server = config?.clusters.values().next().value?.server ?? "";
     const platform = { files: systemFiles, clock: systemClock };

@@ -1,4 +1,4 @@
-// Two self-signed client certificates made for tests and good for nothing else.
+// Two self-signed client certificates for tests only.
 
 interface Pair {
   readonly cert: string;

@@ -1,4 +1,4 @@
-// An API server made of one function, and clients over it in virtual time. It keeps no objects.
+// A fake API server defined by one function, and clients over it in virtual time. It stores no objects.
 
 import { createKubeApi, type KubeApi } from "../../../src/kube/client/api.ts";
 import type { Connection } from "../../../src/kube/connection/connection.ts";
@@ -39,7 +39,7 @@ export const scripted = (answer: Answer, changes: Partial<RequestsOptions> = {})
 export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(value), { status, headers });
 
-/** A response that never comes, until the request is aborted. */
+/** A response that stays pending until the request is aborted. */
 export const silence = (signal: AbortSignal): Promise<Response> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 

@@ -41,14 +41,17 @@ export const ofTheManager: readonly Unpinned[] = [
   },
   {
     behaviour: "health endpoint routing",
-    provedBy: ["alive, ready and healthy are three questions [F90]", "TestMutableHealthzHandler: one of two"],
+    provedBy: [
+      "readyz fails while the cloud has not answered, healthz and livez pass [F90]",
+      "TestMutableHealthzHandler: answers one of two checks by its path when it passes",
+    ],
     note: "D80",
   },
   {
     behaviour: "authentication and authorization on each path",
     provedBy: [
-      "the open paths answer, nothing else does, and no token is asked about [F84]",
-      "that is good lets in whom the API server lets in, and nobody else [F84]",
+      "reaches only the open paths and causes no TokenReview [F84]",
+      "gives access when it is valid and the API server authorizes its user [F84]",
       "test/cluster/serving.cluster.ts: every page answers to no, wrong, low and right credentials as it should",
     ],
   },
@@ -63,8 +66,8 @@ export const ofTheManager: readonly Unpinned[] = [
   {
     behaviour: "webhooks over HTTP",
     provedBy: [
-      "is answered with its uid and counted, when it passes too [F48]",
-      "what is no review is refused and counted another content type",
+      "is answered with its uid and counted, also when it is allowed [F48]",
+      "admission endpoint refuses and counts a request with another content type",
       "test/cluster/serving.cluster.ts: the admission webhook behind the real API server",
     ],
     note: "D86",

@@ -64,8 +64,8 @@ export const ofNodes: readonly Unpinned[] = [
     behaviour: "exact patch bodies",
     provedBy: [
       "guards the uid, the absent provider id, the absent labels and the taints it replaces",
-      "adds single labels where there are some, and never overwrites a provider id",
-      "is nothing when nothing would change",
+      "adds single labels to existing ones and never overwrites a provider id",
+      "returns no patch when nothing changes",
     ],
     note: "D18",
   },

@@ -5,7 +5,7 @@ import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted } from "./support/scripted.ts";
 
-/** A server that writes at once and answers three seconds later. */
+/** A server that stores a write immediately and answers three seconds later. */
 const slowServer = () => {
   const written: TransportRequest[] = [];
   const server = scripted((request) => {
@@ -18,7 +18,7 @@ const slowServer = () => {
   return { ...server, written };
 };
 
-test("a leader whose renewals are answered late stops writing before another may lead", async () => {
+test("a leader counts the age of its Lease from when a renewal was sent, so it stops writing before another replica may lead", async () => {
   const { api, clock, written } = slowServer();
   const leader = new LeaderElection({
     api: api.as({ lane: "reserved" }),
@@ -35,7 +35,7 @@ test("a leader whose renewals are answered late stops writing before another may
   await clock.until(() => leader.isHeld(), seconds(5), "the lease");
   expect([written.at(-1)?.method, leader.age()]).toEqual(["POST", seconds(3)]);
   await clock.advance(seconds(5));
-  // Sent two seconds after the first answer: others count from when it was written, not from when we heard of it.
+  // Sent two seconds after the first answer. Other replicas count from the write, not from its answer.
   expect([written.at(-1)?.method, leader.age()]).toEqual(["PUT", seconds(3)]);
   stop.abort();
   await clock.advance(seconds(5));

@@ -6,11 +6,11 @@ import type { Lease } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-test("a Lease that was lost is not ours again because an answer comes too late", async () => {
+test("a candidate that lost its Lease does not hold it again when a late answer to its renewal arrives", async () => {
   const clock = new VirtualClock();
   let delay = 0;
-  const said: string[] = [];
-  /** As written, after a while, whatever has become of whoever asked. */
+  const reported: string[] = [];
+  /** Answers after `delay`, even when the request was cancelled. */
   const stored = (_: unknown, lease: Lease): Promise<Lease> =>
     new Promise((resolve) => clock.after(seconds(delay), () => resolve(lease)));
   const api = {
@@ -25,14 +25,14 @@ test("a Lease that was lost is not ours again because an answer comes too late",
     namespace: "kube-system",
     name: "ccm",
     identity: "one",
-    onAcquired: () => said.push("acquired"),
-    onLost: () => said.push("lost"),
+    onAcquired: () => reported.push("acquired"),
+    onLost: () => reported.push("lost"),
   });
   const stop = new AbortController();
   const ended = leader.run(stop.signal);
   await clock.until(() => leader.isHeld(), seconds(5), "the lease");
   delay = 8;
-  await clock.until(() => said.includes("lost"), seconds(20), "the loss");
+  await clock.until(() => reported.includes("lost"), seconds(20), "the loss");
   const held: boolean[] = [];
   for (let time = 0; time < 10; time += 1) {
     await clock.advance(seconds(1));

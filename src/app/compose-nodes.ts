@@ -3,7 +3,7 @@
 import { createNodeController } from "../controllers/node/controller.ts";
 import type { NodeDeps } from "../controllers/node-deps.ts";
 import { createLifecycleController } from "../controllers/node-lifecycle/controller.ts";
-import { createNodeWrites } from "../controllers/node-writes.ts";
+import { createNodeWrites } from "../controllers/writes/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../kube/objects.ts";
 import type { Instances } from "../provider/instances.ts";
 import type { ControllerContext } from "./controller-context.ts";

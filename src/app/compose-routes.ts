@@ -3,7 +3,7 @@
 import { createRouteController } from "../controllers/route/controller.ts";
 import type { RouteSync } from "../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../controllers/route/desired/cluster-cidrs.ts";
-import { createCloudWrites } from "../controllers/route/reconcile/cloud-writes.ts";
+import { journalledCloudSend } from "../controllers/writes/journalled-send.ts";
 import { nodePorts } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
@@ -22,7 +22,7 @@ export function composeRoutes(context: ControllerContext, isSynced: () => boolea
     // Upstream's name on events, underscore and all.
     ...nodePorts(context, "route_controller"),
     isSynced,
-    cloudWrites: createCloudWrites({ journal, clock, mode: flags.mode }),
+    send: journalledCloudSend({ journal, clock, mode: flags.mode }),
     routes,
     pending: connected.cloud.pending,
     reportProblem: ({ reason, text }) => log.warn(text, { reason }),

@@ -1,9 +1,9 @@
 // The service controller, put together: what it watches, the one listing of balancers, its writes and its words.
 
 import { SharedListing } from "../cloud/shared-listing.ts";
-import { createInputReader } from "../controllers/input-reader.ts";
 import type { LatestObjects } from "../controllers/latest-objects.ts";
 import { identityOf } from "../controllers/node-facts.ts";
+import { readInput } from "../controllers/read-input.ts";
 import { createServiceController } from "../controllers/service/controller.ts";
 import { createServiceWrites } from "../controllers/service/status/service-writes.ts";
 import { messageOf } from "../core/message-of.ts";
@@ -91,7 +91,7 @@ export function composeServices(
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,
-    readInput: createInputReader({ api, files }),
+    readInput: (declaration, read) => readInput({ api, files }, declaration, read),
     report,
     note: (message, fields) => log.info(message, fields),
     journal: (step, group, outcome, detail) =>

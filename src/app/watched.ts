@@ -1,7 +1,7 @@
 // A watch into a store, with our own writes laid over it until the watch has caught up; and what may be said of it: whether
 // it is filled, and whether it stands still.
 
-import { type LatestObjects, latestObjects } from "../controllers/latest-objects.ts";
+import { LatestObjects } from "../controllers/latest-objects.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import type { KubeObject } from "../kube/objects.ts";
 import type { Resource } from "../kube/resources.ts";
@@ -12,7 +12,7 @@ import type { Task } from "../runtime/scope.ts";
 import { isStill } from "./leadership/lease-watch.ts";
 import type { ApiServerProblems } from "./reporting/api-server-problems.ts";
 
-export interface Watched<T = unknown> extends Task {
+export interface Watched<T extends KubeObject = KubeObject> extends Task {
   readonly objects: LatestObjects<T>;
   readonly isSynced: () => boolean;
   readonly whenSynced: (signal: AbortSignal) => Promise<void>;
@@ -49,7 +49,7 @@ export function watched<T extends KubeObject>(
   return {
     name: `the watch of ${plural}`,
     run: reflector.run,
-    objects: latestObjects<T>({
+    objects: new LatestObjects<T>({
       get: (key) => store.get(key),
       list: () => [...store.list()],
       get size() {

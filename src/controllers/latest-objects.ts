@@ -1,52 +1,68 @@
-// Objects as we know them: the watched ones, and what our own writes brought back until the watch has caught up. Without
-// it every burst would try some writes twice.
+// The newest known version of each object: the watch cache, overlaid with the results of our own writes until the watch has
+// caught up. Without the overlay, a burst of writes would fail on stale versions and be tried twice.
 
-import type { KubeObject } from "../kube/objects.ts";
-import { keyOf } from "../kube/objects.ts";
+import { type KubeObject, keyOf } from "../kube/objects.ts";
 
 export interface ObjectStore<T> {
   get(key: string): T | undefined;
   list(): readonly T[];
   readonly size: number;
-  /** Whether this one comes from our own write and the watch has not told it yet. */
+  /** Whether `get` returns the result of our own write, which the watch has not brought yet. */
   isAhead?(key: string): boolean;
   subscribe(
     listener: (change: { readonly key: string; readonly before?: T; readonly after?: T }) => void,
   ): () => void;
 }
 
-/** Resource versions are numbers of any length, comparable since Kubernetes 1.35 and in practice since ever. */
+/** Resource versions are numbers of any length: comparable by contract since Kubernetes 1.35, and in practice before. */
 export function isNewer(a: string, b: string): boolean {
   return a.length > b.length || (a.length === b.length && a > b);
 }
 
-export interface LatestObjects<T> extends ObjectStore<T> {
-  remember(object: T): void;
-}
+export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
+  readonly #store: ObjectStore<T>;
+  readonly #written = new Map<string, T>();
 
-export function latestObjects<T extends KubeObject>(store: ObjectStore<T>): LatestObjects<T> {
-  const written = new Map<string, T>();
-  store.subscribe(({ key, after }) => {
-    const ours = written.get(key);
-    if (ours === undefined) return;
-    const isBehind =
-      after?.metadata.uid === ours.metadata.uid &&
-      isNewer(ours.metadata.resourceVersion, after.metadata.resourceVersion);
-    if (!isBehind) written.delete(key);
-  });
-  return {
-    get: (key) => (store.get(key) === undefined ? undefined : (written.get(key) ?? store.get(key))),
-    list: () => store.list(),
-    isAhead: (key) => written.has(key),
-    get size() {
-      return store.size;
-    },
-    subscribe: (listener) => store.subscribe(listener),
-    remember: (object) => {
-      const key = keyOf(object.metadata);
-      const known = store.get(key);
-      if (known?.metadata.uid !== object.metadata.uid) return;
-      if (isNewer(object.metadata.resourceVersion, known.metadata.resourceVersion)) written.set(key, object);
-    },
-  };
+  constructor(store: ObjectStore<T>) {
+    this.#store = store;
+    store.subscribe(({ key, after }) => {
+      const written = this.#written.get(key);
+      if (written === undefined) return;
+      const isBehind =
+        after?.metadata.uid === written.metadata.uid &&
+        isNewer(written.metadata.resourceVersion, after.metadata.resourceVersion);
+      if (!isBehind) this.#written.delete(key);
+    });
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  get(key: string): T | undefined {
+    const known = this.#store.get(key);
+    return known === undefined ? undefined : (this.#written.get(key) ?? known);
+  }
+
+  list(): readonly T[] {
+    return this.#store.list();
+  }
+
+  isAhead(key: string): boolean {
+    return this.#written.has(key);
+  }
+
+  subscribe(listener: Parameters<ObjectStore<T>["subscribe"]>[0]): () => void {
+    return this.#store.subscribe(listener);
+  }
+
+  /** Remembers an object that the API server returned for a write. */
+  remember(object: T): void {
+    const key = keyOf(object.metadata);
+    const known = this.#store.get(key);
+    if (known?.metadata.uid !== object.metadata.uid) return;
+    if (isNewer(object.metadata.resourceVersion, known.metadata.resourceVersion)) {
+      this.#written.set(key, object);
+    }
+  }
 }

@@ -1,4 +1,4 @@
-// What the node controllers need from the outside, named: composed once in `app`, replaced by small fakes in tests.
+// What the node controllers need from outside: composed in `src/app`, replaced by small fakes in tests.
 
 import type { Inventory } from "../cloud/inventory.ts";
 import type { Node } from "../kube/objects.ts";
@@ -9,10 +9,11 @@ import type { ObjectStore } from "./latest-objects.ts";
 
 export type NodeStore = ObjectStore<Node>;
 
-/** Guarded writes; each is journalled with its reason, and only journalled in observe mode (then nothing comes back). */
+/** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface NodeWrites {
+  /** Undefined when it was only observed. */
   patch(node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node | undefined>;
-  /** Refused by the server unless this very Node, unchanged, is still there. False when it was only observed. */
+  /** Rejected by the API server unless this very Node is still there, unchanged. False when it was only observed. */
   delete(node: Node, why: string, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -20,11 +21,11 @@ export interface NodeEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** Not worth a line of its own in the log: it only begins something whose end is told, or it is told for all at once. */
+  /** Not logged: it only begins something whose end is logged, or is logged once for many objects. */
   readonly quiet?: true;
 }
 
-/** A line in the log about a change that is no event. */
+/** Logs a change that has no event. */
 export type Note = (message: string, fields: Readonly<Record<string, string | number>>) => void;
 
 export interface NodeDeps {
@@ -35,7 +36,7 @@ export interface NodeDeps {
   readonly note: Note;
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether a Node without provider id is ours to initialise. */
+  /** Whether this manager's --node-selector matches the Node. */
   readonly isSelected: (node: Node) => boolean;
   readonly concurrency: number;
 }

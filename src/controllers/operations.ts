@@ -1,5 +1,5 @@
-// Work of the cloud that is asked about by the id it was given: all tickets are gathered and checked
-// together, and nobody waits in a worker. Tickets live in memory only; one that is lost is made up for by observing.
+// Long-running cloud work, polled by the operation ids that the cloud returned. All due operations are checked together, and
+// no worker waits for them. Operations live in memory only: after a restart the controller observes the cloud instead.
 
 import { backoffAfter, isFenced } from "../cloud/disposition.ts";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
@@ -9,127 +9,141 @@ import { CloudError } from "../provider/errors.ts";
 import type { Pending, StepOutcome } from "../provider/plan.ts";
 
 export interface OperationDeps {
-  /** Absent where this cloud gives no tickets. */
+  /** Undefined where this cloud has no operation ids. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** What has become of it: nothing to say yet, lost, done, or the error it failed with. */
+/** Still running, unknown to the cloud, done, or the error it failed with. */
 export type OperationUpdate = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
 
-interface Held {
-  readonly operation: string;
-  due: number;
-  news: OperationUpdate;
+interface Operation {
+  readonly id: string;
+  checkAt: number;
+  update: OperationUpdate;
 }
 
-/** Most errors of a cloud are over at the next attempt. */
+/** Most cloud errors are gone at the next attempt. */
 const failuresBeforeReport = 3;
 
-/** Tickets that fall due this shortly after another are checked with it. */
-const gathering: Milliseconds = milliseconds(100);
+/** Operations whose check falls this shortly after another one's are checked with it. */
+const batchWindow: Milliseconds = milliseconds(100);
 
-export function createOperations(
-  { pending, clock, random }: OperationDeps,
-  /** There is news of the ticket under this key. */
-  enqueue: (key: string) => void,
-) {
-  const held = new Map<string, Held>();
-  let signal: AbortSignal | undefined;
-  let cancel: (() => void) | undefined;
-  let isChecking = false;
-  let failures = 0;
-  let problem: unknown;
+export class Operations {
+  readonly #deps: OperationDeps;
+  /** Called with the key of an operation that has an update. */
+  readonly #enqueue: (key: string) => void;
+  readonly #operations = new Map<string, Operation>();
+  #signal: AbortSignal | undefined;
+  #cancelCheck: (() => void) | undefined;
+  #isChecking = false;
+  #failures = 0;
+  #problem: unknown;
 
-  const waiting = () => [...held].filter(([, { news }]) => news === "pending");
+  constructor(deps: OperationDeps, enqueue: (key: string) => void) {
+    this.#deps = deps;
+    this.#enqueue = enqueue;
+  }
 
-  const plan = (): void => {
-    cancel?.();
-    cancel = undefined;
-    const dues = waiting().map(([, { due }]) => due);
-    if (dues.length === 0 || isChecking || signal === undefined || signal.aborted) return;
-    const rest = Math.max(0, Math.min(...dues) - clock.monotonic());
-    cancel = clock.after(milliseconds(rest + gathering), () => void check());
-  };
+  /** Why no operation could be checked for several attempts; undefined while checks succeed. */
+  get problem(): unknown {
+    return this.#problem;
+  }
 
-  const report = (key: string, one: Held, outcome: StepOutcome | CloudError | undefined): void => {
-    if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
-      one.due = clock.monotonic() + outcome.checkAfter;
-      return;
-    }
-    one.news = outcome ?? "lost";
-    enqueue(key);
-  };
+  /** The keys of operations that are running or have an update. */
+  get keys(): Iterable<string> {
+    return this.#operations.keys();
+  }
 
-  /** Whoever waits must be able to say why nothing comes, and to take it back. */
-  const becomes = (next: unknown): void => {
-    if (next === problem) return;
-    problem = next;
-    for (const [key] of waiting()) enqueue(key);
-  };
+  /** Starts polling. */
+  begin(until: AbortSignal): void {
+    this.#signal = until;
+    this.#failures = 0;
+    this.#problem = undefined;
+    this.#scheduleCheck();
+  }
 
-  const check = async (): Promise<void> => {
-    const stop = signal;
-    if (pending === undefined || stop === undefined) return;
-    isChecking = true;
-    const due = waiting().filter(([, one]) => one.due <= clock.monotonic());
+  /** Stops polling and forgets all operations. */
+  end(): void {
+    this.#signal = undefined;
+    this.#cancelCheck?.();
+    this.#operations.clear();
+  }
+
+  /** False where this cloud has no operation ids: then only observing shows the result. */
+  track(key: string, id: string, checkAfter: Milliseconds): boolean {
+    const { pending, clock } = this.#deps;
+    if (pending === undefined) return false;
+    this.#operations.set(key, { id, checkAt: clock.monotonic() + checkAfter, update: "pending" });
+    this.#scheduleCheck();
+    return true;
+  }
+
+  /** The update of this key's operation. An operation that is no longer pending is forgotten with it. */
+  take(key: string): OperationUpdate | undefined {
+    const update = this.#operations.get(key)?.update;
+    if (update !== undefined && update !== "pending") this.#operations.delete(key);
+    return update;
+  }
+
+  #running(): readonly (readonly [string, Operation])[] {
+    return [...this.#operations].filter(([, { update }]) => update === "pending");
+  }
+
+  #scheduleCheck(): void {
+    const { clock } = this.#deps;
+    this.#cancelCheck?.();
+    this.#cancelCheck = undefined;
+    const times = this.#running().map(([, { checkAt }]) => checkAt);
+    if (times.length === 0 || this.#isChecking || this.#signal === undefined || this.#signal.aborted) return;
+    const delay = Math.max(0, Math.min(...times) - clock.monotonic());
+    this.#cancelCheck = clock.after(milliseconds(delay + batchWindow), () => void this.#check());
+  }
+
+  async #check(): Promise<void> {
+    const { pending, clock, random } = this.#deps;
+    const signal = this.#signal;
+    if (pending === undefined || signal === undefined) return;
+    this.#isChecking = true;
+    const due = this.#running().filter(([, { checkAt }]) => checkAt <= clock.monotonic());
     try {
       for (let at = 0; at < due.length; at += pending.limit) {
-        const some = due.slice(at, at + pending.limit);
-        // One piece of work may be what several wait for.
-        const operations = [...new Set(some.map(([, { operation }]) => operation))];
-        const outcomes = await pending.check(operations, { signal: stop, urgency: "user-change" });
-        for (const [key, one] of some) report(key, one, outcomes.get(one.operation));
+        const batch = due.slice(at, at + pending.limit);
+        // Several keys may wait for the same operation.
+        const ids = [...new Set(batch.map(([, { id }]) => id))];
+        const outcomes = await pending.check(ids, { signal, urgency: "user-change" });
+        for (const [key, operation] of batch) this.#record(key, operation, outcomes.get(operation.id));
       }
-      failures = 0;
-      becomes(undefined);
+      this.#failures = 0;
+      this.#setProblem(undefined);
     } catch (error) {
-      // Nothing was learnt of them; they are asked about again, later each time.
-      failures += 1;
-      if (failures >= failuresBeforeReport && !stop.aborted && !isFenced(error)) becomes(error);
-      const rest = backoffAfter(error, failures, clock, random);
-      for (const [, one] of due) if (one.news === "pending") one.due = clock.monotonic() + rest;
+      this.#failures += 1;
+      const isLasting = this.#failures >= failuresBeforeReport;
+      if (isLasting && !signal.aborted && !isFenced(error)) this.#setProblem(error);
+      const delay = backoffAfter(error, this.#failures, clock, random);
+      for (const [, operation] of due) {
+        if (operation.update === "pending") operation.checkAt = clock.monotonic() + delay;
+      }
     } finally {
-      isChecking = false;
-      plan();
+      this.#isChecking = false;
+      this.#scheduleCheck();
     }
-  };
+  }
 
-  return {
-    /** False where this cloud has no such thing: then only observing tells. */
-    hold: (key: string, operation: string, checkAfter: Milliseconds): boolean => {
-      if (pending === undefined) return false;
-      held.set(key, { operation, due: clock.monotonic() + checkAfter, news: "pending" });
-      plan();
-      return true;
-    },
-    /** News is taken away with it. */
-    take: (key: string): OperationUpdate | undefined => {
-      const news = held.get(key)?.news;
-      if (news !== undefined && news !== "pending") held.delete(key);
-      return news;
-    },
-    /** Why nothing has been learnt of any of them for some attempts; undefined while they can be asked about. */
-    get problem(): unknown {
-      return problem;
-    },
-    /** Those that are waited for or have news. */
-    get keys(): Iterable<string> {
-      return held.keys();
-    },
-    begin: (until: AbortSignal): void => {
-      signal = until;
-      failures = 0;
-      problem = undefined;
-      plan();
-    },
-    end: (): void => {
-      signal = undefined;
-      cancel?.();
-      held.clear();
-    },
-  };
+  #record(key: string, operation: Operation, outcome: StepOutcome | CloudError | undefined): void {
+    if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
+      operation.checkAt = this.#deps.clock.monotonic() + outcome.checkAfter;
+      return;
+    }
+    operation.update = outcome ?? "lost";
+    this.#enqueue(key);
+  }
+
+  /** Every waiting key is enqueued, so that it can report the problem or that the problem is over. */
+  #setProblem(problem: unknown): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    for (const [key] of this.#running()) this.#enqueue(key);
+  }
 }
-
-export type Operations = ReturnType<typeof createOperations>;

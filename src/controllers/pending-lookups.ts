@@ -1,22 +1,24 @@
-// Questions under way: which keys wait for news from the inventory, and since when. Keeps a key from asking twice.
+// Lookups that the inventory has not answered yet: which keys wait for one, and since when. Keeps a key from asking twice.
 
 import type { NodeIdentity } from "../cloud/identity.ts";
 import type { Inventory } from "../cloud/inventory.ts";
 import type { Want } from "../cloud/plan-questions.ts";
 import type { Milliseconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 
-interface PlanInput {
+interface Lookup {
   readonly since: number;
-  /** A machine that was seen then was answer enough. */
+  /** An instance that was observed at or after this moment is answer enough. */
   readonly foundSince: number;
+  /** The identity that the lookup is about, as text. */
   readonly about: string;
 }
 
 export class PendingLookups {
   readonly #inventory: Inventory;
   readonly #clock: Clock;
-  readonly #pending = new Map<string, PlanInput>();
+  readonly #lookups = new Map<string, Lookup>();
 
   constructor(inventory: Inventory, clock: Clock) {
     this.#inventory = inventory;
@@ -24,56 +26,55 @@ export class PendingLookups {
   }
 
   get keys(): Iterable<string> {
-    return this.#pending.keys();
+    return this.#lookups.keys();
   }
 
   has(key: string): boolean {
-    return this.#pending.has(key);
+    return this.#lookups.has(key);
   }
 
-  /** Whether an answer as old as this one answers what the key asked. */
+  /** Whether an answer of this age is newer than the key's lookup. */
   isAnsweredBy(key: string, asOf: number): boolean {
-    const input = this.#pending.get(key);
-    return input !== undefined && asOf >= input.since;
+    const lookup = this.#lookups.get(key);
+    return lookup !== undefined && asOf >= lookup.since;
   }
 
   /**
-   * Whether a machine seen then was answer enough when the key asked: nothing newer comes of that question. Who looks at
-   * the answer so late that it no longer is enough must ask anew.
+   * Whether an instance observed at this moment completed the key's lookup, so that no newer answer will come. A key that
+   * reads the answer so late that it is too old by then must ask again.
    */
   isUsedUpBy(key: string, asOf: number): boolean {
-    const input = this.#pending.get(key);
-    return input !== undefined && asOf >= input.foundSince;
+    const lookup = this.#lookups.get(key);
+    return lookup !== undefined && asOf >= lookup.foundSince;
   }
 
-  /** Asks, unless the question is under way; a machine seen this short a time ago will do. Throws what went wrong with it; then it counts as not asked. */
+  /**
+   * Asks the inventory, unless this lookup is under way. An instance observed within `acceptsAge` is answer enough. Throws
+   * the error with which the lookup failed; the next call asks again.
+   */
   ask(
     key: string,
     identity: NodeIdentity,
     want: Omit<Want, "since" | "foundSince">,
     acceptsAge?: Milliseconds,
   ): void {
-    const input = this.#pending.get(key);
+    const lookup = this.#lookups.get(key);
     const about = JSON.stringify(identity);
-    // A Node that got its id or its UUID meanwhile is another question: the answer to the first one may not hold it.
-    if (input === undefined || input.about !== about) {
+    // A Node that got its provider id or UUID meanwhile needs another lookup: the first one may not find it.
+    if (lookup === undefined || lookup.about !== about) {
       const now = this.#clock.monotonic();
       const foundSince = acceptsAge === undefined ? undefined : now - acceptsAge;
-      this.#pending.set(key, { since: now, foundSince: foundSince ?? now, about });
-      this.#inventory.want(identity, {
-        ...want,
-        ...(foundSince !== undefined && { foundSince }),
-        since: now,
-      });
+      this.#lookups.set(key, { since: now, foundSince: foundSince ?? now, about });
+      this.#inventory.want(identity, { ...want, ...defined({ foundSince }), since: now });
       return;
     }
     const failure = this.#inventory.failureFor(identity);
-    if (failure === undefined || failure.at < input.since) return;
-    this.#pending.delete(key);
+    if (failure === undefined || failure.at < lookup.since) return;
+    this.#lookups.delete(key);
     throw failure.error;
   }
 
   forget(key: string): void {
-    this.#pending.delete(key);
+    this.#lookups.delete(key);
   }
 }

@@ -1,26 +1,26 @@
-// What was said last about each subject, so that the same thing is not said again while it stays true, and is news again
-// when it comes back.
+// Remembers what was reported last about each subject, so that a problem is reported once while it lasts, and again when it
+// comes back.
 
 export class ReportDeduplicator {
   readonly #reported = new Map<string, ReadonlySet<string>>();
 
-  /** Of whom something was said that still holds. */
+  /** Subjects with a report that still holds. */
   get subjects(): Iterable<string> {
     return this.#reported.keys();
   }
 
-  /** What holds of each. */
+  /** The texts that hold for each subject. */
   get all(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#reported;
   }
 
-  /** Those that were not said the last time. */
-  news<T extends { readonly text: string }>(subject: string, said: readonly T[]): readonly T[] {
+  /** Those of the subject's present reports that were not among its last ones. */
+  news<T extends { readonly text: string }>(subject: string, reports: readonly T[]): readonly T[] {
     const before = this.#reported.get(subject);
-    if (said.length === 0) this.#reported.delete(subject);
-    else this.#reported.set(subject, new Set(said.map(({ text }) => text)));
+    if (reports.length === 0) this.#reported.delete(subject);
+    else this.#reported.set(subject, new Set(reports.map(({ text }) => text)));
     const fresh = new Map<string, T>();
-    for (const each of said) if (before?.has(each.text) !== true) fresh.set(each.text, each);
+    for (const report of reports) if (before?.has(report.text) !== true) fresh.set(report.text, report);
     return [...fresh.values()];
   }
 

@@ -1,31 +1,31 @@
-// Names that Kubernetes, the Go managers or we have given for good. None of them may ever change.
+// Names fixed by Kubernetes, the Go managers or Fairlead: taints, labels, annotations and conditions. None may ever change.
 
 export const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
 export const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
 export const providedNodeIP = "alpha.kubernetes.io/provided-node-ip";
 
-/** Each fact in its present spelling and the one that Kubernetes 1.16 and older used; Go managers write both. */
+/** Each label with its current key and the one of Kubernetes 1.16 and older; Go managers write both. */
 export const labelPairs = {
   type: { current: "node.kubernetes.io/instance-type", beta: "beta.kubernetes.io/instance-type" },
   zone: { current: "topology.kubernetes.io/zone", beta: "failure-domain.beta.kubernetes.io/zone" },
   region: { current: "topology.kubernetes.io/region", beta: "failure-domain.beta.kubernetes.io/region" },
 } as const;
 
-/** Of everything under it the meaning is ours. */
+/** The prefix of Fairlead's own annotations. */
 export const ownPrefix = "fairlead.dev/";
-/** Ours, on Nodes and Services: "true" means that we plan nothing for this object and write nothing to it. */
+/** On Nodes and Services: with "true", Fairlead plans nothing for the object and writes nothing to it. */
 export const pausedAnnotation = "fairlead.dev/paused";
-/** Ours, on Nodes: "never" keeps the Node whatever the cloud says; "confirmed" lets it go in spite of the mass limit. */
+/** On Nodes: "never" prevents the deletion of the Node; "confirmed" allows it in spite of the mass limit. */
 export const deletionAnnotation = "fairlead.dev/node-deletion";
-/** Ours, on Nodes: there only while something is wrong between this Node and the cloud. Absent means fine. */
+/** On Nodes: present only while something is wrong between the Node and the cloud. Absent means healthy. */
 export const cloudCondition = "CloudReady";
 
-/** Taints by which autoscalers announce that a Node is about to leave. */
+/** Taints with which autoscalers announce that they will remove a Node. */
 export const leavingTaints = [
   "ToBeDeletedByClusterAutoscaler",
   "karpenter.sh/disrupted",
   "karpenter.sh/disruption",
 ] as const;
 
-/** Label keys that only Kubernetes itself may define; an additional label of a provider never does. */
+/** Label keys that only Kubernetes may define; providers must not set them as additional labels. */
 export const isReservedLabel = (key: string): boolean => /(^|\.)(kubernetes|k8s)\.io\//.test(key);

@@ -1,9 +1,9 @@
 // The Nodes of a sandbox API server as controllers meet them: a store that follows every write, and guarded writes that
 // really go through the client and the server's rules. Tests change Nodes behind the controllers' backs through it.
 
-import { latestObjects } from "../../src/controllers/latest-objects.ts";
+import { LatestObjects } from "../../src/controllers/latest-objects.ts";
 import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
-import { createNodeWrites } from "../../src/controllers/node-writes.ts";
+import { createNodeWrites } from "../../src/controllers/writes/node-writes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { createKubeApi, type KubeApi } from "../../src/kube/client/api.ts";
 import type { Node } from "../../src/kube/objects.ts";
@@ -91,7 +91,7 @@ export class ApiServerNodes {
       writes: createWriteWindow(clock),
     });
     this.api = createKubeApi(requests, { userAgent: "test" });
-    const latest = latestObjects(this.#follow(lag));
+    const latest = new LatestObjects(this.#follow(lag));
     this.store = latest;
     this.writes = createNodeWrites({
       api: this.api,

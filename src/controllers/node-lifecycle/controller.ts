@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/br
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { restAfterError } from "../lost-race.ts";
+import { delayAfterError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
@@ -147,7 +147,7 @@ export function createLifecycleController(options: LifecycleOptions): LifecycleC
   };
 
   const onError = (_: string, error: unknown, failures: number): Outcome =>
-    requeue(restAfterError(error, failures, options), "an error");
+    requeue(delayAfterError(error, failures, options), "an error");
 
   const run = async (signal: AbortSignal): Promise<void> => {
     // Between two terms others led and nobody watched for us: every proof starts again.

@@ -6,8 +6,8 @@ import { guardedNodePatch, nodeAddressesPatch } from "../../kube/patches/node-pa
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { NodeWrites } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
-import type { OwnWrites } from "../own-writes.ts";
 import { uninitializedTaint } from "../well-known.ts";
+import type { OwnWrites } from "../writes/own-writes.ts";
 import type { NodePlan } from "./plan.ts";
 
 /** Gives back the Node as it is then: the same one when nothing was to be written, or nothing was sent. */

@@ -9,12 +9,11 @@ import type { Instance } from "../../provider/instances.ts";
 import { type BackoffLimits, backoff, together } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { describeError } from "../describe-error.ts";
-import { restAfterError } from "../lost-race.ts";
+import { delayAfterError, describeError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized } from "../node-facts.ts";
-import { OwnWrites } from "../own-writes.ts";
 import { PendingLookups } from "../pending-lookups.ts";
+import { OwnWrites } from "../writes/own-writes.ts";
 import { createApplyPlan } from "./apply.ts";
 import { describeAnswer, describeUnmatchable } from "./describe-no-machine.ts";
 import { describePlan } from "./describe-plan.ts";
@@ -167,7 +166,7 @@ export function createNodeController(options: NodeControllerOptions): NodeContro
 
   const onError = (name: string, error: unknown, failures: number): Outcome => {
     pendingLookups.forget(name);
-    const rest = restAfterError(error, failures, options);
+    const rest = delayAfterError(error, failures, options);
     const node = nodes.get(name);
     const problem = describeError(error);
     if (node !== undefined && problem !== undefined && isUninitialized(node))

@@ -6,8 +6,8 @@ import type { Instance } from "../../provider/instances.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
-import type { OwnWrites } from "../own-writes.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
+import type { OwnWrites } from "../writes/own-writes.ts";
 import type { ProblemTracker } from "./problems.ts";
 
 export interface TriggerDeps {

@@ -5,7 +5,7 @@ import { seconds } from "../../core/brand.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
-import { restAfterError } from "../lost-race.ts";
+import { delayAfterError } from "../errors.ts";
 import type { RouteControllerOptions } from "./deps.ts";
 import { MachineSearch } from "./desired/machine-search.ts";
 import { RouteTable } from "./observed/route-table.ts";
@@ -59,7 +59,7 @@ export function createRouteController(options: RouteControllerOptions): RouteCon
 
   const onError = (key: string, error: unknown, failures: number): Outcome => {
     if (key === allRoutes) passes.failed(table, error);
-    return requeue(restAfterError(error, failures, options), "an error");
+    return requeue(delayAfterError(error, failures, options), "an error");
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {

@@ -9,7 +9,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { Routes } from "../../provider/routes.ts";
 import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
-import type { CloudWrites } from "./reconcile/cloud-writes.ts";
+import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
 /** What one pass over all routes came to; also told when it broke off. */
@@ -31,7 +31,8 @@ export interface RouteDeps {
   /** Whether the nodes are all there: before that, no node is missing. */
   readonly isSynced: () => boolean;
   readonly writes: NodeWrites;
-  readonly cloudWrites: CloudWrites;
+  /** Sends changes to the cloud. */
+  readonly send: JournalledSend;
   readonly inventory: Inventory;
   /** Whether a Node is this manager's; the routes of all others are left alone. */
   readonly isSelected: (node: Node) => boolean;

@@ -5,7 +5,7 @@ import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
-import { createOperations } from "../operations.ts";
+import { Operations } from "../operations.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerOptions, ServiceDeps } from "./deps.ts";
 import { createBalancerInputs } from "./desired/balancer-inputs.ts";
@@ -43,7 +43,7 @@ export function createServiceController(options: ServiceControllerOptions) {
   const progress = new Progress(clock);
   const nodeSyncLatency = createNodeSyncLatency(clock, ports.observer);
   const reporter = createServiceReporter(ports.report);
-  const operations = createOperations(ports, enqueue);
+  const operations = new Operations(ports, enqueue);
   const endpoints = createEndpointNodes(ports.openSlices, clock, (keys) => keys.forEach(check));
   const inputs = createBalancerInputs(ports.readInput, clock, (changed) => changed.forEach(enqueue));
   const desiredServices = createDesiredServices({ ...ports, endpoints });

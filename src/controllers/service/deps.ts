@@ -9,9 +9,9 @@ import type { Random } from "../../platform/random.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
-import type { InputReader } from "../input-reader.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
+import type { InputReader } from "../read-input.ts";
 import type { ServiceSettings } from "./settings.ts";
 import type { OpenSlices } from "./targets/endpoint-nodes.ts";
 

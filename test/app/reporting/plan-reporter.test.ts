@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createPlanReporter } from "../../../src/app/reporting/plan-reporter.ts";
-import { describePatch } from "../../../src/controllers/describe-patch.ts";
+import { describePatch } from "../../../src/controllers/writes/describe-patch.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../../src/kube/patches/node-patch.ts";

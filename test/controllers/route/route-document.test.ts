@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
 import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
 import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
-import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
 import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
+import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Call } from "../../../src/provider/call.ts";
@@ -112,7 +112,7 @@ describe("as a document", () => {
       await table.beganAfter(0, "refresh"),
       {
         ...{ routes, backoffs, clock, changesAtOnce: 1 },
-        writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
+        send: journalledCloudSend({ journal: new Journal(), clock, mode: "enforce" }),
         readAgain:
           readAgain ??
           (() => {

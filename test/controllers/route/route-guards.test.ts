@@ -3,12 +3,12 @@ import { RouteTable } from "../../../src/controllers/route/observed/route-table.
 import { CheckSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
 import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
-import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
 import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
 import { routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { createConditions } from "../../../src/controllers/route/status/conditions.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
+import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
@@ -81,7 +81,7 @@ test("a manager that is told to end in the middle of its changes says of none th
     await table.beganAfter(0, "refresh"),
     {
       ...{ routes, backoffs, clock, changesAtOnce: 1 },
-      writes: createCloudWrites({ journal: new Journal(), clock, mode: "enforce" }),
+      send: journalledCloudSend({ journal: new Journal(), clock, mode: "enforce" }),
       readAgain: () => {
         stop.abort(new Error("asked to stop"));
         return Promise.reject(stop.signal.reason);

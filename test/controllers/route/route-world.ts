@@ -4,9 +4,9 @@
 import { Inventory } from "../../../src/cloud/inventory.ts";
 import { createRouteController, type RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";
-import { createCloudWrites } from "../../../src/controllers/route/reconcile/cloud-writes.ts";
 import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
+import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Problem } from "../../../src/core/problem.ts";
@@ -74,7 +74,7 @@ export class RouteWorld {
       nodes: this.nodes.store,
       isSynced: () => this.isSynced,
       writes: this.nodes.writes,
-      cloudWrites: createCloudWrites({ journal: this.nodes.journal, clock, mode }),
+      send: journalledCloudSend({ journal: this.nodes.journal, clock, mode }),
       inventory: this.inventory,
       isSelected: ({ metadata }) =>
         Object.entries(setup.selector ?? {}).every(([key, value]) => metadata.labels?.[key] === value),

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
-import { createOperations, type OperationDeps } from "../../operations.ts";
+import { type OperationDeps, Operations } from "../../operations.ts";
 import type { RouteBackoffs } from "../reconcile/backoffs.ts";
 import {
   aboutOf,
@@ -22,12 +22,12 @@ const untilReported: Milliseconds = milliseconds(Number.POSITIVE_INFINITY);
 
 export function createUnderWay(ports: OperationDeps, backoffs: RouteBackoffs, onNews: () => void) {
   const { clock } = ports;
-  const operations = createOperations(ports, onNews);
+  const operations = new Operations(ports, onNews);
   const begun = new Map<string, { readonly change: RouteChange; readonly at: number }>();
 
   const wait = (change: RouteChange, { operation, checkAfter }: PendingOutcome): void => {
     const key = keyOf(change);
-    const isHeld = operation !== undefined && operations.hold(key, operation, checkAfter);
+    const isHeld = operation !== undefined && operations.track(key, operation, checkAfter);
     backoffs.wait(key, aboutOf(change), isHeld ? untilReported : checkAfter);
     if (isHeld) begun.set(key, { change, at: clock.monotonic() });
   };
@@ -61,5 +61,5 @@ export function createUnderWay(ports: OperationDeps, backoffs: RouteBackoffs, on
     operations.end();
   };
 
-  return { wait, news, unknown, begin: operations.begin, end };
+  return { wait, news, unknown, begin: (until: AbortSignal) => operations.begin(until), end };
 }

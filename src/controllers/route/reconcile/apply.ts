@@ -14,11 +14,11 @@ export async function apply(
   { listing, plan, planFor }: Survey,
   table: RouteTable,
   backoffs: RouteBackoffs,
-  { routes, cloudWrites: writes, clock, settings }: RouteControllerOptions,
+  { routes, send, clock, settings }: RouteControllerOptions,
   call: Call,
 ): Promise<readonly ChangeResult[]> {
   if (plan.create.length + plan.remove.length === 0) return [];
-  const common = { writes, clock, backoffs, changesAtOnce: settings.changesAtOnce };
+  const common = { send, clock, backoffs, changesAtOnce: settings.changesAtOnce };
   try {
     if (routes.style === "document") {
       const readAgain = () => {

@@ -8,8 +8,8 @@ import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { StepOutcome } from "../../../provider/plan.ts";
 import type { ObservedRoute, WantedRoute } from "../../../provider/routes.ts";
+import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
-import type { CloudChange, CloudWrites } from "./cloud-writes.ts";
 
 export type RouteChange =
   | { readonly do: "create"; readonly route: WantedRoute }
@@ -35,7 +35,7 @@ export interface ChangeResult {
 }
 
 export interface ApplyOptions {
-  readonly writes: CloudWrites;
+  readonly send: JournalledSend;
   readonly clock: Clock;
   readonly backoffs: RouteBackoffs;
   readonly changesAtOnce: number;
@@ -64,7 +64,7 @@ export function heldBack(
   return rest === "failed" ? { kind: "held" } : { kind: "waiting" };
 }
 
-export function describeChange(change: RouteChange): CloudChange {
+export function describeChange(change: RouteChange): JournalledChange {
   const { destination } = change.route;
   if (change.do === "remove") {
     const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
@@ -80,13 +80,13 @@ export function describeChange(change: RouteChange): CloudChange {
 /** Sends changes that are made together. Throws only when the call was given up. */
 export async function attempt(
   changes: readonly RouteChange[],
-  { writes, clock }: Pick<ApplyOptions, "writes" | "clock">,
-  send: () => Promise<StepOutcome>,
+  { send, clock }: Pick<ApplyOptions, "send" | "clock">,
+  request: () => Promise<StepOutcome>,
   call: Call,
 ): Promise<ChangeOutcome> {
   const started = clock.monotonic();
   try {
-    const outcome = await writes.send(changes.map(describeChange), send);
+    const outcome = await send(changes.map(describeChange), request);
     if (outcome === "observed") return { kind: "observed" };
     if (outcome.done) return { kind: "done" };
     const { checkAfter, operation } = outcome;

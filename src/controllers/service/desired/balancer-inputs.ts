@@ -7,7 +7,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { type Clock, sleep } from "../../../platform/clock.ts";
 import type { InputDeclaration, Inputs } from "../../../provider/inputs.ts";
 import { abortable } from "../../../runtime/abortable.ts";
-import type { InputReader, InputValue, ReadInput } from "../../input-reader.ts";
+import type { Input, InputReader, InputValue } from "../../read-input.ts";
 
 export interface GivenInputs {
   readonly inputs: Inputs;
@@ -22,7 +22,7 @@ export interface GivenInputs {
 interface Held {
   readonly declaration: InputDeclaration;
   readonly groups: Set<string>;
-  last?: ReadInput;
+  last?: Input;
   failures: number;
   /** Why it cannot be read any more. */
   stale?: unknown;

@@ -3,7 +3,7 @@
 
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/objects.ts";
-import { OwnWrites } from "../../own-writes.ts";
+import { OwnWrites } from "../../writes/own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 
 export function createOwnServiceWrites(

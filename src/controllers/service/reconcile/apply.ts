@@ -100,7 +100,7 @@ export function createApply({
         const { operation, checkAfter, waitingFor } = outcome;
         for (const service of services) reporter.waits(service, waitingFor);
         // Neither a success nor a failure: what the ticket comes to counts.
-        if (operation !== undefined && operations.hold(group, operation, checkAfter)) return waiting;
+        if (operation !== undefined && operations.track(group, operation, checkAfter)) return waiting;
         return requeue(progress.patience(group, checkAfter), waitingFor);
       }
       return requeue(progress.pause(group), "the changes to be seen");

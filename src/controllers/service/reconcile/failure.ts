@@ -4,7 +4,7 @@
 import { backoffAfter, isFenced } from "../../../cloud/disposition.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
-import { isLostRace, restAfterError } from "../../lost-race.ts";
+import { delayAfterError, isLostRace } from "../../errors.ts";
 import { isEnding } from "../predicates.ts";
 import { failureOf, updateFailureOf } from "../status/event-texts.ts";
 import type { RoundParts } from "./reconcile-deps.ts";
@@ -45,7 +45,7 @@ export function createFailure({
     onError: (group: string, error: unknown, failures: number): Outcome => {
       freshListing.stopAsking(group);
       const broken = progress.takeBroken(group);
-      if (isLostRace(error)) return requeue(restAfterError(error, failures, { clock, random }), "LostRace");
+      if (isLostRace(error)) return requeue(delayAfterError(error, failures, { clock, random }), "LostRace");
       if (!isFenced(error)) {
         const isUpdate = failures === 1 && broken === "update";
         for (const service of membersOf(group)) {

@@ -4,7 +4,7 @@
 import type { Problem } from "../../../core/problem.ts";
 import type { Condition, Service } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
-import { describeError } from "../../describe-error.ts";
+import { describeError } from "../../errors.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { conditionsFor } from "./problems-to-conditions.ts";
 

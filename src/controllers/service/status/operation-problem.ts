@@ -3,7 +3,7 @@
 
 import type { Service } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
-import { describeError } from "../../describe-error.ts";
+import { describeError } from "../../errors.ts";
 import type { RoundParts } from "../reconcile/reconcile-deps.ts";
 import { failureOf } from "./event-texts.ts";
 

@@ -4,9 +4,9 @@ import type { KubeApi } from "../../../kube/client/api.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { keyOf } from "../../../kube/objects.ts";
 import { services } from "../../../kube/resources.ts";
-import { describePatch } from "../../describe-patch.ts";
-import { type JournalledOptions, journalledSend } from "../../journalled-send.ts";
-import { isLostRace } from "../../lost-race.ts";
+import { isLostRace } from "../../errors.ts";
+import { describePatch } from "../../writes/describe-patch.ts";
+import { type JournalledOptions, journalledSend } from "../../writes/journalled-send.ts";
 import type { ServiceWrites } from "../deps.ts";
 
 export interface ServiceWritesOptions extends JournalledOptions {

@@ -1,9 +1,16 @@
-// What a patch of ours would write, with its values, for people. Only what we know how to say is said by value: of anything
-// else, annotations too, the name alone, so that nothing secret can come out. Pure.
+// Describes what a patch would write, for `plan` and the journal in observe mode. Only fields listed here are shown by value.
+// Of all others, annotations included, only the name is shown, so that no secret is revealed. Pure.
 
-import { shortList } from "../core/short-list.ts";
-import type { Condition, LoadBalancerIngress, Node, NodeAddress, Service, Taint } from "../kube/objects.ts";
-import type { JsonPatchStep, Patch } from "../kube/patches/patch.ts";
+import { shortList } from "../../core/short-list.ts";
+import type {
+  Condition,
+  LoadBalancerIngress,
+  Node,
+  NodeAddress,
+  Service,
+  Taint,
+} from "../../kube/objects.ts";
+import type { JsonPatchStep, Patch } from "../../kube/patches/patch.ts";
 
 export type Patched = Node | Service;
 
@@ -16,19 +23,19 @@ function addresses(value: readonly NodeAddress[]): string {
 }
 
 function labels(value: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(value).map(([key, each]) => `label ${key}=${each}`);
+  return Object.entries(value).map(([key, text]) => `label ${key}=${text}`);
 }
 
-/** What comes and what goes of a list that is written whole: the rest of it is others' and stays. */
+/** What is added to and removed from a list that is written as a whole; unchanged items are not mentioned. */
 function change(
   what: string,
   before: readonly string[],
   after: readonly string[],
-  [comes, goes]: readonly [string, string],
+  [added, removed]: readonly [string, string],
 ): readonly string[] {
   return [
-    ...after.filter((each) => !before.includes(each)).map((each) => `${what} ${each} ${comes}`),
-    ...before.filter((each) => !after.includes(each)).map((each) => `${what} ${each} ${goes}`),
+    ...after.filter((item) => !before.includes(item)).map((item) => `${what} ${item} ${added}`),
+    ...before.filter((item) => !after.includes(item)).map((item) => `${what} ${item} ${removed}`),
   ];
 }
 
@@ -51,7 +58,7 @@ function ingress({ ingress: points = [] }: { readonly ingress?: readonly LoadBal
 
 function describeStep(object: Patched, step: Exclude<JsonPatchStep, { op: "test" }>): readonly string[] {
   const { path } = step;
-  // The paths are ours, and so is the shape of what goes there (`kube/node-patch.ts` and its neighbours).
+  // All patches come from `src/kube/patches`, so the paths and the types of their values are known.
   const value: unknown = "value" in step ? step.value : undefined;
   const [, , field, key] = path.split("/");
   if (field === "labels" && key !== undefined) {
@@ -109,13 +116,13 @@ function describeMerge(body: object): readonly string[] {
   );
 }
 
-/** Where not all of it fits, labels are what is left out: there may be many. */
-function labelsLast(words: readonly string[]): readonly string[] {
-  const isLabel = (each: string): boolean => each.startsWith("label ");
-  return [...words.filter((each) => !isLabel(each)), ...words.filter(isLabel)];
+/** There may be many labels, so they come last: the end is cut when the text is too long. */
+function labelsLast(changes: readonly string[]): readonly string[] {
+  const isLabel = (change: string): boolean => change.startsWith("label ");
+  return [...changes.filter((change) => !isLabel(change)), ...changes.filter(isLabel)];
 }
 
-/** On one line, bounded; it changes only when what would be written does. */
+/** One line of bounded length. It changes only when the written values do. */
 export function describePatch(object: Patched, patch: Patch): string {
   return shortList(
     patch.contentType === "application/json-patch+json"

@@ -1,10 +1,10 @@
 // What comes back of our own writes: skipped when it brings nothing else, never when it brings something of others.
 
 import { expect, test } from "bun:test";
-import { isRelevantChange } from "../../src/controllers/node/relevant-change.ts";
-import { OwnWrites } from "../../src/controllers/own-writes.ts";
-import type { Node } from "../../src/kube/objects.ts";
-import { jsonPatch } from "../../src/kube/patches/patch.ts";
+import { isRelevantChange } from "../../../src/controllers/node/relevant-change.ts";
+import { OwnWrites } from "../../../src/controllers/writes/own-writes.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import { jsonPatch } from "../../../src/kube/patches/patch.ts";
 
 const node = (resourceVersion: string, labels: Record<string, string> = {}, uid = "u1"): Node => ({
   metadata: { name: "n1", uid, resourceVersion, labels },

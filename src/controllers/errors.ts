@@ -1,0 +1,42 @@
+// What an error means to a controller: whether it is only a lost race, when to try again, and how to describe it on the
+// object.
+
+import { backoffAfter, dispositions } from "../cloud/disposition.ts";
+import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import { messageOf } from "../core/message-of.ts";
+import type { Problem } from "../core/problem.ts";
+import { isKubeError } from "../kube/errors/kube-error.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import { CloudError } from "../provider/errors.ts";
+import { backoff, together } from "../runtime/backoff.ts";
+
+const lostRaceBackoff = { first: seconds(0.1), cap: minutes(1) };
+
+/** The object changed or was deleted before our write: the guards of the patch or the preconditions of the delete failed. */
+export function isLostRace(error: unknown): boolean {
+  return isKubeError(error, "precondition", "conflict", "not-found");
+}
+
+/** The delay before a key is tried again after its n-th error in a row. Delays after cloud errors end at shared moments. */
+export function delayAfterError(
+  error: unknown,
+  failures: number,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Milliseconds {
+  return isLostRace(error)
+    ? backoff(failures, lostRaceBackoff, random)
+    : together(clock.monotonic(), backoffAfter(error, failures, clock, random));
+}
+
+/** Undefined for errors that pass without anyone's help, such as a lost race. */
+export function describeError(error: unknown): Problem | undefined {
+  if (CloudError.is(error)) {
+    return { severity: "error", reason: dispositions[error.kind].reason, text: error.message };
+  }
+  if (isKubeError(error)) {
+    if (isLostRace(error) || error.kind === "fenced") return undefined;
+    return { severity: "error", reason: "KubernetesRefused", text: error.message };
+  }
+  return { severity: "error", reason: "InternalError", text: messageOf(error) };
+}

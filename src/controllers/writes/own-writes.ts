@@ -1,0 +1,83 @@
+// Recognises our own writes when the watch brings them back, so that they do not enqueue the object again. A change by
+// someone else that arrives with them still does.
+
+import type { KubeObject } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patches/patch.ts";
+import { applySteps } from "../../kube/patches/patched-object.ts";
+import { isNewer } from "../latest-objects.ts";
+
+export interface OwnWrite<T> {
+  /** The object that the patch was made from. */
+  readonly base: T;
+  readonly patch: Patch;
+  /** The server's answer; undefined when nothing was written. */
+  readonly written: T | undefined;
+}
+
+export class OwnWrites<T extends KubeObject> {
+  readonly #isRelevantChange: (before: T, after: T) => boolean;
+  /** Written, and not yet returned by the watch. */
+  readonly #written = new Map<string, T>();
+  /** Writes under way, each with the last watch event meanwhile. It may be our own write: the watch is often faster. */
+  readonly #underWay = new Map<string, { seen?: { readonly after: T | undefined } }>();
+
+  constructor(isRelevantChange: (before: T, after: T) => boolean) {
+    this.#isRelevantChange = isRelevantChange;
+  }
+
+  begin(key: string): void {
+    this.#underWay.set(key, {});
+  }
+
+  /** Returns whether someone else changed the object meanwhile, so that it must be reconciled again. */
+  end(key: string, { base, patch, written }: OwnWrite<T>): boolean {
+    const write = this.#underWay.get(key);
+    if (write === undefined) return false;
+    const { seen } = write;
+    this.#underWay.delete(key);
+    if (written !== undefined) this.#written.set(key, written);
+    const wasChangedByOthers = seen !== undefined && !this.isOwnWrite(key, seen.after);
+    return wasChangedByOthers || (written !== undefined && this.#hasOtherChanges(base, patch, written));
+  }
+
+  /** The answer may contain changes by others, such as a deletion, and the watch event of those would look like ours. */
+  #hasOtherChanges(base: T, { contentType, body }: Patch, written: T): boolean {
+    if (contentType !== "application/json-patch+json") return false;
+    return this.#isRelevantChange(applySteps(base, body), written);
+  }
+
+  /** The object is gone, or another object has its name: this write is no longer expected from the watch. */
+  forget(key: string): void {
+    this.#underWay.delete(key);
+    this.#written.delete(key);
+  }
+
+  /**
+   * Whether the object must be reconciled. A change by others that came before our write and was mistaken for it is also in
+   * this version, and does not show when compared with the version before. So it is compared with what we wrote as well.
+   */
+  isNews(key: string, before: T | undefined, after: T | undefined): boolean {
+    const written = this.#written.get(key);
+    if (this.isOwnWrite(key, after)) return false;
+    if (before === undefined || after === undefined) return true;
+    const isSameObject = written !== undefined && written.metadata.uid === after.metadata.uid;
+    return this.#isRelevantChange(before, after) || (isSameObject && this.#isRelevantChange(written, after));
+  }
+
+  /** Also forgets the write once the watch has caught up with it. */
+  isOwnWrite(key: string, after: T | undefined): boolean {
+    const write = this.#underWay.get(key);
+    if (write !== undefined) {
+      write.seen = { after };
+      return true;
+    }
+    const written = this.#written.get(key);
+    if (written === undefined) return false;
+    const isSameObject = after?.metadata.uid === written.metadata.uid;
+    // Older than our write: its changes are also in the later version, which is yet to come.
+    if (isSameObject && isNewer(written.metadata.resourceVersion, after.metadata.resourceVersion))
+      return true;
+    this.#written.delete(key);
+    return isSameObject && !this.#isRelevantChange(written, after);
+  }
+}

@@ -9,7 +9,7 @@ import { seededRandom } from "../../src/platform/random.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// What a word on the command line answers at once, and which flags it refuses.
+// What each command prints, and which flags it refuses.
 
 const provider = fake as unknown as AnyProvider;
 const program = "fake-cloud-controller-manager";
@@ -30,12 +30,12 @@ interface Client {
 }
 const clientOf = (out = ""): Client => JSON.parse(out).webhooks[0].clientConfig;
 
-test("without a command, and with run, it is the manager that is wanted", async () => {
+test("no command, and the command run, start the manager", async () => {
   expect(await answer([])).toBeUndefined();
   expect(await answer(["run", "--v=2"])).toBeUndefined();
 });
 
-test("--help names the commands, and the word help is one of them", async () => {
+test("--help lists the commands, and the command help prints the same", async () => {
   const shown = await answer(["--help"]);
   const out = shown?.out ?? "";
   const commands = out.slice(out.indexOf("Commands:"), out.indexOf(" flags:"));
@@ -45,7 +45,7 @@ test("--help names the commands, and the word help is one of them", async () => 
   expect(await answer(["help"])).toEqual(shown);
 });
 
-test("schema prints a JSON Schema, also beside wrong settings of the cloud, and refuses a wrong flag", async () => {
+test("schema prints a JSON Schema even when the cloud's settings are wrong, and refuses an unknown flag", async () => {
   const shown = await answer(["schema", "--config-set=endpiont=x"]);
   expect([shown?.code, JSON.parse(shown?.out ?? "").type]).toEqual([0, "object"]);
   expect((await answer(["schema", "--foo"]))?.code).toBe(2);
@@ -63,17 +63,17 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["webhook-manifest", "--webhooks=-service-annotations"], "--webhooks names no webhook"],
   [["webhook-manifest", "--webhook-tls-cert-file=/nowhere"], "The authority of the webhook cannot be told"],
 ];
-test.each(wrong)("%j is refused and prints nothing else", async (args, text) => {
+test.each(wrong)("%j fails with an error and prints nothing to stdout", async (args, text) => {
   const got = await answer(args);
   expect(got).toMatchObject({ out: "", code: 2 });
   expect(got?.errors.join("\n")).toContain(text);
 });
 
-test("the version does not mind what is wrong with the cloud", async () => {
+test("version prints even when the cloud's settings are wrong", async () => {
   expect(await answer(["version", "--config-set=endpoint=x"])).toMatchObject({ code: 0, errors: [] });
 });
 
-test("the manifest leads to the port of the flags; without an authority it says how to get one", async () => {
+test("webhook-manifest uses the port of the flags, and explains how to get an authority when none is set", async () => {
   const got = await answer(["webhook-manifest", "--webhook-secure-port=20260"]);
   expect(got?.code).toBe(0);
   expect(clientOf(got?.out)).toMatchObject({ service: { port: 20260 } });
@@ -81,7 +81,7 @@ test("the manifest leads to the port of the flags; without an authority it says 
   expect(got?.errors).toEqual([expect.stringContaining("--webhook-cert-dir")]);
 });
 
-test("the manifest holds the authority in --webhook-cert-dir, made now and the same ever after", async () => {
+test("webhook-manifest contains the authority in --webhook-cert-dir, created once and then reused", async () => {
   const disk = memoryFiles();
   const args = ["webhook-manifest", "--webhook-cert-dir=/certs"];
   const first = await answer(args, disk);
@@ -94,8 +94,8 @@ test("the manifest holds the authority in --webhook-cert-dir, made now and the s
   expect(served.subjectAltName).toContain(`${program}.kube-system.svc`);
 });
 
-test("the manifest holds the authority of a given chain, or says that the chain has none", async () => {
-  const authority = createAuthority("theirs", clock, seededRandom(2));
+test("webhook-manifest contains the authority of a given chain, and fails when the chain has none", async () => {
+  const authority = createAuthority("given", clock, seededRandom(2));
   const { cert } = authority.issueServer("webhook", ["localhost"]);
   const disk = memoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });
   const of = (path: string) => answer(["webhook-manifest", `--webhook-tls-cert-file=${path}`], disk);

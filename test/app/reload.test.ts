@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
-// Both are loaded late by the program itself, which would take real time here.
+// The program itself imports these lazily, which would take real time here.
 import "../../src/app/process-life.ts";
 import { runManager } from "../../src/app/run.ts";
 import "../../src/config-file/parse-yaml.ts";
@@ -12,7 +12,8 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A whole process with its port, whose configuration file changes: what is of the process goes on, what is of a manager changes.
+// A whole process with its port, while its configuration file changes: what belongs to the process continues,
+// and what belongs to a manager is replaced.
 
 const path = "/etc/fairlead.yaml";
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\nflags:\n";
@@ -74,7 +75,7 @@ const start = async (...flags: readonly string[]) => {
   };
 };
 
-test("what is measured of the process and of its port goes on with the next manager", async () => {
+test("metrics of the process and its port continue with the next manager", async () => {
   const { page, write, said, end } = await start("concurrent-service-syncs: 8");
   expect(await page("/metrics")).toMatch(/fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/);
   await write("concurrent-service-syncs: 9");
@@ -91,7 +92,7 @@ test("what is measured of the process and of its port goes on with the next mana
   expect(await end()).toBe(0);
 });
 
-test("a controller that the new configuration runs has its health check, and one that it does not run has none", async () => {
+test("a reload adds the health checks of controllers that now run and removes those of others", async () => {
   const { page, write, end } = await start("controllers: [service]");
   expect(await page("/livez?verbose")).toContain("[+]service ok");
   await write("controllers: [cloud-node]");
@@ -102,14 +103,14 @@ test("a controller that the new configuration runs has its health check, and one
   await end();
 });
 
-test("the last drain is as long as the configuration in force says", async () => {
+test("the shutdown uses the drain timeout of the current configuration", async () => {
   const { write, said, end } = await start("drain-timeout: 10s");
   await write("drain-timeout: 25s");
   expect(await end()).toBe(0);
   expect(said("nothing new is begun")).toEqual([expect.stringContaining("withinSeconds=25")]);
 });
 
-test("what is made once for each process says that it needs a restart", async () => {
+test("a reload reports settings that take effect only after a restart", async () => {
   const { page, write, said, end } = await start("profiling: true");
   await write("profiling: false", "logging-format: json");
   expect(said("Only after a restart of this process")).toEqual([
@@ -119,7 +120,7 @@ test("what is made once for each process says that it needs a restart", async ()
   await end();
 });
 
-test("what the executable refuses at its start it refuses later too", async () => {
+test("a reload refuses what the executable refuses at its start", async () => {
   const { write, said, end } = await start("cloud-provider: fake");
   await write("cloud-provider: other");
   expect(said("--cloud-provider is")).toEqual([

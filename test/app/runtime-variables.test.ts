@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { runtimeVariables } from "../../src/app/runtime-variables.ts";
 
-test("a usual environment is left as it is", () => {
+test("runtimeVariables keeps an ordinary environment", () => {
   expect(runtimeVariables({ PATH: "/bin", HTTPS_PROXY: "http://proxy:3128" })).toEqual({
     forget: [],
     problems: [],
   });
 });
 
-test("what would weaken or print is forgotten, with a word", () => {
+test("runtimeVariables drops variables that weaken TLS or print requests, with a warning", () => {
   const { forget, problems } = runtimeVariables({
     NODE_TLS_REJECT_UNAUTHORIZED: "0",
     BUN_CONFIG_VERBOSE_FETCH: "curl",
@@ -20,12 +20,12 @@ test("what would weaken or print is forgotten, with a word", () => {
   ]);
 });
 
-test("verification that is asked for is not worth a word; requests that are to be printed are", () => {
+test("runtimeVariables is silent about enabled TLS verification and warns about printed requests", () => {
   expect(runtimeVariables({ NODE_TLS_REJECT_UNAUTHORIZED: "1" }).problems).toEqual([]);
   expect(runtimeVariables({ BUN_CONFIG_VERBOSE_FETCH: "1" }).problems).toHaveLength(1);
 });
 
-test("what runs other code or lets others in is refused by name", () => {
+test("runtimeVariables refuses variables that run other code or open a debugger", () => {
   const { problems } = runtimeVariables({
     BUN_OPTIONS: "--preload x",
     BUN_INSPECT: "9229",

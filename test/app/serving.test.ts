@@ -1,5 +1,5 @@
-// The secure port of a whole manager, without sockets and in virtual time: what its pages tell of the work that was done.
-// The sandbox lets everybody in; who is let in is tested in test/serving and against a real API server.
+// The secure port of a whole manager, without sockets and in virtual time: what its pages report. The test API
+// server authorizes every request; access is tested in test/server and on a real API server.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
@@ -85,7 +85,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-describe("the pages of a manager that made a balancer", () => {
+describe("secure port of a manager with one load balancer", () => {
   beforeEach(async () => {
     await open();
     world.create("web");
@@ -93,7 +93,7 @@ describe("the pages of a manager that made a balancer", () => {
     await world.pass(5);
   });
 
-  test("tell each call to the cloud, each step on a balancer and what is left of the budget [F85 F86 F87]", async () => {
+  test("reports cloud requests, load balancer steps and the remaining budget as metrics [F85 F86 F87]", async () => {
     const metrics = await text("/metrics");
     expect(metrics).toMatch(
       /fairlead_cloud_requests_total\{account="fake",operation="POST \/balancers",result="20\d"\} 1/,
@@ -105,7 +105,7 @@ describe("the pages of a manager that made a balancer", () => {
     expect(metrics).toMatch(/workqueue_work_duration_seconds_count\{name="service"\} \d+/);
   });
 
-  test("tell who changed what and why, and hold no secret [F91 N19]", async () => {
+  test("reports each change with its reason in /debug/state, and no secret in any page [F91 N19]", async () => {
     const state = JSON.parse(await text("/debug/state"));
     expect(state.journal.first).toContainEqual(
       expect.objectContaining({ target: "cloud", outcome: "done", why: "a Service wishes it" }),
@@ -117,7 +117,7 @@ describe("the pages of a manager that made a balancer", () => {
     expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
   });
 
-  test("tell what each balancer is for, what is wrong with each Service, and count it for alerts", async () => {
+  test("reports each load balancer's Services, each Service's problems, and counts them for alerts", async () => {
     const before = JSON.parse(await text("/debug/state"));
     expect(before.serviceProblems).toEqual({ count: 0, first: [] });
     world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
@@ -140,7 +140,7 @@ describe("the pages of a manager that made a balancer", () => {
     expect(metrics).toContain("\nfairlead_nodes_uninitialized 0\n");
   });
 
-  test("tell how many routes there are, where routes are made", async () => {
+  test("reports the number of routes when the route controller runs", async () => {
     await world.stop();
     await world.start("--controllers=node-route", "--cluster-cidr=10.244.0.0/16");
     serving?.show(world.manager);
@@ -149,7 +149,7 @@ describe("the pages of a manager that made a balancer", () => {
     expect(routes).toMatchObject({ isComplete: true, wanted: 0, there: 0, failed: 0 });
   });
 
-  test("are all named in docs/endpoints.md, and no others", async () => {
+  test("serves exactly the paths that docs/endpoints.md names", async () => {
     const { paths } = JSON.parse(await text("/")) as { readonly paths: readonly string[] };
     const page = await Bun.file(resolve(import.meta.dir, "../../docs/endpoints.md")).text();
     const rows = page.split("\n").filter((line) => /^\| `\//.test(line));
@@ -160,7 +160,7 @@ describe("the pages of a manager that made a balancer", () => {
     expect(named.toSorted()).toEqual(asNamed.toSorted());
   });
 
-  test("make the text of the metrics once a second, however many ask", async () => {
+  test("renders the metrics once a second, however many requests arrive", async () => {
     let made = 0;
     const { metrics } = world.manager;
     const original = metrics.text;
@@ -178,7 +178,7 @@ describe("the pages of a manager that made a balancer", () => {
   });
 });
 
-test("readiness waits for the cloud's first answer, and liveness does not [F90]", async () => {
+test("readyz waits for the cloud's first answer and livez does not [F90]", async () => {
   await world.stop();
   world = new ServiceWorld();
   world.cloud.faults.add({ kind: "hang", calls: 1000 });
@@ -208,7 +208,7 @@ test("configz has upstream's shape and Go's durations", async () => {
   ]);
 });
 
-test("the level of the log is set by PUT, and by nothing else", async () => {
+test("PUT is the only method that sets the log verbosity", async () => {
   await open();
   await ask("/metrics");
   expect((await ask("/debug/flags/v", "PUT", "4"))?.status).toBe(200);
@@ -218,12 +218,12 @@ test("the level of the log is set by PUT, and by nothing else", async () => {
   expect((await ask("/debug/flags/v"))?.status).toBe(405);
 });
 
-test("profiles are there only with --profiling", async () => {
+test("profiles are served only with --profiling", async () => {
   await open(["--profiling=false"]);
   expect((await ask("/debug/profile/heap"))?.status).toBe(404);
 });
 
-test("--secure-port=0 opens nothing; a webhook opens its own port only when it is named", async () => {
+test("--secure-port=0 opens no port, and the webhook port opens only when a webhook is enabled", async () => {
   await open(["--secure-port=0"]);
   expect(opened).toEqual([]);
   await serving?.close();
@@ -232,7 +232,7 @@ test("--secure-port=0 opens nothing; a webhook opens its own port only when it i
   expect(lines).toContain("caBundle=");
 });
 
-describe("what the operator must mend is refused with the flag's name", () => {
+describe("openServing fails and names the flag for", () => {
   const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code: "EADDRINUSE" }));
   const cases: readonly (readonly [readonly string[], Listen, string])[] = [
     [[], busy, "--secure-port 10258 on 0.0.0.0 is in use by another process"],

@@ -18,12 +18,12 @@ import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-/** One cluster, one kind of cloud, two accounts of it: the recipe of docs/operations.md. */
+/** One cluster and two accounts of one cloud: the recipe in docs/operations.md. */
 const openWorld = () => {
   const clock = new VirtualClock();
   const server = new ApiServer({ clock, random: seededRandom(1) });
   const machines = new Set<string>();
-  /** Whoever was asked anything. */
+  /** Every host that received a request. */
   const origins = new Set<string>();
   const kubelets = new Kubelets({
     server,
@@ -101,7 +101,7 @@ afterEach(async () => {
   world?.kubelets.stop();
 });
 
-test("two accounts of one cloud in one cluster: each manager leads, and minds its own Nodes only [N15 F12]", async () => {
+test("two managers for two accounts of one cloud both lead, and each changes only its own Nodes [N15 F12]", async () => {
   world = openWorld();
   const { clock, join, node, leaves, holder } = world;
   const east = await world.manager("east");
@@ -115,13 +115,13 @@ test("two accounts of one cloud in one cluster: each manager leads, and minds it
     expect.stringMatching(/^western_/),
   ]);
 
-  // East's machine is silent and not gone; west knows no machine of its id, and still must not delete its Node.
+  // East's machine is silent but exists. West has no machine with its id, and still must not delete its Node.
   leaves("east-1");
   await clock.advance(minutes(30));
   expect(node("east-1")).toBeDefined();
   expect(west.made.journal.entries().filter(({ object }) => object.includes("east"))).toEqual([]);
 
-  // And where its own machine is gone, the Node goes.
+  // A Node whose machine west really lost is deleted.
   west.cloud.machines.remove("west-1");
   leaves("west-1");
   await clock.until(
@@ -131,7 +131,7 @@ test("two accounts of one cloud in one cluster: each manager leads, and minds it
   );
 });
 
-test("an end in good order tells that it led, and leaves the Lease to the next [F67]", async () => {
+test("a clean shutdown records the end of leadership and releases the Lease [F67]", async () => {
   world = openWorld();
   const { clock, server, holder } = world;
   const one = await world.manager("east");
@@ -160,11 +160,11 @@ test("an end in good order tells that it led, and leaves the Lease to the next [
   ]);
 });
 
-test("controllers that migrate work under the shared Lease, the others under the main one [F68]", async () => {
+test("leader migration runs migrated controllers under the shared Lease and the others under the main one [F68]", async () => {
   world = openWorld();
   const { clock, server, holder, join, node } = world;
   const shared = "cloud-provider-extraction-migration";
-  // kube-controller-manager holds the shared Lease still.
+  // kube-controller-manager still holds the shared Lease.
   server.objects.create(resourceNamed("leases"), "kube-system", {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -176,7 +176,7 @@ test("controllers that migrate work under the shared Lease, the others under the
   await clock.until(() => node("east-1")?.spec.providerID !== undefined, minutes(2), "the Node");
   expect(holder("ccm-east")).toStartWith("east_");
   expect(holder(shared)).toBe("kcm_1");
-  // Its machine goes; deleting its Node is for the one who holds the shared Lease.
+  // Its machine is deleted. Only the holder of the shared Lease may delete its Node.
   cloud.machines.remove("east-1");
   world.leaves("east-1");
   await clock.advance(minutes(30));
@@ -192,10 +192,10 @@ test("controllers that migrate work under the shared Lease, the others under the
   expect(made.leadershipHealth()).toBeUndefined();
 });
 
-test("hosted control planes: a manager per cluster, outside of it, asks nobody but its cluster and its cloud [F74]", async () => {
+test("a manager outside its cluster contacts only its cluster and its cloud [F74]", async () => {
   const hosted = [openWorld(), openWorld()];
   for (const { manager, join, clock, node, holder, origins } of hosted) {
-    // The same names everywhere, no files, no service account, no machine of the cluster.
+    // The same names in both, and no files, service account or machine of the cluster.
     const { cloud } = await manager("tenant");
     join(cloud, "node-1", "tenant");
     await clock.until(() => node("node-1")?.spec.providerID !== undefined, minutes(2), "the Node");

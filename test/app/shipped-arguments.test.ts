@@ -3,7 +3,7 @@ import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import { type Configuration, readAll } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
-// Loaded here, because loading it takes time that is not virtual.
+// Imported here, because its import takes time that is not virtual.
 import "../../src/app/process-life.ts";
 import { runManager } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
@@ -15,8 +15,8 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The argument lists of the manifests that the Go managers ship, word by word, on the fake cloud with the flags and presets
-// that the manager of that cloud adds: all are accepted, and what is ignored is said.
+// The exact arguments of the manifests that the Go managers ship, on the fake cloud with the flags and presets
+// that each manager adds: all are accepted, and ignored ones are reported.
 
 const cloud = (parts: Partial<AnyProvider>): AnyProvider =>
   ({ ...fake, ...parts, config: { ...fake.config, ...parts.config } }) as AnyProvider;
@@ -64,7 +64,7 @@ const openstackArguments = [
 ];
 const oneIdentity = "--use-service-account-credentials";
 
-/** The manifest, its cloud, its arguments, and those of them that count for nothing here. */
+/** The manifest, its cloud, its arguments, and those of them that have no effect in Fairlead. */
 const shipped: readonly (readonly [string, AnyProvider, readonly string[], readonly string[]])[] = [
   [
     "hcloud deploy/ccm.yaml",
@@ -136,16 +136,19 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
   ],
 ];
 
-test.each(shipped)("%s: its arguments are accepted as they are [S3]", async (_, provider, args, ignored) => {
-  const { problems } = await read(provider, args);
-  expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
-  const said = problems.filter(({ reason }) => reason === "FlagWithoutEffect").map(({ key }) => key);
-  expect(said).toEqual([...ignored]);
-  expect(problems).toHaveLength(ignored.length);
-});
+test.each(shipped)(
+  "%s: Fairlead accepts its arguments unchanged [S3]",
+  async (_, provider, args, ignored) => {
+    const { problems } = await read(provider, args);
+    expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+    const said = problems.filter(({ reason }) => reason === "FlagWithoutEffect").map(({ key }) => key);
+    expect(said).toEqual([...ignored]);
+    expect(problems).toHaveLength(ignored.length);
+  },
+);
 
 test.each(shipped)(
-  "%s: a manager in a pod runs with them and serves a Service [S1 S3]",
+  "%s: a manager in a pod runs with its arguments and provisions a Service [S1 S3]",
   async (_, provider, args) => {
     const world = new ServiceWorld({ latency: 0 });
     world.create("web");
@@ -160,7 +163,7 @@ test.each(shipped)(
       clock: world.clock,
       random: seededRandom(3),
       files: disk.files,
-      // The sandbox knows no service accounts: whoever comes is the administrator.
+      // The test API server has no service accounts, so every client is the administrator.
       transport: ((request, signal) => {
         const headers = Object.entries(request.headers ?? {}).filter(([name]) => name !== "authorization");
         return asAdministrator({ ...request, headers: Object.fromEntries(headers) }, signal);
@@ -187,7 +190,7 @@ test.each(shipped)(
   },
 );
 
-test("flags that a cloud's manager adds are settings of the cloud", async () => {
+test("flags that a cloud's manager adds are settings of that cloud", async () => {
   const tagging = await read(aws, ["--tags=a=b", "--tags=c=d", "--resources=instance", "--resources=volume"]);
   expect(tagging.problems).toEqual([]);
   expect([...tagging.settings.cloud.given]).toEqual([
@@ -198,12 +201,12 @@ test("flags that a cloud's manager adds are settings of the cloud", async () => 
   expect(problems.map(({ text }) => text)).toEqual(['tagging-workers must be a whole number, got "x"']);
 });
 
-test("flags that a cloud's manager adds and we do not need are accepted, and said once", async () => {
+test("flags of a cloud's manager that Fairlead does not need are accepted and reported once", async () => {
   const { problems } = await read(vsphere, ["--logtostderr", "--node-labels=a=b"]);
   expect(problems.map(({ text }) => text)).toEqual(["--logtostderr has no effect: all lines go to stderr"]);
 });
 
-test("what a cloud presets counts less than what is given, and is not complained about", async () => {
+test("explicit flags take precedence over a cloud's presets, without a warning", async () => {
   const preset = await read(digitalocean, []);
   expect(preset.settings.flags["authentication-skip-lookup"]).toBe(true);
   const given = await read(digitalocean, ["--authentication-skip-lookup=false"]);

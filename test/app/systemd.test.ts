@@ -21,8 +21,8 @@ const heard = (watchdog?: number) => {
   return { clock, said, service };
 };
 
-describe("what systemd hears", () => {
-  test("readiness, status, a reload between its two ends, and the stop [N16]", () => {
+describe("systemd receives", () => {
+  test("readiness, status, both ends of a reload, and the stop [N16]", () => {
     const { said, service } = heard();
     service.ready();
     service.status("leads\nREADY=0");
@@ -36,7 +36,7 @@ describe("what systemd hears", () => {
     ]);
   });
 
-  test("the watchdog is fed while all goes on, and starves with a reason when something stands still [N16]", async () => {
+  test("watchdog messages while the process is healthy, and a status with the reason while it is stalled [N16]", async () => {
     const { clock, said, service } = heard(5000);
     let why: string | undefined;
     const stop = new AbortController();
@@ -60,19 +60,19 @@ describe("what systemd hears", () => {
     [{ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "8" }, undefined],
     [{}, undefined],
     [{ WATCHDOG_USEC: "soon" }, undefined],
-  ])("a watchdog of %j is fed every %p ms by process 7", (environment, period) => {
+  ])("watchdogPeriod for %j in process 7 is %p ms", (environment, period) => {
     expect(watchdogPeriod(environment, 7) as number | undefined).toBe(period);
   });
 });
 
-describe("the socket", () => {
+describe("notify socket", () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-notify-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const onLinux = test.skipIf(process.platform !== "linux");
 
   for (const path of [join(folder, "notify"), `@fairlead-test-${process.pid}`]) {
     onLinux(
-      `messages arrive whole and in order at ${path[0] === "@" ? "an abstract name" : "a path"} [N16]`,
+      `delivers messages whole and in order at ${path[0] === "@" ? "an abstract name" : "a path"} [N16]`,
       () => {
         using listener = openDatagramSocket(path);
         const socket = openNotifySocket(path);
@@ -82,12 +82,15 @@ describe("the socket", () => {
     );
   }
 
-  test.each(["nowhere", "vsock:2:1", "/".padEnd(120, "x")])("%s is none that we can write to", (path) => {
-    expect(openNotifySocket(path)).toBeUndefined();
-  });
+  test.each(["nowhere", "vsock:2:1", "/".padEnd(120, "x")])(
+    "does not open at %s, which is unusable",
+    (path) => {
+      expect(openNotifySocket(path)).toBeUndefined();
+    },
+  );
 
   test.skipIf(process.platform !== "linux")(
-    "a socket that nobody reads loses the message and nothing else",
+    "loses the message without failing when nothing reads the socket",
     () => {
       const socket = openNotifySocket(join(folder, "gone"));
       expect(socket?.send("READY=1")).toBe(false);
@@ -96,7 +99,7 @@ describe("the socket", () => {
   );
 });
 
-describe("credentials of systemd", () => {
+describe("systemd credentials", () => {
   const config = {
     token: secret("Token.", { env: "CLOUD_TOKEN" }),
     endpoint: text("Address.", { env: "CLOUD_ENDPOINT" }),
@@ -118,7 +121,7 @@ describe("credentials of systemd", () => {
   });
   const folder = { CREDENTIALS_DIRECTORY: "/run/credentials/x" };
 
-  test("the kubeconfig and settings of the cloud are found by their names [N16]", async () => {
+  test("provide the kubeconfig and cloud settings by name [N16]", async () => {
     const content = {
       "/run/credentials/x/CLOUD_TOKEN": "hunter2\n",
       "/run/credentials/x/endpoint": "https://cloud",
@@ -129,7 +132,7 @@ describe("credentials of systemd", () => {
     expect(found.environment).toEqual({ ...folder, CLOUD_TOKEN: "hunter2", CLOUD_ENDPOINT: "https://cloud" });
   });
 
-  test("what is given in another way counts more [N16]", async () => {
+  test("yield to flags and environment variables [N16]", async () => {
     const content = { "/run/credentials/x/CLOUD_TOKEN": "file", "/run/credentials/x/kubeconfig": "…" };
     const environment = { ...folder, CLOUD_TOKEN: "variable" };
     for (const args of [["--kubeconfig", "/k"], ["--kubeconfig=/k"], ["--master=https://m"]]) {
@@ -140,7 +143,7 @@ describe("credentials of systemd", () => {
     }
   });
 
-  test("without systemd nothing is looked for", async () => {
+  test("are not read without systemd", async () => {
     const environment = { CLOUD_TOKEN: "x" };
     expect(await withServiceCredentials(config, withFiles({}, environment), [])).toEqual({
       environment,

@@ -6,14 +6,14 @@ import { nodes, services } from "../../src/kube/resources.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// A server that takes the question and never says anything, not even to an end of the patience.
+// A server that accepts the request and never answers, and ignores its cancellation.
 const silent = {
   origin: "https://silent",
   openWatch: () => new Promise(() => undefined),
 } as unknown as KubeApi;
 const problems = { failed: () => undefined, recovered: () => undefined };
 
-test("each watch says of itself that it stands still, and none does that only waits", async () => {
+test("a started watch reports that it is stalled after ten minutes, and one that has not started does not", async () => {
   const clock = new VirtualClock();
   const platform = { api: silent, clock, random: seededRandom(1) };
   const both = [watched(nodes, platform, problems), watched(services, platform, problems)];

@@ -5,7 +5,7 @@ import { diffConfigurations } from "../../../src/app/configuration/configuration
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
 import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
-// Where a value comes from, and which of several counts.
+// Where a value comes from, and which source takes precedence.
 
 const provider = fake as unknown as AnyProvider;
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\n";
@@ -23,24 +23,24 @@ const read = async (
   return { ...whole, values, reported: whole.problems.map(({ text }) => text) };
 };
 
-describe("a flag", () => {
+describe("flag in the configuration file", () => {
   const file = { [config]: `${head}flags:\n  cluster-name: of-file\n  kube-api-qps: 5\n` };
 
-  test("of the file counts more than its fallback, and less than one on the command line [F77]", async () => {
+  test("overrides its default and yields to the command line [F77]", async () => {
     const { settings, problems } = await read(file, [`--config=${config}`, "--kube-api-qps=7"]);
     expect(problems).toEqual([]);
     expect(settings.flags["cluster-name"]).toBe("of-file");
     expect(settings.flags["kube-api-qps"]).toBe(7);
   });
 
-  test("of the file counts more than a profile of the file", async () => {
+  test("overrides a profile of the same file", async () => {
     const body = `${head}flags:\n  compatibility: upstream\n  node-deletion-proofs: 2\n`;
     const { settings } = await read({ [config]: body }, [`--config=${config}`]);
     expect(settings.lifecycle.proofs).toBe(2);
     expect(settings.lifecycle.massLimit).toBe("off");
   });
 
-  test("of the file that does nothing here is told with its place", async () => {
+  test("is reported with its place when it has no effect", async () => {
     const { reported } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
       "--config",
       config,
@@ -50,7 +50,7 @@ describe("a flag", () => {
   });
 });
 
-test("a setting of the cloud: own file, then --config, then variable, then flag [F77]", async () => {
+test("a cloud setting comes from its own file, then --config, then a variable, then a flag, the last taking precedence [F77]", async () => {
   const contents = {
     [own]: "# comment\nendpoint = http://own\ntoken = own\npage-size = 1\nlookup-limit = 1\n",
     [config]: `${head}cloud:\n  endpoint: http://config\n  token: config\n  page-size: 2\n`,
@@ -69,7 +69,7 @@ test("a setting of the cloud: own file, then --config, then variable, then flag 
   });
 });
 
-test("everything wrong in both files is told at once, each with its place [F78]", async () => {
+test("mistakes in both files are reported together, each with its place [F78]", async () => {
   const contents = {
     [own]: "endpont = x\nnonsense\npage-size = none\n",
     [config]: `${head}flags:\n  mode: dry\ncloud:\n  lookup-limit: 100000\n`,
@@ -84,7 +84,7 @@ test("everything wrong in both files is told at once, each with its place [F78]"
   ]);
 });
 
-test("a file that is not there, or is too long, is an error that names it", async () => {
+test("a file that is missing or too long is an error that names the file", async () => {
   const { reported } = await read({ [own]: "x".repeat(300_000) }, [
     `--cloud-config=${own}`,
     "--config=/etc/none",
@@ -95,7 +95,7 @@ test("a file that is not there, or is too long, is an error that names it", asyn
   ]);
 });
 
-test("what the cloud itself finds wrong is told with its place, unless a variable says it", async () => {
+test("a setting that the cloud rejects is reported with its place, unless it came from a variable", async () => {
   const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
   const { reported } = await read(file, [`--config=${config}`]);
   expect(reported).toHaveLength(1);
@@ -104,7 +104,7 @@ test("what the cloud itself finds wrong is told with its place, unless a variabl
   expect(other.reported[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be an address");
 });
 
-test("an unknown setting of --config-set names the flag, the nearest one and those there are", async () => {
+test("an unknown setting of --config-set is reported with the flag, the nearest name and the known names", async () => {
   const { reported } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
   const all = "(there are endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
   expect(reported).toEqual([
@@ -113,13 +113,13 @@ test("an unknown setting of --config-set names the flag, the nearest one and tho
   ]);
 });
 
-test("a cloud without a file of its own says that --cloud-config does nothing", async () => {
+test("--cloud-config warns that it has no effect when the cloud has no configuration file", async () => {
   const { readConfigFile: _, ...without } = provider;
   const { problems } = await read({}, ["--cloud-config=/etc/any"], {}, without as AnyProvider);
   expect(problems.map(({ key, severity }) => `${severity} ${key}`)).toEqual(["warning --cloud-config"]);
 });
 
-test("a diff names what has changed, what needs a restart, and shows no secret", async () => {
+test("a diff names changes and required restarts, and hides secrets", async () => {
   const args = [`--config=${config}`];
   const before = await read({ [config]: `${head}flags:\n  v: 1\ncloud:\n  token: hunter1\n` }, args);
   const body = `${head}flags:\n  v: 4\n  secure-port: 0\n  drain-timeout: 90s\n  cluster-name: new\ncloud:\n  token: hunter2\n`;
@@ -136,7 +136,7 @@ test("a diff names what has changed, what needs a restart, and shows no secret",
   expect(diff.needsNewManager).toBe(true);
 });
 
-test("the level of the log alone needs no new manager", async () => {
+test("a change of only the log verbosity needs no new manager", async () => {
   const [before, after] = [await read({}, ["--v=0"]), await read({}, ["--v=4"])];
   expect(diffConfigurations(before, after, { provider, environment: {} })).toEqual({
     changes: ["--v: 0 -> 4"],
@@ -145,7 +145,7 @@ test("the level of the log alone needs no new manager", async () => {
   });
 });
 
-test("an input of the cloud that is no file is refused: nobody reads it before there is a connection", async () => {
+test("a cloud input other than a file is refused, because only files can be read before connecting", async () => {
   const wanting: AnyProvider = {
     ...provider,
     inputs: () => [{ kind: "Secret", namespace: "kube-system", name: "cloud" }],

@@ -14,7 +14,7 @@ import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A process whose configuration changes under it: whole managers over a sandbox and a cloud, in virtual time.
+// A process whose configuration changes: whole managers over a test API server and a cloud, in virtual time.
 
 const provider = fake as unknown as AnyProvider;
 const config = "/etc/fairlead.yaml";
@@ -79,22 +79,22 @@ const startIn = async (
   return { disk, lines, said, results, tokens, managers, reloads, levels, end };
 };
 
-test("broken and mended ten times while Services come and go: nothing is lost, nothing is left over [F69 N17]", async () => {
+test("ten broken and repaired configurations lose no Service and leave nothing behind [F69 N17]", async () => {
   const world = new ServiceWorld({ actionTime: 300 });
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   const names: string[] = [];
-  for (let round = 0; round < 10; round += 1) {
+  for (let reload = 0; reload < 10; reload += 1) {
     for (let each = 0; each < 20; each += 1) {
-      const name = `web-${round}-${each}`;
+      const name = `web-${reload}-${each}`;
       world.create(name);
       names.push(name);
     }
-    // In the middle of the work on those.
+    // While those Services are being worked on.
     await world.pass(1);
     process.disk.put(config, body("8", "  no-such-flag: 1\n"));
     await world.pass(6);
     for (const name of names.splice(0, 7)) world.delete(name);
-    process.disk.put(config, body(String(9 + round)));
+    process.disk.put(config, body(String(9 + reload)));
     await world.pass(6);
   }
   const settled = () =>
@@ -107,7 +107,7 @@ test("broken and mended ten times while Services come and go: nothing is lost, n
   expect(process.said("no-such-flag is no flag")).toHaveLength(10);
   expect(process.said("Configuration: --concurrent-service-syncs")).toHaveLength(10);
   expect(process.said("ended badly")).toEqual([]);
-  // A settled world is left alone by the next manager.
+  // The next manager changes nothing in a converged world.
   world.forget();
   process.disk.put(config, body("30"));
   await world.pass(60);
@@ -116,7 +116,7 @@ test("broken and mended ten times while Services come and go: nothing is lost, n
   await process.end();
 }, 30_000);
 
-test("a wrong file leaves the old configuration in force and is told once, and to who asks, with file and line [F69]", async () => {
+test("a wrong file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
   const world = new ServiceWorld();
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   await world.pass(10);
@@ -124,7 +124,7 @@ test("a wrong file leaves the old configuration in force and is told once, and t
   await world.pass(60);
   const reported = () => process.said(`${config}:4:29: concurrent-service-syncs must be a number`);
   expect(reported()).toHaveLength(1);
-  // The same mistake, seen anew by the process itself.
+  // The same mistake, noticed again by the process itself.
   process.disk.put(config, body("many"));
   await world.pass(60);
   expect(process.results).toEqual(["refused", "refused"]);
@@ -146,7 +146,7 @@ test("a wrong file leaves the old configuration in force and is told once, and t
   await process.end();
 });
 
-test("a new credential in the cloud's file is used without a restart, and shown nowhere [F70]", async () => {
+test("a new credential in the cloud's file is used without a restart and never shown [F70]", async () => {
   const world = new ServiceWorld();
   const args = [`--cloud-config=${own}`, "--node-status-update-frequency=10s"];
   const process = await startIn(world, { [own]: "token = first-secret" }, ...args);
@@ -162,7 +162,7 @@ test("a new credential in the cloud's file is used without a restart, and shown 
   await process.end();
 });
 
-test("the level of the log changes without a new manager; a port waits for a restart and is named", async () => {
+test("a changed log verbosity needs no new manager, and a changed port is reported to need a restart", async () => {
   const world = new ServiceWorld();
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   await world.pass(10);
@@ -175,7 +175,7 @@ test("the level of the log changes without a new manager; a port waits for a res
   await process.end();
 });
 
-test("a manager that is replaced takes the Lease by the same name again", async () => {
+test("a manager that replaces another takes the Lease again under the same identity", async () => {
   const world = new ServiceWorld();
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   const holder = () =>
@@ -190,7 +190,7 @@ test("a manager that is replaced takes the Lease by the same name again", async 
   await process.end();
 });
 
-test("without any file nothing is looked at, and a wish to reload changes nothing", async () => {
+test("without any file, the process watches nothing and a requested reload changes nothing", async () => {
   const world = new ServiceWorld();
   const process = await startIn(world, {});
   await world.clock.advance(minutes(10));

@@ -7,7 +7,8 @@ import { parseYaml } from "../../../src/config-file/parse-yaml.ts";
 import { readConfiguration } from "../../../src/config-file/read-configuration.ts";
 import { ownAnnotations } from "../../../src/controllers/service/annotations/own-annotations.ts";
 
-// The schema and the reader of the file must be of one mind: what the one allows the other takes, and what it forbids not.
+// The schema and the reader must agree: what the schema allows the reader accepts, and what it forbids the
+// reader refuses.
 
 interface Schema {
   readonly type?: string | readonly string[];
@@ -38,7 +39,7 @@ const refusalsOf = (section: string, key: string, value: unknown): readonly stri
 
 for (const section of ["flags", "cloud"] as const) {
   const properties = Object.entries(schema.properties?.[section]?.properties ?? {});
-  test(`the schema of ${section} says of each what kind of value the reader takes, and of no other [F103]`, () => {
+  test(`the schema of ${section} allows for each setting exactly the kind of value that the reader accepts [F103]`, () => {
     expect(properties.length).toBeGreaterThan(1);
     for (const [key, { type }] of properties) {
       for (const [kind, value] of Object.entries(samples)) {
@@ -49,7 +50,7 @@ for (const section of ["flags", "cloud"] as const) {
   });
 }
 
-test("the schema has every flag that a file may hold, and no other [F103]", () => {
+test("the schema contains exactly the flags that a file may contain [F103]", () => {
   const names = Object.keys(schema.properties?.["flags"]?.properties ?? {});
   const here = Object.keys(flagFields).filter((name) => names.includes(name));
   const absent = Object.keys(flagFields).filter((name) => !names.includes(name));
@@ -57,14 +58,14 @@ test("the schema has every flag that a file may hold, and no other [F103]", () =
   expect(here.length + absent.length).toBe(Object.keys(flagFields).length);
 });
 
-test("the schema of annotations has those of the cloud and ours, with the words that may stand there [F103]", () => {
+test("the schema of annotations contains the cloud's and Fairlead's own, with their allowed values [F103]", () => {
   const { properties = {} } = schema.$defs["serviceAnnotations"] ?? {};
   expect(properties["balancer.fake.example/algorithm"]?.enum).toEqual(["round-robin", "least-connections"]);
   for (const name of Object.keys(ownAnnotations))
     expect(properties[`fairlead.dev/${name}`]?.type).toBe("string");
 });
 
-test("no secret and no default of one is in the schema", () => {
+test("the schema contains no secret and no default of one", () => {
   expect(JSON.stringify(schema)).not.toContain("[redacted]");
   expect(schema.properties?.["cloud"]?.properties?.["token"]).not.toHaveProperty("default");
 });

@@ -3,7 +3,7 @@ import { currentConnection } from "../../../src/app/endpoints/current-connection
 import { configMaps } from "../../../src/kube/resources.ts";
 import { scripted } from "../../kube/support/scripted.ts";
 
-test("after a reload a watch goes through the connection of the manager that runs now", async () => {
+test("after a reload, a watch uses the connection of the current manager", async () => {
   const [first, second] = [scripted(() => new Response("{}")), scripted(() => new Response("{}"))];
   let running = first.api;
   const api = currentConnection(() => running);

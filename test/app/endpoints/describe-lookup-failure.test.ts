@@ -5,7 +5,7 @@ const where = "kube-system/extension-apiserver-authentication";
 const silent = { kind: "timeout", message: "A watch of configmaps was silent for 100 s." } as const;
 const forbidden = { kind: "forbidden", message: "configmaps is forbidden." } as const;
 
-test("what was never read counts for nothing, whatever stood in the way", () => {
+test("a ConfigMap that was never read is reported for any failure", () => {
   for (const problem of [silent, forbidden]) {
     expect(describeLookupFailure(problem, { where, isKnown: false, isTolerated: false })).toBe(
       `The ConfigMap ${where} cannot be read, so client certificates of the cluster count for nothing on the secure port; give --client-ca-file, or bind the Role extension-apiserver-authentication-reader: ${problem.message}`,
@@ -13,13 +13,13 @@ test("what was never read counts for nothing, whatever stood in the way", () => 
   }
 });
 
-test("what was read before still counts: said only where somebody took the right away", () => {
+test("a ConfigMap that was read before is reported only when its permission was removed", () => {
   expect(describeLookupFailure(silent, { where, isKnown: true, isTolerated: false })).toBeUndefined();
   expect(describeLookupFailure(forbidden, { where, isKnown: true, isTolerated: false })).toContain(
     "what it said last still counts",
   );
 });
 
-test("a missing right is not worth a word where it is tolerated", () => {
+test("a missing permission is not reported when it is tolerated", () => {
   expect(describeLookupFailure(forbidden, { where, isKnown: false, isTolerated: true })).toBeUndefined();
 });

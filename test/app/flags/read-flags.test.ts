@@ -3,12 +3,12 @@ import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { text } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What flags come to: refused before anything starts, or honoured.
+// How flags are read: refused before the start, or applied.
 
 const errorsOf = (...args: readonly string[]) =>
   readFlags(args).problems.filter(({ severity }) => severity === "error");
 
-test("an unknown controller is refused, known ones and upstream's names are not", () => {
+test("--controllers refuses an unknown controller and accepts own and upstream's names", () => {
   expect(
     errorsOf("--controllers=*,-nonsense")
       .map(({ text }) => text)
@@ -17,7 +17,7 @@ test("an unknown controller is refused, known ones and upstream's names are not"
   expect(errorsOf("--controllers=*,-service-lb-controller,-cloud-node-lifecycle-controller")).toEqual([]);
 });
 
-test("a controller that upstream's name turns off does nothing", async () => {
+test("a controller that is disabled by upstream's name does nothing", async () => {
   const w = new ServiceWorld();
   await w.start("--controllers=*,-service-lb-controller,-cloud-node,-cloud-node-lifecycle");
   w.create("web");
@@ -26,7 +26,7 @@ test("a controller that upstream's name turns off does nothing", async () => {
   await w.stop();
 });
 
-test("the profile of upstream is only flags: one that is given counts more", () => {
+test("explicit flags take precedence over the upstream profile", () => {
   const { lifecycle } = readFlags(["--compatibility=upstream"]);
   expect(lifecycle.proofs).toBe(1);
   const mixed = readFlags([
@@ -39,13 +39,13 @@ test("the profile of upstream is only flags: one that is given counts more", () 
   expect(mixed.massLimit).toEqual(lifecycle.massLimit);
 });
 
-test("a Lease that is shorter than its deadlines is refused by its flag's name", () => {
+test("a Lease duration below its deadlines is refused with the flag's name", () => {
   const [problem] = errorsOf("--leader-elect-lease-duration=5s");
   expect(problem?.key).toBe("--leader-elect-lease-duration");
   expect(errorsOf("--leader-elect-lease-duration=60s")).toEqual([]);
 });
 
-test("the command line counts more than the file, under a former name too, and either way round", () => {
+test("the command line takes precedence over the file, under a former name too", () => {
   const formatOf = (inFile: Readonly<Record<string, string>>, ...args: readonly string[]) => {
     const file = { path: "fairlead.yaml", flags: { raw: inFile, places: new Map() } };
     return readFlags(args, { file }).flags["logging-format"];
@@ -56,14 +56,14 @@ test("the command line counts more than the file, under a former name too, and e
   expect(formatOf({ "log-format": "json" })).toBe("json");
 });
 
-test("the former name of a cloud's setting is no flag", () => {
+test("the former name of a cloud setting is not a flag", () => {
   const token = { ...text("A token."), flag: "cloud-token", renamedFrom: ["api-token"] };
   const { problems, cloud } = readFlags(["--api-token=x"], { provider: { config: { token } } });
   expect(problems.map(({ reason }) => reason)).toEqual(["UnknownFlag"]);
   expect(cloud.given.get("token")).toBeUndefined();
 });
 
-test("a flag that there was is refused with what became of it, another with the nearest one", () => {
+test("a removed flag is refused with its replacement, an unknown one with the nearest name", () => {
   const textOf = (flag: string) => errorsOf(flag)[0]?.text;
   expect(textOf("--logtostderr")).toBe(
     "--logtostderr is not known; Kubernetes took klog's flags out in 1.26; leave it out, the log goes to stderr",

@@ -7,9 +7,9 @@ import { Draining } from "../../../src/runtime/draining.ts";
 
 const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Terms whose Lease is in the hand of the test. */
+/** Leadership sessions whose Lease the test controls. */
 const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
   const said: string[] = [];
   const stop = new AbortController();
@@ -38,7 +38,7 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
   return { said, stop, ended, lose: () => callbacks?.onLost("taken by another") };
 };
 
-test("the Lease is given up when a controller fails, and the failure is told after it", async () => {
+test("a failing controller releases the Lease, and its error is reported after that", async () => {
   const { said, ended } = sessions({
     controllers: [{ name: "x", run: () => Promise.reject(new Error("boom")) }],
   });
@@ -46,20 +46,20 @@ test("the Lease is given up when a controller fails, and the failure is told aft
   expect(said).toContain("released");
 });
 
-test("the work drains, then the last events are written, then the Lease is given up [F67]", async () => {
+test("a stop drains the work, then writes the last events, then releases the Lease [F67]", async () => {
   const work = Promise.withResolvers<void>();
   const { said, stop, ended } = sessions({ controllers: [{ name: "x", run: () => work.promise }] });
-  await turn();
+  await nextTick();
   stop.abort(new Draining("asked to stop", new AbortController().signal));
-  await turn();
+  await nextTick();
   expect(said).toEqual(["term begins"]);
   work.resolve();
   await ended;
   expect(said).toEqual(["term begins", "term ends", "last writes", "released"]);
 });
 
-describe("when the Lease is lost", () => {
-  test("the controllers are cut and the process goes on [N14]", async () => {
+describe("a lost Lease", () => {
+  test("cancels the controllers and keeps the process running [N14]", async () => {
     let reason: unknown;
     const { said, stop, ended, lose } = sessions({
       controllers: [
@@ -75,17 +75,17 @@ describe("when the Lease is lost", () => {
         },
       ],
     });
-    await turn();
+    await nextTick();
     lose();
-    await turn();
+    await nextTick();
     expect([String(reason), said]).toEqual(["Error: leadership was lost", ["term begins", "term ends"]]);
     stop.abort(new Error("asked to stop"));
     await ended;
-    // Nothing of ours is left to be written, and nothing to be told twice.
+    // No events are left to write, and the end of the session is not reported twice.
     expect(said).toEqual(["term begins", "term ends", "released"]);
   });
 
-  test("in the middle of a drain, what is in hand is cut at once [N14]", async () => {
+  test("cancels the remaining work immediately during a drain [N14]", async () => {
     let cutAt: AbortSignal | undefined;
     const { stop, ended, lose } = sessions({
       controllers: [
@@ -101,18 +101,18 @@ describe("when the Lease is lost", () => {
         },
       ],
     });
-    await turn();
+    await nextTick();
     stop.abort(new Draining("asked to stop", new AbortController().signal));
-    await turn();
+    await nextTick();
     expect(cutAt?.aborted).toBe(false);
     lose();
     await ended;
     expect(cutAt?.aborted).toBe(true);
   });
 
-  test("--exit-on-lost-lease ends the process as upstream does [F67]", async () => {
+  test("ends the process with --exit-on-lost-lease, as upstream does [F67]", async () => {
     const { ended, lose } = sessions({ exitOnLoss: true });
-    await turn();
+    await nextTick();
     lose();
     expect(await ended.catch(String)).toContain("leaderelection lost");
   });

@@ -7,7 +7,7 @@ afterEach(async () => {
   await world?.stop();
 });
 
-/** What a manager says that is allowed only this; whoever is known may ask what he may. */
+/** The Lease messages of a manager with only these permissions. Every client may review its own access. */
 const saidWith = async (allows: Authorize): Promise<readonly string[]> => {
   world = new ServiceWorld({
     authorize: (who, question) => question.resource === "selfsubjectaccessreviews" || allows(who, question),
@@ -17,7 +17,7 @@ const saidWith = async (allows: Authorize): Promise<readonly string[]> => {
   return world.logged.map((line) => line.split("] ")[1] ?? "").filter((line) => line.includes("Lease"));
 };
 
-test("a token that may do nothing is told that it can never lead, once, though its caches keep it from trying", async () => {
+test("a replica without any permission logs once that it can never lead", async () => {
   const said = await saidWith(() => false);
   expect(said.filter((line) => line.startsWith("This replica cannot lead"))).toEqual([
     expect.stringContaining(
@@ -26,7 +26,7 @@ test("a token that may do nothing is told that it can never lead, once, though i
   ]);
 });
 
-test("who may only not watch the Lease can lead, and hears nothing else", async () => {
+test("a replica that may only not watch the Lease can lead and logs just that", async () => {
   const said = await saidWith(
     (_, { resource, verb }) => resource !== "leases" || !["list", "watch"].includes(verb),
   );
@@ -34,7 +34,7 @@ test("who may only not watch the Lease can lead, and hears nothing else", async 
   expect(said.some((line) => line.includes("cannot lead"))).toBe(false);
 });
 
-test("who may do everything asks nothing", async () => {
+test("a replica with all permissions reviews none of them", async () => {
   expect((await saidWith(() => true)).join()).not.toContain("may not");
   expect(world?.server.requests.get("create selfsubjectaccessreviews")).toBeUndefined();
 });

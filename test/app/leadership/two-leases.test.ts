@@ -2,14 +2,14 @@ import { afterEach, expect, test } from "bun:test";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What may be written under which Lease, and until when.
+// Which writes each Lease allows, and until when.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
   await world?.stop();
 });
 
-test("Services under a Lease of their own are served on while another replica holds the main one", async () => {
+test("Services under their own Lease are reconciled while another replica holds the main Lease", async () => {
   const w = new ServiceWorld();
   world = w;
   await w.start("--leader-elect=true", "--enable-leader-migration=true");
@@ -23,7 +23,7 @@ test("Services under a Lease of their own are served on while another replica ho
   expect(w.addressesOf("after")).toHaveLength(1);
 });
 
-test("nothing is written in the last two seconds that a Lease may last", async () => {
+test("a replica writes nothing in the last two seconds before its Lease can expire", async () => {
   let isRefused = false;
   const w = new ServiceWorld({
     authorize: (_, { resource, verb }) => !(isRefused && resource === "leases" && verb === "update"),

@@ -3,7 +3,7 @@ import { createAlertMetrics } from "../../../src/app/metric-families/alert-metri
 import type { Node } from "../../../src/kube/objects.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 
-// What an alert can rest on: counts of what stays wrong, told by the replica that leads and by no other.
+// Gauges for alerts: how many objects need attention, reported only by the leader.
 
 const nodeOf = (name: string, taint?: string): Node =>
   ({
@@ -16,8 +16,8 @@ const linesOf = (leads: boolean): readonly string[] => {
   const metrics = new Metrics();
   createAlertMetrics(metrics)({
     leads: () => leads,
-    nodes: { list: () => [nodeOf("a", waits), nodeOf("b", waits), nodeOf("c"), nodeOf("theirs", waits)] },
-    isSelected: ({ metadata }) => metadata.name !== "theirs",
+    nodes: { list: () => [nodeOf("a", waits), nodeOf("b", waits), nodeOf("c"), nodeOf("excluded", waits)] },
+    isSelected: ({ metadata }) => metadata.name !== "excluded",
     candidates: new Map([
       ["d", { heldFor: "MassDeletionHeld" }],
       ["e", { heldFor: "MassDeletionHeld" }],
@@ -35,7 +35,7 @@ const linesOf = (leads: boolean): readonly string[] => {
     .filter((line) => line !== "" && !line.startsWith("#"));
 };
 
-test("the replica that leads counts what stays wrong", () => {
+test("the leader counts Nodes, Services and load balancers that need attention", () => {
   expect(linesOf(true)).toEqual([
     "fairlead_nodes_uninitialized 2",
     'fairlead_node_deletions_held{reason="MassDeletionHeld"} 2',
@@ -45,6 +45,6 @@ test("the replica that leads counts what stays wrong", () => {
   ]);
 });
 
-test("a replica that waits says nothing: what it knows is old", () => {
+test("a replica that does not lead reports no counts, because its knowledge is old", () => {
   expect(linesOf(false)).toEqual([]);
 });

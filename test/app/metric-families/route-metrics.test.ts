@@ -3,7 +3,7 @@ import { createRouteMetrics } from "../../../src/app/metric-families/route-metri
 import { milliseconds } from "../../../src/core/brand.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 
-test("a pass that broke off says nothing of how many routes there are", () => {
+test("an incomplete route reconciliation does not update the number of routes", () => {
   const metrics = new Metrics();
   const { routeSync } = createRouteMetrics(metrics);
   const pass = { duration: milliseconds(5), wanted: 3, created: 2, removed: 0, failed: 0 };

@@ -15,9 +15,9 @@ const setUp = () => {
   };
 };
 
-test("a server that is away is told once, however many watches meet it, and once when it is back", async () => {
+test("an unreachable API server is logged once for all watches, and its recovery once", async () => {
   const { clock, problems, said } = setUp();
-  for (let round = 0; round < 10; round += 1) {
+  for (let attempt = 0; attempt < 10; attempt += 1) {
     for (const watch of ["nodes", "services"]) problems.failed(new Error("cannot be reached"), watch);
     problems.failed(new Error("cannot be reached"));
     await clock.advance(seconds(10));
@@ -31,7 +31,7 @@ test("a server that is away is told once, however many watches meet it, and once
   expect(said()).toHaveLength(3);
 });
 
-test("what lasts is told again after five minutes, and another trouble at once", async () => {
+test("a lasting failure is logged again after five minutes, and a different failure immediately", async () => {
   const { clock, problems, said } = setUp();
   problems.failed(new Error("cannot be reached"), "nodes");
   await clock.advance(minutes(5));
@@ -40,7 +40,7 @@ test("what lasts is told again after five minutes, and another trouble at once",
   expect(said()).toEqual(["cannot be reached", "cannot be reached forSeconds=300", "answered 401"]);
 });
 
-test("a watch that works and has not failed says nothing", () => {
+test("a working watch that never failed logs nothing", () => {
   const { problems, said } = setUp();
   problems.recovered("nodes");
   expect(said()).toEqual([]);

@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const textOf = (line: string): string => line.slice(line.indexOf("] ") + 2, -1);
 
-/** As the runtime words it. */
+/** The runtime's own wording. */
 const refused = () =>
   Promise.reject(
     Object.assign(new Error("Unable to connect. Is the computer able to access the url?"), {
@@ -22,7 +22,7 @@ const refused = () =>
     }),
   );
 
-test("a cloud that cannot be reached is one line for all Services, with its address; each Service has its own event [F54]", async () => {
+test("an unreachable cloud is one log line with its address for all Services, and one event per Service [F54]", async () => {
   let isAway = true;
   let toCloud: Transport = refused;
   const w = new ServiceWorld({
@@ -51,7 +51,7 @@ test("a cloud that cannot be reached is one line for all Services, with its addr
   expect(later.filter((line) => line.startsWith("Ensured load balancer"))).toHaveLength(10);
 });
 
-test("an answer about one Service is told of that Service", async () => {
+test("a cloud error about one Service names that Service", async () => {
   const w = new ServiceWorld({
     cloud: () => async (request) =>
       request.method === "POST"
@@ -81,7 +81,7 @@ const setUp = () => {
   };
 };
 
-test("what lasts is told again after five minutes, in whatever words it comes; each account has its own", async () => {
+test("a lasting failure is logged per account, and again after five minutes even when its message changes", async () => {
   const { clock, lines, fails } = setUp();
   for (const failure of ["unavailable", "deadline", "breaker"]) fails(failure);
   fails("unavailable", "b");
@@ -91,9 +91,9 @@ test("what lasts is told again after five minutes, in whatever words it comes; e
   expect(lines.slice(2)).toEqual(['it is breaker account="a" forSeconds=300']);
 });
 
-test("one that comes and goes is told anew at most every half minute, and its end only if it was told", async () => {
+test("a failure that comes and goes is logged at most every half minute, and its end only after a logged start", async () => {
   const { clock, lines, fails, answers } = setUp();
-  for (let round = 0; round < 6; round += 1) {
+  for (let attempt = 0; attempt < 6; attempt += 1) {
     fails("unavailable");
     answers(404);
     await clock.advance(seconds(6));
@@ -102,7 +102,7 @@ test("one that comes and goes is told anew at most every half minute, and its en
   expect(lines.filter((line) => line.startsWith("The cloud answers again"))).toHaveLength(2);
 });
 
-test("credentials that are not accepted are told once, and are over only when a call goes well", () => {
+test("rejected credentials are logged once and end only with a successful call", () => {
   const { lines, fails, answers } = setUp();
   fails("unauthorized");
   answers(404);
@@ -112,7 +112,7 @@ test("credentials that are not accepted are told once, and are over only when a 
   expect(lines.at(-1)).toStartWith("The cloud accepts our credentials again");
 });
 
-test("what says nothing about the account is not told here", () => {
+test("failures that say nothing about the account are not logged here", () => {
   const { lines, fails } = setUp();
   for (const failure of ["aborted", "fenced", "unexpected", "quota", "rate-limited"]) fails(failure);
   expect(lines).toEqual([]);

@@ -21,11 +21,11 @@ test.each([
     { nodes: 9, services: 2, desired: 0, problems: 3 },
     "9 Nodes and 2 Services of type LoadBalancer: nothing would be done; of 3 it cannot be said, as the warnings tell",
   ],
-])("%j", (observation, text) => {
+])("describeObservation summarizes %j", (observation, text) => {
   expect(describeObservation(observation)).toBe(`Observed ${text}`);
 });
 
-test("observing says once what it came to, and again when that changes [N3]", async () => {
+test("observe mode logs its summary once, and again when it changes [N3]", async () => {
   const w = new ServiceWorld({ nodes: 3 });
   world = w;
   await w.start("--mode=observe");
@@ -42,7 +42,7 @@ test("observing says once what it came to, and again when that changes [N3]", as
   ]);
 });
 
-test("a cloud that never answered is no agreement", async () => {
+test("observe mode logs no summary when the cloud never answered", async () => {
   const w = new ServiceWorld({ nodes: 3 });
   world = w;
   for (const operation of ["GET /machines", "GET /balancers"]) {

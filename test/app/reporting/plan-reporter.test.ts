@@ -20,7 +20,7 @@ afterEach(async () => {
 const textsOf = (lines: readonly string[]) =>
   lines.flatMap((line) => /\] (Would .*)\n$/.exec(line)?.[1] ?? []);
 
-/** Both node controllers only observe; what the log says of their plan. */
+/** Both node controllers in observe mode, and the plans in their log. */
 const observing = () => {
   const w = new NodeControllers({
     mode: "observe",
@@ -39,7 +39,7 @@ const observing = () => {
 };
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
-test("what would be written to a Node is told by value, each wish once however often others change its taints [N3 F76]", async () => {
+test("observe mode logs planned writes to a Node with their values, once per plan although taints keep changing [N3 F76]", async () => {
   const { w, would } = observing();
   w.start("node", "lifecycle");
   w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
@@ -60,7 +60,7 @@ test("what would be written to a Node is told by value, each wish once however o
   ]);
 });
 
-test("a wish that changes is told again", async () => {
+test("observe mode logs a changed plan again", async () => {
   const { w, would } = observing();
   w.start("node");
   w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
@@ -71,7 +71,7 @@ test("a wish that changes is told again", async () => {
   expect(reported.map((line) => line.includes("provider id"))).toEqual([true, false]);
 });
 
-test("what would be done in the cloud is told with the Service, its ports and the number of targets [N3 F76]", async () => {
+test("observe mode logs planned cloud changes with the Service, its ports and the number of targets [N3 F76]", async () => {
   const w = new ServiceWorld();
   end = () => w.stop();
   w.create("web", {
@@ -91,7 +91,7 @@ test("what would be done in the cloud is told with the Service, its ports and th
   ]);
 });
 
-test("nobody is asked for words about what is sent", async () => {
+test("enforce mode does not describe the writes that it sends", async () => {
   const w = new NodeControllers({ machines: [machine("n0")] });
   end = () => w.stop();
   w.start("node");
@@ -102,17 +102,17 @@ test("nobody is asked for words about what is sent", async () => {
   for (const entry of entries) expect([entry.detail, "describe" in entry]).toEqual([undefined, false]);
 });
 
-describe("a patch in words", () => {
+describe("describePatch", () => {
   const node = toNode({ name: "n0" });
   const service = {
-    metadata: { ...node.metadata, finalizers: ["theirs"] },
+    metadata: { ...node.metadata, finalizers: ["other"] },
     spec: {},
     status: { loadBalancer: {}, conditions: [{ type: "A", status: "True" }] },
   } satisfies Service;
   const words = (patch: Parameters<typeof describePatch>[1] | undefined) =>
     patch === undefined ? undefined : describePatch(service, patch);
 
-  test("names conditions that come and go, and leaves out their messages", () => {
+  test("names conditions that are set and removed, without their messages", () => {
     const condition = { type: "CloudReady", status: "False", reason: "Gone", message: "a long story" };
     expect(describePatch(node, nodeConditionsPatch(node, [condition]))).toBe(
       "condition CloudReady=False (Gone) set",
@@ -123,15 +123,15 @@ describe("a patch in words", () => {
     expect(words(serviceStatusPatch({ service, conditions: [] }))).toBe("condition A=True removed");
   });
 
-  test("names addresses and finalizers of a Service", () => {
+  test("names a Service's addresses and finalizers", () => {
     expect(words(serviceStatusPatch({ service, ingress: [{ ip: "192.0.2.1" }, { hostname: "lb" }] }))).toBe(
       "addresses 192.0.2.1 lb",
     );
-    expect(words(finalizerPatch(service, "ours", "present"))).toBe("finalizer ours added");
-    expect(words(finalizerPatch(service, "theirs", "absent"))).toBe("finalizer theirs removed");
+    expect(words(finalizerPatch(service, "own", "present"))).toBe("finalizer own added");
+    expect(words(finalizerPatch(service, "other", "absent"))).toBe("finalizer other removed");
   });
 
-  test("never shows the value of an annotation, nor of a path it does not know", () => {
+  test("never shows values of annotations or of unknown paths", () => {
     const secret = "s3cr3t";
     const body = ["/metadata/annotations/a~1b", "/spec/other"].map(
       (path) => ({ op: "add", path, value: secret }) as const,

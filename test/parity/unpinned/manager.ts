@@ -15,28 +15,30 @@ export const ofTheManager: readonly Unpinned[] = [
     behaviour: "skipped controllers",
     provedBy: [
       "9.15.5: what the cloud cannot do has no controller, and the others run",
-      "a controller that upstream's name turns off does nothing",
+      "a controller that is disabled by upstream's name does nothing",
     ],
   },
   {
     behaviour: "failing init",
     provedBy: [
       "9.15.5: a cloud without machines, and a cloud that cannot be set up, end the process with 2, as we do",
-      "the Lease is given up when a controller fails, and the failure is told after it",
+      "a failing controller releases the Lease, and its error is reported after that",
     ],
     note: "D93",
   },
   {
     behaviour: "leader election wiring",
     provedBy: [
-      "two accounts of one cloud in one cluster: each manager leads, and minds its own Nodes only [N15 F12]",
+      "two managers for two accounts of one cloud both lead, and each changes only its own Nodes [N15 F12]",
       "test/cluster/leadership.cluster.ts: a leader that is killed is followed once its Lease has expired [F67]",
       "test/cluster/leadership.cluster.ts: a replica that waits asks the cloud nothing, however many nodes join [F67]",
     ],
   },
   {
     behaviour: "leader migration wiring",
-    provedBy: ["controllers that migrate work under the shared Lease, the others under the main one [F68]"],
+    provedBy: [
+      "leader migration runs migrated controllers under the shared Lease and the others under the main one [F68]",
+    ],
     note: "D73",
   },
   {
@@ -77,7 +79,7 @@ export const ofTheManager: readonly Unpinned[] = [
     behaviour: "exit codes",
     provedBy: [
       "9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do",
-      "--exit-on-lost-lease ends the process as upstream does [F67]",
+      "ends the process with --exit-on-lost-lease, as upstream does [F67]",
       "test/cluster/leadership.cluster.ts: SIGTERM ends a leader with 0 in less than 2 s, and nobody holds the Lease then",
     ],
     note: "D68",

@@ -3,7 +3,7 @@ import { fake } from "../../providers/fake/index.ts";
 import type { CloudTransport } from "../../src/provider/call.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-test("in observe mode nothing is changed in the cloud, even by a provider that changes something while it only looks", async () => {
+test("observe mode blocks a change that a provider makes while it reads", async () => {
   let transport: CloudTransport | undefined;
   const provider: typeof fake = {
     ...fake,

@@ -7,9 +7,9 @@ import type { Task } from "../../../src/runtime/scope.ts";
 
 const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Terms of one controller; the Lease is in the hand of the test, and takes a moment to be given up. */
+/** Leadership sessions of one controller. The test controls the Lease, and releasing it takes a moment. */
 const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> = {}) => {
   const stop = new AbortController();
   const said: string[] = [];
@@ -27,7 +27,7 @@ const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> 
           await new Promise<void>((resolve) =>
             signal.addEventListener("abort", () => resolve(), { once: true }),
           );
-          await turn();
+          await nextTick();
           said.push("released");
         },
       } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
@@ -43,36 +43,36 @@ const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> 
   };
 };
 
-test("a new term begins when the work of the one before is over: nothing is worked on twice at once", async () => {
-  const inHand: PromiseWithResolvers<void>[] = [];
+test("a new leadership session starts only after the work of the previous one has ended", async () => {
+  const started: PromiseWithResolvers<void>[] = [];
   const { stop, ended, lose, regain } = sessions(() => {
     const work = Promise.withResolvers<void>();
-    inHand.push(work);
+    started.push(work);
     return work.promise;
   });
-  await turn();
+  await nextTick();
   lose();
   regain();
-  await turn();
-  expect(inHand).toHaveLength(1);
-  inHand[0]?.resolve();
-  await turn();
-  expect(inHand).toHaveLength(2);
+  await nextTick();
+  expect(started).toHaveLength(1);
+  started[0]?.resolve();
+  await nextTick();
+  expect(started).toHaveLength(2);
   stop.abort(new Error("asked to stop"));
-  inHand[1]?.resolve();
+  started[1]?.resolve();
   await ended;
 });
 
-test("a process whose controller failed does not end before its Lease is given up", async () => {
+test("a process whose controller failed releases its Lease before it ends", async () => {
   const { said, ended } = sessions(() => Promise.reject(new Error("boom")));
   expect(await ended.catch(String)).toContain("boom");
   expect(said).toEqual(["released"]);
 });
 
-test("a Lease that is lost while we stop makes no failure of it, also with --exit-on-lost-lease", async () => {
+test("losing the Lease during shutdown is not a failure, even with --exit-on-lost-lease", async () => {
   const work = Promise.withResolvers<void>();
   const { stop, ended, lose } = sessions(() => work.promise, { exitOnLoss: true });
-  await turn();
+  await nextTick();
   stop.abort(new Error("asked to stop"));
   lose();
   work.resolve();

@@ -4,7 +4,7 @@ import { toNode } from "../support/api-server-nodes.ts";
 import { uninitialized } from "../support/node-controllers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// What a whole manager writes at the default level: one line for each decision that changed something.
+// What a whole manager logs at the default level: one line per decision that changed something.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
@@ -15,7 +15,7 @@ const setUp = (nodes: number) => {
   const w = new ServiceWorld({ nodes });
   world = w;
   let read = 0;
-  /** Lines since the last look, without time and place. */
+  /** Lines since the last call, without time and source. */
   const news = (): readonly string[] => {
     const lines = w.logged.slice(read).map((line) => line.slice(line.indexOf("] ") + 2, -1));
     read = w.logged.length;
@@ -35,7 +35,7 @@ const setReady = (w: ServiceWorld, name: string, status: "True" | "False") =>
     status: { ...node.status, conditions: [{ type: "Ready", status }] },
   }));
 
-test("many Nodes that join are told in a line each, and their routes in a few with their number", async () => {
+test("the log has one line per Node that joins, and a few lines with counts for their routes", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node,cloud-node-lifecycle,node-route", "--cluster-cidr=10.244.0.0/16");
   await w.pass(30);
@@ -54,7 +54,7 @@ test("many Nodes that join are told in a line each, and their routes in a few wi
   for (const line of others) expect(line.length).toBeLessThan(500);
 });
 
-test("a Node whose machine is switched off, runs again and goes is told in a line each", async () => {
+test("the log has one line when a Node's machine shuts down, starts again and is deleted", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node-lifecycle");
   w.addNode("n0");
@@ -77,7 +77,7 @@ test("a Node whose machine is switched off, runs again and goes is told in a lin
   ]);
 });
 
-test("a Node that is changed later, because the cloud says otherwise, is told with what it has now", async () => {
+test("the log names the new values of a Node that changes because its machine changed", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node", "--node-status-update-frequency=1m");
   join(w, "n0");
@@ -94,7 +94,7 @@ test("a Node that is changed later, because the cloud says otherwise, is told wi
   ]);
 });
 
-test("a balancer that is made, changed and deleted is told in a line each, also when its Service is gone", async () => {
+test("the log has one line when a load balancer is created, updated and deleted, also when its Service is already gone", async () => {
   const { w, news } = setUp(3);
   await w.start();
   await w.pass(30);

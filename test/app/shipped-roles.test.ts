@@ -22,8 +22,7 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { uninitialized } from "../support/node-controllers.ts";
 
-// Credentials for the cloud, rights at the API server, and one leader among several replicas: whole managers that have
-// exactly what deploy/rbac.yaml gives them.
+// Whole managers with cloud credentials, leader election, and exactly the permissions of deploy/rbac.yaml.
 
 interface Role {
   readonly kind: string;
@@ -48,7 +47,8 @@ const isGranted = ({ verb, group, resource, subresource, namespace, name }: Acce
           rule.apiGroups.includes(group) &&
           rule.resources.includes(subresource === "" ? resource : `${resource}/${subresource}`) &&
           rule.verbs.includes(verb) &&
-          // Of a list of one a real server reads the name out of the field selector; the sandbox does not.
+          // A real server reads the name from the field selector of a list with one item; the test API server
+          // does not.
           (rule.resourceNames === undefined || name === "" || rule.resourceNames.includes(name)),
       ),
   );
@@ -109,7 +109,7 @@ afterEach(async () => {
   for (const end of world?.ends ?? []) await end();
 });
 
-test("two replicas with a token and the shipped roles: one works, the other follows it, nobody is refused anything [S6]", async () => {
+test("two replicas with a valid token and the shipped roles take turns, and no request is refused [S6]", async () => {
   world = openWorld();
   const { clock, cloud, refused, replica, join, specOf } = world;
   const first = await replica("one", "good");
@@ -128,7 +128,7 @@ test("two replicas with a token and the shipped roles: one works, the other foll
   expect(refused).toEqual([]);
 });
 
-test("a token that the cloud does not know changes nothing, and the Node that waits says so [S6]", async () => {
+test("a rejected cloud token changes nothing and the waiting Node gets an event [S6]", async () => {
   world = openWorld();
   const { clock, replica, join, specOf, reasons } = world;
   await replica("one", "bad");

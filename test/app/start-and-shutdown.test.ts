@@ -10,7 +10,7 @@ import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A whole process at the default level: how it begins, and how it ends when it is asked to.
+// A whole process at the default log level: how it starts, and how it stops when asked to.
 
 const runUntilStopped = async (...args: readonly string[]) => {
   const world = new ServiceWorld({ nodes: 0 });
@@ -39,7 +39,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
   return { code: await end, said, text: lines.join("") };
 };
 
-test("it says at its start with whom it talks, and at its end that it drains, gives the Lease up and ends [F67]", async () => {
+test("the process logs its endpoints at start, and drains, releases the Lease and exits at the end [F67]", async () => {
   const { code, said, text } = await runUntilStopped();
   expect(code).toBe(0);
   expect(said).toEqual([
@@ -54,7 +54,7 @@ test("it says at its start with whom it talks, and at its end that it drains, gi
   expect(text).not.toContain("hunter2");
 });
 
-test("one that cannot begin says why in one line, and nothing of an end", async () => {
+test("a process that cannot start logs the reason in one line, and no shutdown", async () => {
   const lines: string[] = [];
   const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
   const nobody = () => Promise.reject(new Error("not asked"));
@@ -69,7 +69,7 @@ test("one that cannot begin says why in one line, and nothing of an end", async 
   expect(lines).toEqual([expect.stringContaining("/nowhere cannot be read (ENOENT)")]);
 });
 
-test("one that observes has no Lease to give up", async () => {
+test("a process in observe mode logs no Lease at its shutdown", async () => {
   const { said } = await runUntilStopped("--mode=observe");
   expect(said.some((line) => line.includes("Lease"))).toBe(false);
   expect(said.at(-1)).toBe("fake-cloud-controller-manager ends code=0");

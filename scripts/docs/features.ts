@@ -1,9 +1,10 @@
-// Which rows of the feature table work, found out from the tests that passed: their titles end with the ids they prove.
+// docs/features.md: which features a test proves, and in which file. The titles of tests name the features by id.
 
 import { featureGroups } from "./feature-rows.ts";
 
 export interface TestResult {
   readonly title: string;
+  readonly file: string;
   readonly passed: boolean;
 }
 
@@ -18,15 +19,19 @@ function fromXml(text: string): string {
 }
 
 function attributeOf(attributes: string, key: string): string {
-  return new RegExp(`\\b${key}="([^"]*)"`).exec(attributes)?.[1] ?? "";
+  return fromXml(new RegExp(`\\b${key}="([^"]*)"`).exec(attributes)?.[1] ?? "");
 }
 
 /** From a JUnit report: a case with a failure, an error or a skip in it did not pass. */
 export function readJUnit(xml: string): readonly TestResult[] {
   return [...xml.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map(
     ([, attributes = "", , inner = ""]) => ({
-      // The subject stands in the name of the block: "a node that joins" > "gets its addresses first".
-      title: fromXml(["classname", "name"].map((key) => attributeOf(attributes, key)).join(" ")).trim(),
+      // The name of the block is the subject: "a node that joins" > "gets its addresses first".
+      title: ["classname", "name"]
+        .map((key) => attributeOf(attributes, key))
+        .join(" ")
+        .trim(),
+      file: attributeOf(attributes, "file").replace(/^\.\//, ""),
       passed: !/<(failure|error|skipped)\b/.test(inner),
     }),
   );
@@ -34,86 +39,84 @@ export function readJUnit(xml: string): readonly TestResult[] {
 
 const bracketed = /\[((?:[FNS]\d+\s*)+)\]/g;
 
-/** `… [F23]` or `… [F23 N4]`, on the test or on the block around it. */
-export function idsOf(title: string): readonly string[] {
-  return [...title.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
+/** `… [F23]` or `… [F23 N4]`: in one title, or in the source of many. */
+export function idsOf(text: string): readonly string[] {
+  return [...text.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
 }
 
-/** The suites, from the one that anybody can run to the one that needs most, and what each needs. */
+/** The file that proves a feature, by feature id. */
+export type Proofs = Readonly<Record<string, string>>;
+
+/** Whole-program and ported tests come after the tests of the part itself. */
+const isGeneral = (file: string): boolean => /^test\/(?:parity|simulation)\//.test(file);
+
+/** Of several files that prove a feature: the one with the most tests for it. */
+export function proofsOf(results: readonly TestResult[]): Proofs {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { title, file, passed } of results) {
+    if (!passed) continue;
+    for (const id of idsOf(title)) {
+      const files = counts.get(id) ?? new Map<string, number>();
+      counts.set(id, files.set(file, (files.get(file) ?? 0) + 1));
+    }
+  }
+  const best = (files: ReadonlyMap<string, number>): string =>
+    [...files].toSorted(
+      ([a, countA], [b, countB]) =>
+        Number(isGeneral(a)) - Number(isGeneral(b)) || countB - countA || a.localeCompare(b),
+    )[0]?.[0] ?? "";
+  return Object.fromEntries([...counts].map(([id, files]) => [id, best(files)]));
+}
+
+/** From the suite that needs least to the one that needs most. */
 export const suites = {
   plain: { needs: "nothing", run: "`npm test`" },
-  executable: { needs: "the executable", run: "tests of the executable, after `npm run build fake`" },
+  executable: { needs: "the executable", run: "`npm run docs -- --executable`" },
   cluster: { needs: "a control plane", run: "`npm run test:cluster`" },
 } as const;
 export type Suite = keyof typeof suites;
 const suiteNames = Object.keys(suites) as readonly Suite[];
 
-/** Titles of tests that passed, by suite. */
-export type Passed = Readonly<Record<Suite, readonly string[]>>;
+type Row = readonly [id: string, feature: string];
 
-interface Proof {
-  /** The first suite that has a proof. */
-  readonly suite: Suite;
-  readonly titles: readonly string[];
-}
-
-function proofsOf(passed: Passed): ReadonlyMap<string, Proof> {
-  const proofs = new Map<string, Proof>();
-  for (const suite of suiteNames) {
-    for (const title of passed[suite].toSorted()) {
-      const shown = title.replaceAll(bracketed, "").replaceAll(/\s+/g, " ").trim();
-      for (const id of idsOf(title)) {
-        const known = proofs.get(id) ?? { suite, titles: [] };
-        if (!known.titles.includes(shown)) proofs.set(id, { ...known, titles: [...known.titles, shown] });
-      }
-    }
-  }
-  return proofs;
-}
-
-/** What is not there, in a line a group; a group that is whole is not named. */
-function remaining(isProved: (id: string) => boolean): string {
-  const groups = featureGroups.flatMap(({ about, rows }) => {
-    const open = rows.filter(([id]) => !isProved(id));
-    return open.length === 0
-      ? []
-      : [`- ${about}: ${open.map(([id, feature]) => `${feature} (${id})`).join("; ")}`];
-  });
-  return groups.length === 0 ? "None is left." : ["No test proves the others:", "", ...groups].join("\n");
-}
-
-export function featuresPage(passed: Passed): string {
-  const proofs = proofsOf(passed);
-  const all = featureGroups.flatMap((group) => group.rows);
-  const rows = all.flatMap(([id, feature]) => {
-    const proof = proofs.get(id);
-    return proof === undefined ? [] : [{ id, feature, proof }];
-  });
+export function featuresPage(proofs: Readonly<Record<Suite, Proofs>>): string {
+  const suiteOf = (id: string): Suite | undefined =>
+    suiteNames.find((suite) => Object.hasOwn(proofs[suite], id));
+  const all = featureGroups.flatMap(({ rows }) => rows);
   const counts = suiteNames.map((suite) => {
     const { needs, run } = suites[suite];
-    const count = rows.filter(({ proof }) => proof.suite === suite).length;
-    return `| ${needs} | ${run} | ${count} |`;
+    return `| ${needs} | ${run} | ${all.filter(([id]) => suiteOf(id) === suite).length} |`;
+  });
+  const rowOf = ([id, feature]: Row): readonly string[] => {
+    const suite = suiteOf(id);
+    const file = suite === undefined ? undefined : proofs[suite][id];
+    return file === undefined ? [] : [`| ${feature} | [${file.split("/").at(-1)}](../${file}) |`];
+  };
+  const groups = featureGroups.flatMap(({ about, rows }) => {
+    const open = rows.filter(([id]) => suiteOf(id) === undefined).map(([, feature]) => feature);
+    const missing = open.length === 0 ? [] : ["", `Not available: ${open.join("; ")}.`];
+    return [
+      `## ${about}`,
+      "",
+      "| Feature | Proved by |",
+      "|---|---|",
+      ...rows.flatMap(rowOf),
+      ...missing,
+      "",
+    ];
   });
   return [
-    "# What works",
+    "# Features",
     "",
-    "Made by `npm run docs` from the tests that passed; never edited by hand. A row stands here when a test that would fail",
-    "without the feature names its id. Rows that only the executable or a control plane can prove are kept from the last",
-    "`npm run docs -- --all`, as long as the test is there.",
+    "Generated by `npm run docs` from the tests that passed. Do not edit this page. A feature is listed when a test that would",
+    "fail without it passes. The link leads to the file with the most tests for it.",
     "",
-    "| Needs | Run by | Rows that need no more |",
+    "| The proof needs | Run by | Features |",
     "|---|---|---|",
     ...counts,
     "",
-    `${rows.length} of ${all.length} rows. ${remaining((id) => proofs.has(id))}`,
+    `${all.filter(([id]) => suiteOf(id) !== undefined).length} of ${all.length} features are available.`,
     "",
-    "| Id | Feature | Needs | Proved by |",
-    "|---|---|---|---|",
-    ...rows.map(({ id, feature, proof: { suite, titles } }) => {
-      const [first = "", ...others] = titles;
-      const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-      return `| ${id} | ${feature} | ${suites[suite].needs} | ${first.replaceAll("|", "\\|")}${more} |`;
-    }),
-    "",
+    ...groups,
   ].join("\n");
 }

@@ -1,29 +1,20 @@
-// What the suites proved that a plain clone cannot run, kept from the last time that they ran. A proof counts as long as a
-// test with its title and ids is there; who renames the test has to run it again.
+// scripts/docs/recorded-proofs.json: what the executable and cluster suites proved when they last ran. A recorded proof is
+// valid as long as its file still has a test with that feature id.
 
-import { idsOf, type Suite } from "./features.ts";
+import { idsOf, type Proofs, type Suite } from "./features.ts";
 
-export type Recorded = Readonly<Record<Exclude<Suite, "plain">, readonly string[]>>;
+export type Recorded = Readonly<Record<Exclude<Suite, "plain">, Proofs>>;
 
-/** Titles that name a row, each once and in order, so that the file changes only with what it says. */
-export function worthRecording(titles: readonly string[]): readonly string[] {
-  return [...new Set(titles.filter((title) => idsOf(title).length > 0))].toSorted();
+const byId = new Intl.Collator("en", { numeric: true });
+
+/** In order of the ids, so that the recorded file changes only with its content. */
+export function sortedProofs(proofs: Proofs): Proofs {
+  return Object.fromEntries(Object.entries(proofs).toSorted(([a], [b]) => byId.compare(a, b)));
 }
 
-/** Texts of the sources that end with ids: titles, rows of tables, names of blocks. */
-function literalsIn(sources: readonly string[]): readonly string[] {
-  return sources.flatMap((text) =>
-    [...text.matchAll(/"([^"\n]* \[(?:[FNS]\d+ ?)+\])"/g)].map(([, literal = ""]) => literal),
+/** `sourceOf` returns the text of a file, or undefined if the file does not exist. */
+export function validProofs(proofs: Proofs, sourceOf: (file: string) => string | undefined): Proofs {
+  return Object.fromEntries(
+    Object.entries(proofs).filter(([id, file]) => idsOf(sourceOf(file) ?? "").includes(id)),
   );
-}
-
-/** What a table fills in may be anything; a title may have the name of its block before it. */
-function titlesLike(literal: string): RegExp {
-  const parts = literal.split(/%[sdpij]/).map((part) => part.replaceAll(/[^\w ]/g, "\\$&"));
-  return new RegExp(parts.join(".*"));
-}
-
-export function stillThere(titles: readonly string[], sources: readonly string[]): readonly string[] {
-  const patterns = literalsIn(sources).map(titlesLike);
-  return titles.filter((title) => patterns.some((pattern) => pattern.test(title)));
 }

@@ -1,21 +1,22 @@
-// Runs the suites and says which tests passed. What a suite needs and is not there is told, and then the last record counts.
+// Runs the test suites that prove features and returns their JUnit reports.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { idsOf, readJUnit } from "./features.ts";
+import { idsOf, type Proofs, proofsOf, readJUnit } from "./features.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** Titles of tests that passed. Those that did not are told, and so is what proves nothing because it was left out. */
-export function passedIn(xml: string): readonly string[] {
-  return readJUnit(xml).flatMap(({ title, passed }) => {
-    if (!passed && idsOf(title).length > 0) process.stdout.write(`proves nothing this time: ${title}\n`);
-    return passed ? [title] : [];
-  });
+/** The proofs in a report. Prints the tests with a feature id that failed or were skipped. */
+export function proofsIn(xml: string): Proofs {
+  const results = readJUnit(xml);
+  for (const { title, passed } of results)
+    if (!passed && idsOf(title).length > 0)
+      process.stdout.write(`not passed, so it proves nothing: ${title}\n`);
+  return proofsOf(results);
 }
 
-/** `command` gets the two options of a report behind it. */
+/** Runs `command` with the two options for a JUnit report and returns the report. */
 function reportOf(command: readonly string[], env: NodeJS.ProcessEnv): string {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-docs-"));
   const file = join(folder, "junit.xml");
@@ -27,7 +28,7 @@ function reportOf(command: readonly string[], env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** Without what cluster tests need: the page says what a plain clone proves. */
+/** Without the environment of the cluster tests: the result is what a plain clone proves. */
 export function runPlain(): string {
   const { FAIRLEAD_CLUSTER_KUBECONFIG: _, KUBEBUILDER_ASSETS: __, ...env } = process.env;
   return reportOf([process.execPath, "test"], env);
@@ -40,7 +41,7 @@ export function runExecutable(): string {
   return reportOf([process.execPath, "test", ...files.map((path) => `./${path}`)], process.env);
 }
 
-/** Undefined: there is no control plane to be had. */
+/** Undefined if KUBEBUILDER_ASSETS is not set. */
 export function runCluster(): string | undefined {
   return (process.env["KUBEBUILDER_ASSETS"] ?? "") === ""
     ? undefined

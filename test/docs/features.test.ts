@@ -1,89 +1,98 @@
-import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { featureGroups } from "../../scripts/docs/feature-rows.ts";
-import { featuresPage, type Passed, readJUnit } from "../../scripts/docs/features.ts";
-import { type Recorded, stillThere, worthRecording } from "../../scripts/docs/recorded-proofs.ts";
+import { featuresPage, type Proofs, proofsOf, readJUnit, type Suite } from "../../scripts/docs/features.ts";
+import { type Recorded, sortedProofs, validProofs } from "../../scripts/docs/recorded-proofs.ts";
 
 const rows = featureGroups.flatMap((group) => group.rows);
-const titled = (ids: readonly string[]) => ids.map((id) => `it works [${id}]`);
-const passed = (some: Partial<Passed>): Passed => ({ plain: [], executable: [], cluster: [], ...some });
+const allIn = (ids: readonly string[]): Proofs => Object.fromEntries(ids.map((id) => [id, "test/a.test.ts"]));
+const pageOf = (proofs: Partial<Record<Suite, Proofs>>): string =>
+  featuresPage({ plain: {}, executable: {}, cluster: {}, ...proofs });
 
-test("the page names what is proved, and what is not by the part that it belongs to", () => {
-  const proved = rows.map(([id]) => id).filter((id) => id !== "F16" && id !== "F66" && id !== "F17");
-  const page = featuresPage(passed({ plain: titled(proved) }));
-  expect(page).toContain(`${rows.length - 3} of ${rows.length} rows. No test`);
-  expect(page.match(/^- .*$/gm)).toEqual([
-    "- Node: Per-node agent for local data (F16); Instance tagging controller (F17)",
-    "- Routes and IPAM: Pool usage status (F66)",
-  ]);
-  expect(page).toContain("| F1 |");
-  expect(page).not.toContain("| F17 |");
+describe("the features page", () => {
+  test("lists proved features with a link, and the others at the end of their group", () => {
+    const missing = ["F16", "F17", "F66"];
+    const page = pageOf({ plain: allIn(rows.map(([id]) => id).filter((id) => !missing.includes(id))) });
+    expect(page).toContain(`${rows.length - 3} of ${rows.length} features are available.`);
+    expect(page.match(/^Not available: .*$/gm)).toEqual([
+      "Not available: Per-node agent for local data; Instance tagging controller.",
+      "Not available: Pool usage status.",
+    ]);
+    expect(page).toContain("| Zone and region labels | [a.test.ts](../test/a.test.ts) |");
+    expect(page).not.toContain("| Instance tagging controller |");
+  });
+
+  test("reports no missing feature when every one is proved", () => {
+    const page = pageOf({ plain: allIn(rows.map(([id]) => id)) });
+    expect(page).toContain(`${rows.length} of ${rows.length} features are available.`);
+    expect(page).not.toContain("Not available");
+  });
+
+  test("counts a feature for the suite that needs least", () => {
+    const page = pageOf({
+      plain: { F1: "test/a.test.ts" },
+      executable: { F1: "test/b.executable.ts", F92: "test/b.executable.ts" },
+      cluster: { F92: "test/c.cluster.ts", S8: "test/c.cluster.ts" },
+    });
+    expect(page.match(/^\| .* \| \[.*$/gm)).toEqual([
+      "| Node initialisation: provider id, type, addresses, taint removal | [a.test.ts](../test/a.test.ts) |",
+      "| Release binary in one file, reproducible | [b.executable.ts](../test/b.executable.ts) |",
+      expect.stringContaining("[c.cluster.ts](../test/c.cluster.ts) |"),
+    ]);
+    expect(page.match(/^\| (?:nothing|the executable|a control plane) .* 1 \|$/gm)).toHaveLength(3);
+  });
+
+  test("does not change when a test is renamed", () => {
+    const named = (name: string) =>
+      pageOf({ plain: proofsOf([{ title: `${name} [F1]`, file: "a", passed: true }]) });
+    expect(named("before")).toBe(named("after"));
+  });
 });
 
-test("nothing is said of others when every row is proved", () => {
-  const page = featuresPage(passed({ plain: titled(rows.map(([id]) => id)) }));
-  expect(page).toContain(`${rows.length} of ${rows.length} rows. None is left.`);
-  expect(page.match(/^- /gm)).toBeNull();
-});
-
-test("a row needs as little as the least of its proofs", () => {
-  const page = featuresPage(
-    passed({
-      plain: ["a plain one [F1]"],
-      executable: ["a file [F1 F92]"],
-      cluster: ["a server [F1]", "a server for all [F92 S8]"],
-    }),
-  );
-  expect(page.match(/^\| [FS]\d+ .*$/gm)).toEqual([
-    "| F1 | Node init: providerID, type, addresses, taint removal | nothing | a plain one (and 2 more) |",
-    "| F92 | Downloadable release binary | the executable | a file (and 1 more) |",
-    "| S8 | very large clusters | a control plane | a server for all |",
-  ]);
-  expect(page.match(/^\| (?:nothing|the executable|a control plane) .* (\d) \|$/gm)).toHaveLength(3);
-});
-
-test("of a report only what passed counts", () => {
-  const report = `<testcase name="a &quot;b&quot;" classname="c" /><testcase name="d"><failure/></testcase>
-    <testcase name="e"><skipped /></testcase>`;
+test("reads titles, files and results from a JUnit report", () => {
+  const report = `<testcase name="a &quot;b&quot;" classname="c" file="test/x.ts" />
+    <testcase name="d" file="./test/x.ts"><failure/></testcase><testcase name="e"><skipped /></testcase>`;
   expect(readJUnit(report)).toEqual([
-    { title: 'c a "b"', passed: true },
-    { title: "d", passed: false },
-    { title: "e", passed: false },
+    { title: 'c a "b"', file: "test/x.ts", passed: true },
+    { title: "d", file: "test/x.ts", passed: false },
+    { title: "e", file: "", passed: false },
   ]);
 });
 
-test("a recorded proof counts while its test is there under the same title and ids", () => {
-  const sources = [
-    'test("it is [F1]", () => {}); test.each(["row [N2]"])("of %s and %d such [F3]", () => {});',
-  ];
-  const titles = [
-    "the block it is [F1]",
-    "row [N2]",
-    "of a and 7 such [F3]",
-    "it is [F2]",
-    "it was [F1]",
-    "a such [F3]",
-  ];
-  expect(stillThere(titles, sources)).toEqual(titles.slice(0, 3));
-  expect(worthRecording(["b [F1]", "no id", "a [S2]", "b [F1]"])).toEqual(["a [S2]", "b [F1]"]);
+test("a feature links to the file with the most tests for it, ported and whole-program tests last", () => {
+  const passed = (file: string, ...titles: readonly string[]) =>
+    titles.map((title) => ({ title, file, passed: true }));
+  expect(
+    proofsOf([
+      ...passed("test/parity/p.test.ts", "a [F1]", "b [F1]", "c [F1]", "d [F2]"),
+      ...passed("test/b.test.ts", "a [F1 N2]"),
+      ...passed("test/c.test.ts", "a [F1]", "b [F1]"),
+      { title: "failed [F3]", file: "test/c.test.ts", passed: false },
+    ]),
+  ).toEqual({ F1: "test/c.test.ts", F2: "test/parity/p.test.ts", N2: "test/b.test.ts" });
 });
 
-test("what is recorded of the executable and of clusters is proved by tests that are there", () => {
+test("a recorded proof is valid while its file has a test with that id", () => {
+  const sources: Readonly<Record<string, string>> = { "a.ts": 'test("it is [F1 N2]", () => {});' };
+  const proofs = { F1: "a.ts", F2: "a.ts", N2: "a.ts", S1: "gone.ts" };
+  expect(validProofs(proofs, (file) => sources[file])).toEqual({ F1: "a.ts", N2: "a.ts" });
+  expect(Object.keys(sortedProofs({ S1: "", F10: "", F9: "" }))).toEqual(["F9", "F10", "S1"]);
+});
+
+test("every recorded proof of the executable and cluster suites is valid", () => {
   const root = resolve(import.meta.dir, "../..");
-  const sources = [...new Bun.Glob("test/**/*.ts").scanSync({ cwd: root })].map((path) =>
-    readFileSync(resolve(root, path), "utf8"),
-  );
-  const text = readFileSync(resolve(root, "scripts/docs/recorded-proofs.json"), "utf8");
-  const { executable, cluster } = JSON.parse(text) as Recorded;
-  expect(executable.length).toBeGreaterThan(3);
-  expect(cluster.length).toBeGreaterThan(10);
-  for (const titles of [executable, cluster]) {
-    expect(titles.filter((title) => !stillThere([title], sources).includes(title))).toEqual([]);
+  const read = (file: string): string => readFileSync(resolve(root, file), "utf8");
+  const { executable, cluster } = JSON.parse(read("scripts/docs/recorded-proofs.json")) as Recorded;
+  expect(Object.keys(executable).length).toBeGreaterThan(3);
+  expect(Object.keys(cluster).length).toBeGreaterThan(10);
+  for (const proofs of [executable, cluster]) {
+    const sourceOf = (file: string) => (existsSync(resolve(root, file)) ? read(file) : undefined);
+    expect(validProofs(proofs, sourceOf)).toEqual(proofs);
   }
 });
 
-test("no id stands in two rows", () => {
+test("every feature has its own id", () => {
   const ids = rows.map(([id]) => id);
   expect(ids).toHaveLength(new Set(ids).size);
 });

@@ -4,11 +4,11 @@ import { scriptedWorld } from "../support/scripted-world.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { TrackedCollections } from "../support/tracked-collections.ts";
 
-// Design, invariant 17: what came and went leaves nothing behind in the memory of a process that goes on for months.
+// Memory stays flat: objects that came and went leave nothing behind in a process that runs for months.
 
 const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
-/** Full at most up to a size of their own: what was said lately, and one series per word of a metric. */
+/** Bounded by a size of their own: recent events, one series per label value of a metric, and the like. */
 const bounded = [
   "src/kube/events/recent.ts",
   "src/telemetry/metrics.ts",
@@ -18,7 +18,9 @@ const bounded = [
 
 type Sizes = Readonly<Record<string, number>>;
 
-/** What grew with every cycle. One entry more may be garbage that a register still points to. */
+/**
+ * The collections that grew with every cycle. One extra entry may be garbage that a register still points to.
+ */
 const grown = (before: Sizes, after: Sizes): readonly string[] =>
   Object.entries(after).flatMap(([site, size]) => {
     const was = before[site] ?? 0;
@@ -26,7 +28,9 @@ const grown = (before: Sizes, after: Sizes): readonly string[] =>
     return isBounded || size - was < cycles ? [] : [`${site}: ${was} -> ${size}`];
   });
 
-/** A leak is there however often one looks; garbage that a register or a stack still points to goes with a later turn. */
+/**
+ * A leak shows in every check; garbage that a register or a stack still points to disappears with a later turn.
+ */
 const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<readonly string[]> => {
   let found: readonly string[] = [];
   for (let check = 0; check < 5; check += 1) {
@@ -36,10 +40,13 @@ const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<r
   return found;
 };
 
-/** Everything that can be remembered of a Service or a node: made, changed, refused, failed, wrong, deleted. */
-const cycle = async (w: ServiceWorld, round: number): Promise<void> => {
-  const names = Array.from({ length: 12 }, (_, index) => `s${round}-${index}`);
-  const nodes = Array.from({ length: 6 }, (_, index) => `n${round}-${index}`);
+/**
+ * Everything that can be remembered about a Service or a Node: created, changed, refused, failed, wrong,
+ * deleted.
+ */
+const cycle = async (w: ServiceWorld, number: number): Promise<void> => {
+  const names = Array.from({ length: 12 }, (_, index) => `s${number}-${index}`);
+  const nodes = Array.from({ length: 6 }, (_, index) => `n${number}-${index}`);
   for (const [index, name] of nodes.entries()) {
     w.addNode(name);
     w.changeNode(name, ({ spec, ...node }) => ({
@@ -51,7 +58,7 @@ const cycle = async (w: ServiceWorld, round: number): Promise<void> => {
   w.cloud.faults.add({ kind: "status", status: 422, operation: "POST /balancers", calls: 4 });
   w.cloud.faults.add({ kind: "status", status: 500, operation: "GET /balancers", calls: 2 });
   for (const [index, name] of names.entries()) {
-    const value = index % 3 === 0 ? "round-robbin" : "least-connections";
+    const value = index % 3 === 0 ? "number-robbin" : "least-connections";
     w.create(name, {
       annotations: { [algorithm]: value, "fairlead.dev/target-limit": index % 4 === 0 ? "2" : "x" },
     });
@@ -71,7 +78,7 @@ const cycle = async (w: ServiceWorld, round: number): Promise<void> => {
   await w.pass(2400);
 };
 
-test("what came and went is forgotten: every map and set is as full as before [F26]", async () => {
+test("every map and set is as full as before after Services and Nodes came and went [F26]", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld({ nodes: 2, actionTime: 300 });
@@ -80,11 +87,11 @@ test("what came and went is forgotten: every map and set is as full as before [F
       "--cluster-cidr=10.244.0.0/16",
     );
     w.create("stays");
-    for (let round = -1; round <= 0; round += 1) await cycle(w, round);
+    for (let number = -1; number <= 0; number += 1) await cycle(w, number);
     expect(w.owners()).toEqual(w.wanted());
     expect(w.cloud.counts()["POST /routes"]).toBeGreaterThan(6);
     const before = await tracked.sizes();
-    for (let round = 1; round <= cycles; round += 1) await cycle(w, round);
+    for (let number = 1; number <= cycles; number += 1) await cycle(w, number);
     expect(w.owners()).toEqual(w.wanted());
     expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
@@ -93,9 +100,9 @@ test("what came and went is forgotten: every map and set is as full as before [F
   }
 }, 20_000);
 
-/** Leads while they come, and another replica leads while they go. */
-const handOver = async (w: ServiceWorld, round: number): Promise<void> => {
-  const names = Array.from({ length: 8 }, (_, index) => `s${round}-${index}`);
+/** This replica leads while objects are created, and another one while they are deleted. */
+const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
+  const names = Array.from({ length: 8 }, (_, index) => `s${number}-${index}`);
   const uninitialized = { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" };
   await w.until(() => w.manager.leads(), "this replica to lead");
   for (const [index, name] of names.entries()) {
@@ -103,7 +110,7 @@ const handOver = async (w: ServiceWorld, round: number): Promise<void> => {
     w.addNode(`n-${name}`);
     w.changeNode(`n-${name}`, (node) => ({
       ...node,
-      // One that joins and has no machine, one whose machine is switched off, and one that is well.
+      // One that joins without a machine, one whose machine is switched off, and a healthy one.
       spec: index % 2 === 0 ? { taints: [uninitialized] } : node.spec,
       status: { ...node.status, conditions: [{ type: "Ready", status: index % 3 === 0 ? "True" : "False" }] },
     }));
@@ -124,7 +131,7 @@ const handOver = async (w: ServiceWorld, round: number): Promise<void> => {
   await w.pass(2400);
 };
 
-test("what went while another replica led is forgotten too, and what it left in the cloud goes", async () => {
+test("objects deleted under another leader are forgotten too, and their load balancers are deleted", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld({ nodes: 2 });
@@ -134,9 +141,9 @@ test("what went while another replica led is forgotten too, and what it left in 
       "--cluster-cidr=10.244.0.0/16",
     );
     w.create("stays");
-    for (let round = -1; round <= 0; round += 1) await handOver(w, round);
+    for (let number = -1; number <= 0; number += 1) await handOver(w, number);
     const before = await tracked.sizes();
-    for (let round = 1; round <= cycles; round += 1) await handOver(w, round);
+    for (let number = 1; number <= cycles; number += 1) await handOver(w, number);
     expect(w.owners()).toEqual(w.wanted());
     expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
@@ -145,20 +152,20 @@ test("what went while another replica led is forgotten too, and what it left in 
   }
 }, 20_000);
 
-test("a plan that is only shown is forgotten with its Service", async () => {
+test("observe mode forgets a planned change with its Service", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld({ nodes: 2 });
     await w.start("--mode=observe");
-    const round = async (name: string): Promise<void> => {
+    const cycleOf = async (name: string): Promise<void> => {
       w.create(name);
       await w.pass(30);
       w.delete(name);
       await w.pass(60);
     };
-    await round("a");
+    await cycleOf("a");
     const before = await tracked.sizes();
-    for (const name of ["b", "c", "d"]) await round(name);
+    for (const name of ["b", "c", "d"]) await cycleOf(name);
     expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
   } finally {
@@ -166,7 +173,7 @@ test("a plan that is only shown is forgotten with its Service", async () => {
   }
 });
 
-test("a Service that goes while its round waits for something is forgotten after the round", async () => {
+test("a Service that is deleted while its reconcile waits is forgotten after that reconcile", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w } = scriptedWorld();
@@ -188,14 +195,14 @@ test("a Service that goes while its round waits for something is forgotten after
       });
       return new Response(body);
     };
-    const round = async (name: string): Promise<void> => {
+    const cycleOf = async (name: string): Promise<void> => {
       w.create(name, { annotations: { "scripted.example/certificate": name } });
       await w.pass(60);
       expect(w.find(name)).toBeUndefined();
     };
-    await round("a");
+    await cycleOf("a");
     const before = await tracked.sizes();
-    for (const name of ["b", "c", "d"]) await round(name);
+    for (const name of ["b", "c", "d"]) await cycleOf(name);
     expect(await grownSince(before, tracked)).toEqual([]);
     await w.stop();
   } finally {

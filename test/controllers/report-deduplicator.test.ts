@@ -4,7 +4,7 @@ import { ReportDeduplicator } from "../../src/controllers/report-deduplicator.ts
 
 const texts = (...all: readonly string[]) => all.map((text) => ({ text }));
 
-test("says what is new, nothing that still holds, and what comes back again", () => {
+test("the report deduplicator reports new problems and returning ones, not lasting ones", () => {
   const reported = new ReportDeduplicator();
   expect(reported.news("a", texts("x", "y", "x"))).toEqual(texts("x", "y"));
   expect(reported.news("a", texts("y", "z"))).toEqual(texts("z"));
@@ -12,7 +12,7 @@ test("says what is new, nothing that still holds, and what comes back again", ()
   expect(reported.news("a", texts("x", "z"))).toEqual(texts("x"));
 });
 
-test("remembers nobody of whom nothing holds any more", () => {
+test("the report deduplicator forgets a subject without problems", () => {
   const reported = new ReportDeduplicator();
   for (const subject of ["a", "b", "c"]) reported.news(subject, texts("x"));
   reported.news("a", []);
@@ -22,7 +22,7 @@ test("remembers nobody of whom nothing holds any more", () => {
   expect([...reported.subjects]).toEqual([]);
 });
 
-test("a problem of a node that is mended brings no second word about the others", () => {
+test("the problem tracker does not repeat a Node's other problems when one of them is fixed", () => {
   const problems = new ProblemTracker();
   const [one, other] = ["one", "other"].map(
     (text) => ({ severity: "warning", reason: "LabelDiffers", text }) as const,

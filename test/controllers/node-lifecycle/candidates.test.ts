@@ -20,7 +20,7 @@ const proved = addProof(noEvidence(0, -5), { kind: "gone", proof: "listing", asO
 const node = (providerID?: string) =>
   toNode({ name: "n0", ...(providerID !== undefined && { spec: { providerID } }) });
 
-test("everything that is known of a Node is forgotten together, its question too", () => {
+test("forgetting a candidate drops its evidence, its next check and its pending lookup", () => {
   const { candidates, pendingLookups } = setUp();
   candidates.of(node());
   candidates.update("n0", { evidence: proved, nextCheck: 7, heldFor: "DeletionForbidden" });
@@ -30,7 +30,7 @@ test("everything that is known of a Node is forgotten together, its question too
   expect([candidates.all.size, candidates.checks, pendingLookups.has("n0")]).toEqual([0, 0, false]);
 });
 
-test("counts those that are looked at again, however often that is changed", () => {
+test("the number of scheduled checks counts each candidate once, however often its check is moved", () => {
   const { candidates } = setUp();
   candidates.of(node());
   candidates.update("n0", { nextCheck: 7 });
@@ -42,7 +42,7 @@ test("counts those that are looked at again, however often that is changed", () 
   expect(candidates.checks).toBe(0);
 });
 
-test("a Node that is given its id keeps when its machine was seen, and no proof; another Node keeps nothing", () => {
+test("a Node that gets its provider id keeps when its machine was seen, but no proof, and a new Node keeps nothing", () => {
   const { candidates } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());

@@ -29,8 +29,8 @@ const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists
   asOf: 1,
 });
 
-describe("a cloud that takes long to answer", () => {
-  test("does not shorten the time between two proofs: the first may be as new as its answer", () => {
+describe("a slow cloud", () => {
+  test("keeps the full time between two proofs, counted from the first answer", () => {
     const late = proved(proof("listing", 0, 20), proof("listing", 40));
     expect(judge(late, ["listing"], lifecycleDefaults, seconds(40))).toEqual({
       kind: "more",
@@ -44,18 +44,18 @@ describe("a cloud that takes long to answer", () => {
   });
 });
 
-test("a listing and a lookup that began at one moment are two proofs, so the node goes without a third request", () => {
+test("a listing and a lookup that began at the same moment are two proofs, so no third request is needed", () => {
   const listed = addProof(noEvidence(0), { kind: "gone", proof: "listing", asOf: 1 });
   expect(addProof(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
 });
 
-test("a machine that the cloud was taking away stays announced, whatever state is told last", () => {
+test("a machine seen terminating stays announced, whatever state the cloud reports later", () => {
   expect(
     addObservation(addObservation(noEvidence(0), seen("terminating")), seen("running")).wasTerminating,
   ).toBe(true);
 });
 
-describe("what is decided about a node without provider id", () => {
+describe("planLifecycle for a Node without provider id", () => {
   const wall = Date.UTC(2026, 0, 2);
   const plan = (createdAt: number, evidence: Evidence, monotonic: number, answer?: Answer) =>
     planLifecycle({
@@ -68,21 +68,21 @@ describe("what is decided about a node without provider id", () => {
       now: { wall, monotonic },
     });
 
-  test("it goes once it was watched for long enough, though a clock that was set back calls it unborn", () => {
+  test("deletes it after the minimum age measured by the monotonic clock, even when the wall clock was set back", () => {
     const evidence = proved(proof("listing", 605), proof("listing", 640));
     expect(plan(wall + minutes(60), evidence, seconds(640))).toEqual({ kind: "delete", isAnnounced: false });
   });
 
-  test("an answer that was asked for while it was too young does not delete it, however late it came", () => {
+  test("asks again when the answer was requested before the Node was old enough", () => {
     const evidence = proved(proof("listing", 0), proof("listing", 31, 39));
-    // Old enough since the 35th second.
+    // Old enough since second 35.
     expect(plan(wall - minutes(10) - seconds(5), evidence, seconds(40))).toEqual({
       kind: "ask",
       after: seconds(0),
     });
   });
 
-  test("that two machines had its name before it was there is asked about anew", () => {
+  test("asks again when the ambiguous answer is older than the Node", () => {
     const answer = { kind: "ambiguous", candidates: [], by: "name", asOf: 5 } as const;
     expect(plan(wall, noEvidence(6), 7, answer)).toEqual({ kind: "ask", after: seconds(0) });
     expect(plan(wall, noEvidence(5), 7, answer)).toEqual({ kind: "watch" });

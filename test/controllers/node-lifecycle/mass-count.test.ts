@@ -14,7 +14,7 @@ interface Draft {
   readonly account?: string;
 }
 
-/** Nodes and a cloud without anybody who works on them, and the count over both. */
+/** Nodes and a cloud without controllers, and the mass count over both. */
 const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
@@ -54,8 +54,8 @@ const setUp = () => {
   return { ...w, w, add, put, list, remove, mayDelete: () => count.decision().mayDelete };
 };
 
-describe("what counts as a node that went unannounced", () => {
-  test("not a Ready one that somebody deleted: a pool that was scaled down by hand holds back nobody", async () => {
+describe("the mass count of recent losses", () => {
+  test("excludes Ready Nodes that were deleted by hand, so that a scaled-down pool delays no deletion", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -65,7 +65,7 @@ describe("what counts as a node that went unannounced", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("one that was deleted while not Ready, by whomever", async () => {
+  test("includes Nodes that were deleted while not Ready, whoever deleted them", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -75,7 +75,7 @@ describe("what counts as a node that went unannounced", () => {
     expect(mayDelete()).toBe(false);
   });
 
-  test("one that was made anew under its name before anybody was told that it went", async () => {
+  test("includes a Node that was replaced under its name before its deletion was seen", async () => {
     const { w, add, put, list, mayDelete } = setUp();
     put("kept", 7);
     put("lost", 3);
@@ -91,7 +91,7 @@ describe("what counts as a node that went unannounced", () => {
     expect(mayDelete()).toBe(false);
   });
 
-  test("not one of another account: what happens there says nothing about our cloud", async () => {
+  test("excludes Nodes of another account", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -102,15 +102,15 @@ describe("what counts as a node that went unannounced", () => {
   });
 });
 
-describe("what counts as a node that looks gone", () => {
-  test("not a Ready one without provider id: its machine may not be visible yet, and holds back nobody", async () => {
+describe("the mass count of missing Nodes", () => {
+  test("excludes Ready Nodes without provider id, whose machines may not be visible yet", async () => {
     const { add, list, mayDelete } = setUp();
     add("young", 5, { hasID: false });
     await list();
     expect(mayDelete()).toBe(true);
   });
 
-  test("not one of another account", async () => {
+  test("excludes Nodes of another account", async () => {
     const { add, list, mayDelete } = setUp();
     add("their", 5, { account: "theirs" });
     await list();
@@ -118,8 +118,8 @@ describe("what counts as a node that looks gone", () => {
   });
 });
 
-describe("of how many a fifth may go", () => {
-  test("of those without provider id too", async () => {
+describe("the mass limit's share of all Nodes", () => {
+  test("includes Nodes without provider id", async () => {
     const { add, list, mayDelete } = setUp();
     add("young", 12, { hasID: false });
     add("gone", 3);
@@ -127,7 +127,7 @@ describe("of how many a fifth may go", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("of those that were there before the first ones went: the last of a fifth goes as the first did", async () => {
+  test("includes Nodes that were deleted recently, so that the last of a fifth is deleted like the first", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 12);
     add("kept", 12);
@@ -137,7 +137,7 @@ describe("of how many a fifth may go", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("of those that are there now, though the cloud has told nothing new since some joined", async () => {
+  test("includes Nodes that joined since the last listing", async () => {
     const { w, add, put, list, mayDelete } = setUp();
     put("kept", 12);
     put("new", 1);
@@ -150,14 +150,14 @@ describe("of how many a fifth may go", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("of which no part is rounded up", () => {
+  test("is rounded down", () => {
     const state = { recent: 0, candidates: 3, managed: 14 };
     expect(massLimit(state, lifecycleDefaults.massLimit).mayDelete).toBe(false);
     expect(massLimit({ ...state, managed: 15 }, lifecycleDefaults.massLimit).mayDelete).toBe(true);
   });
 });
 
-test("a listing without most machines is believed about nobody, however short a time ago they were counted", async () => {
+test("a listing that lost most machines blocks deletions, even right after a good count", async () => {
   const { w, add, put, list, mayDelete } = setUp();
   put("kept", 10);
   add("kept", 10);

@@ -4,7 +4,7 @@ import { CloudError } from "../../../src/provider/errors.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// What once deleted a Node on old evidence, or kept Nodes for ever: small worlds, each with one thing that went wrong.
+// Regressions of the lifecycle controller: each once deleted a Node on old evidence, or kept a Node forever.
 
 type Readiness = "True" | "False";
 const conditions = (status: Readiness) => ({ conditions: [{ type: "Ready", status }] });
@@ -18,13 +18,13 @@ const add = (w: NodeControllers, name: string, status: Readiness): void => {
   } as never);
 };
 
-const turn = (w: NodeControllers, name: string, status: Readiness): void =>
+const setReady = (w: NodeControllers, name: string, status: Readiness): void =>
   w.nodes.change(name, (node) => ({ ...node, status: { ...node.status, ...conditions(status) } }) as never);
 
 const page = { takes: milliseconds(100), pageSize: 5 };
 
 test.each([page, { ...page, lookups: { id: 100 } }])(
-  "a proof does not outlive the term in which it was found [%#]",
+  "a proof expires with the leadership session that found it [%#]",
   async (script) => {
     const w = new NodeControllers({ script, machines: [machine("n0")] });
     const first = new AbortController();
@@ -36,9 +36,9 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
     first.abort(new Error("somebody else leads"));
     await ended;
     w.cloud.hidden.delete("n0");
-    turn(w, "n0", "True");
+    setReady(w, "n0", "True");
     await w.pass(3600);
-    turn(w, "n0", "False");
+    setReady(w, "n0", "False");
     w.cloud.hidden.set("n0", "both");
     const second = new AbortController();
     const endedToo = w.lifecycle.run(second.signal);
@@ -53,56 +53,65 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
   },
 );
 
-test("a proof does not outlive a moment in which the Node was Ready", async () => {
+test("a proof expires when the Node is Ready for a moment", async () => {
   const w = new NodeControllers({ script: page, machines: [machine("n0")] }).start("lifecycle");
   w.cloud.hidden.set("n0", "both");
   add(w, "n0", "False");
   await w.pass(3);
-  turn(w, "n0", "True");
+  setReady(w, "n0", "True");
   await w.pass(3600);
-  turn(w, "n0", "False");
+  setReady(w, "n0", "False");
   await w.pass(3);
   expect(w.nodes.names()).toEqual(["n0"]);
   await w.stop();
 });
 
-test.each([0, 500])("ten machines that end all go, with a watch that is %d ms late", async (lag) => {
-  const names = Array.from({ length: 20 }, (_, index) => `n${index}`);
-  const machines = names.map((name, index) => machine(name, index < 10 ? { state: "terminating" } : {}));
-  const w = new NodeControllers({ lag, script: { ...page, pageSize: 50 }, machines }).start("lifecycle");
-  for (const [index, name] of names.entries()) add(w, name, index < 10 ? "False" : "True");
-  await w.pass(5);
-  for (const name of names.slice(0, 6)) w.cloud.machines.delete(name);
-  await w.pass(200);
-  for (const name of names.slice(6, 10)) w.cloud.machines.delete(name);
-  await w.pass(300);
-  expect(w.nodes.names().toSorted()).toEqual(names.slice(10).toSorted());
-  await w.stop();
-});
+test.each([0, 500])(
+  "all Nodes of ten machines that terminate are deleted, with a watch lag of %d ms",
+  async (lag) => {
+    const names = Array.from({ length: 20 }, (_, index) => `n${index}`);
+    const machines = names.map((name, index) => machine(name, index < 10 ? { state: "terminating" } : {}));
+    const w = new NodeControllers({ lag, script: { ...page, pageSize: 50 }, machines }).start("lifecycle");
+    for (const [index, name] of names.entries()) add(w, name, index < 10 ? "False" : "True");
+    await w.pass(5);
+    for (const name of names.slice(0, 6)) w.cloud.machines.delete(name);
+    await w.pass(200);
+    for (const name of names.slice(6, 10)) w.cloud.machines.delete(name);
+    await w.pass(300);
+    expect(w.nodes.names().toSorted()).toEqual(names.slice(10).toSorted());
+    await w.stop();
+  },
+);
 
-test.each([1, 100])("one id that the cloud refuses hides no other, %d in a request", async (limit) => {
-  const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
-  const w = new NodeControllers({
-    script: { ...page, lookups: { id: limit } },
-    machines: names.map((name) => machine(name)),
-  });
-  const lookup = w.cloud.lookups?.id as { find: (keys: readonly string[], call: never) => Promise<unknown> };
-  const find = lookup.find;
-  lookup.find = async (keys, call) => {
-    if (keys.includes("n0")) throw new CloudError("invalid", "malformed id", { operation: "GET /machines" });
-    return find(keys, call);
-  };
-  w.start("lifecycle");
-  for (const name of names.slice(0, 5)) w.cloud.machines.delete(name);
-  for (const [index, name] of names.entries()) add(w, name, index < 5 ? "False" : "True");
-  await w.pass(3600);
-  const left = new Set(w.nodes.names());
-  expect(["n1", "n2", "n3", "n4"].filter((name) => left.has(name))).toEqual([]);
-  await w.stop();
-});
+test.each([1, 100])(
+  "an id that the cloud refuses does not block other Nodes, with %d ids per request",
+  async (limit) => {
+    const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
+    const w = new NodeControllers({
+      script: { ...page, lookups: { id: limit } },
+      machines: names.map((name) => machine(name)),
+    });
+    const lookup = w.cloud.lookups?.id as {
+      find: (keys: readonly string[], call: never) => Promise<unknown>;
+    };
+    const find = lookup.find;
+    lookup.find = async (keys, call) => {
+      if (keys.includes("n0"))
+        throw new CloudError("invalid", "malformed id", { operation: "GET /machines" });
+      return find(keys, call);
+    };
+    w.start("lifecycle");
+    for (const name of names.slice(0, 5)) w.cloud.machines.delete(name);
+    for (const [index, name] of names.entries()) add(w, name, index < 5 ? "False" : "True");
+    await w.pass(3600);
+    const left = new Set(w.nodes.names());
+    expect(["n1", "n2", "n3", "n4"].filter((name) => left.has(name))).toEqual([]);
+    await w.stop();
+  },
+);
 
 test.each([3, 10])(
-  "a node that was held for an hour goes when it is let go, with %i minutes between its proofs [F20]",
+  "a Node held for an hour is deleted once allowed, with %i minutes between its proofs [F20]",
   async (confirm) => {
     const lifecycle = { confirmAfter: minutes(confirm) };
     const w = new NodeControllers({ script: page, machines: [machine("x")], lifecycle }).start("lifecycle");
@@ -118,7 +127,7 @@ test.each([3, 10])(
 );
 
 test.each([page, { ...page, lookups: { id: 100 } }])(
-  "two lies with the truth in between, in a listing that others asked for, delete nobody [%#]",
+  "a listing for another controller that shows the machine resets the proofs [%#]",
   async (script) => {
     const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
     const listForOthers = () => w.inventory.wantListing(w.clock.monotonic(), "refresh");

@@ -20,8 +20,8 @@ const settled = (at: NodeControllers, name: string, status: "True" | "False" | "
     status: { conditions: [{ type: "Ready", status }] },
   });
 
-describe("a machine that is gone", () => {
-  test("takes its node along after two proofs over the confirmation time [F18 F21]", async () => {
+describe("a deleted machine", () => {
+  test("leads to the deletion of its Node after two proofs over the confirmation time [F18 F21]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0");
     await w.pass(29);
@@ -34,7 +34,7 @@ describe("a machine that is gone", () => {
     ]);
   });
 
-  test("is proved by a listing and by a lookup where the cloud has both [F21]", async () => {
+  test("is proved by a listing and by a lookup when the cloud has both [F21]", async () => {
     const w = setUp({ script: both }).start("lifecycle");
     settled(w, "n0");
     await w.pass(35);
@@ -44,7 +44,7 @@ describe("a machine that is gone", () => {
   });
 
   test.each(["listing", "lookup"] as const)(
-    "keeps its node while only the %s says so [F21]",
+    "keeps its Node while only the %s misses it [F21]",
     async (liar) => {
       const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
       w.cloud.hidden.set("n0", liar);
@@ -55,7 +55,7 @@ describe("a machine that is gone", () => {
     },
   );
 
-  test("keeps its node when the cloud lied for less than the confirmation time [F21]", async () => {
+  test("keeps its Node when the cloud misses it for less than the confirmation time [F21]", async () => {
     const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
     w.cloud.hidden.set("n0", "both");
     settled(w, "n0");
@@ -65,7 +65,7 @@ describe("a machine that is gone", () => {
     expect(w.nodes.names()).toEqual(["n0"]);
   });
 
-  test("keeps its node as long as that is Ready", async () => {
+  test("keeps its Node while that is Ready", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0", "True");
     await w.pass(3600);
@@ -73,7 +73,7 @@ describe("a machine that is gone", () => {
     expect(w.cloud.calls).toEqual([]);
   });
 
-  test("keeps its node when that became Ready between the last proof and the delete", async () => {
+  test("keeps its Node when that becomes Ready between the last proof and the delete", async () => {
     const w = setUp({ lag: 5000 }).start("lifecycle");
     settled(w, "n0");
     await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.proofs.length === 1, "the first proof");
@@ -86,7 +86,7 @@ describe("a machine that is gone", () => {
     expect(w.reasons("n0")).not.toContain("DeletingNodeFailed");
   });
 
-  test("does not take along a node that was made anew under its name", async () => {
+  test("does not affect a new Node with the same name", async () => {
     const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
     w.start("lifecycle");
     settled(w, "n0");
@@ -105,7 +105,7 @@ describe("a machine that is gone", () => {
     expect(w.nodes.node("n0").metadata.uid).toBe("another");
   });
 
-  test("that was only known by name proves nothing once the node has an id", async () => {
+  test("keeps its Node when it was missed only by name and the Node has a provider id now", async () => {
     const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
     w.start("lifecycle");
     w.nodes.add({
@@ -122,7 +122,7 @@ describe("a machine that is gone", () => {
     expect(w.nodes.names()).toEqual(["n0"]);
   });
 
-  test("is looked at when the controller starts after the nodes were known [F18]", async () => {
+  test("leads to the deletion of a Node that existed before the controller started [F18]", async () => {
     const w = setUp();
     settled(w, "n0");
     w.start("lifecycle");
@@ -130,7 +130,7 @@ describe("a machine that is gone", () => {
     expect(w.nodes.names()).toEqual([]);
   });
 
-  test("is no reason to delete when its node is paused, foreign, or leaving already [F12]", async () => {
+  test("keeps its Node when that is paused, foreign, or already being deleted [F12]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "paused");
     w.nodes.annotate("paused", { "fairlead.dev/paused": "true" });
@@ -149,8 +149,8 @@ describe("a machine that is gone", () => {
   });
 });
 
-describe("who may go", () => {
-  test("keeps a node whose cloud answered 500 [F23]", async () => {
+describe("the lifecycle controller", () => {
+  test("keeps the Node when the cloud returns 500 [F23]", async () => {
     const w = setUp().start("lifecycle");
     w.cloud.failure = { error: outage() };
     settled(w, "n0");
@@ -159,7 +159,7 @@ describe("who may go", () => {
     expect(w.cloud.listings).toBeGreaterThan(3);
   });
 
-  test("a cloud that fails is asked ever more rarely, however many nodes wait for it [F23 N4]", async () => {
+  test("backs off from a failing cloud, however many Nodes wait [F23 N4]", async () => {
     const w = setUp().start("lifecycle", "node");
     w.cloud.failure = { error: outage() };
     for (const name of names(20)) settled(w, name);
@@ -173,7 +173,7 @@ describe("who may go", () => {
     await w.until(() => w.initialized.includes("new"), "the node to be initialised", 600);
   });
 
-  test("asks again when a lookup left a machine unanswered [F23]", async () => {
+  test("asks again when a lookup returned no answer for a machine [F23]", async () => {
     const w = setUp({ script: both }).start("lifecycle");
     w.cloud.unanswered.add("n0");
     settled(w, "n0");
@@ -184,7 +184,7 @@ describe("who may go", () => {
     expect(w.nodes.names()).toEqual([]);
   });
 
-  test("only the failing source makes its nodes unknown [F73]", async () => {
+  test("keeps only the Nodes of the source that fails [F73]", async () => {
     const sources = (clock: NodeControllers["clock"]) =>
       [
         new ScriptedSource({ clock, name: "a", scheme: "a://" }),
@@ -202,7 +202,7 @@ describe("who may go", () => {
     expect(w.nodes.names()).toEqual(["b"]);
   });
 
-  test.each(["off", "observe"] as const)("nobody is deleted with deletion=%s [F20]", async (deletion) => {
+  test.each(["off", "observe"] as const)("deletes no Node with deletion=%s [F20]", async (deletion) => {
     const w = setUp({ lifecycle: { deletion } }).start("lifecycle");
     settled(w, "n0");
     await w.pass(600);
@@ -210,7 +210,7 @@ describe("who may go", () => {
     expect(w.reasons("n0")).toEqual(deletion === "observe" ? ["DeletionObserved"] : []);
   });
 
-  test("a node with node-deletion=never stays, and says so once its machine is proved to be gone [F20]", async () => {
+  test("keeps a Node annotated node-deletion=never, and reports it once its machine is proved gone [F20]", async () => {
     const w = setUp({ machines: [machine("n1")] }).start("lifecycle");
     for (const name of ["n0", "n1"]) {
       settled(w, name);
@@ -223,7 +223,7 @@ describe("who may go", () => {
     expect(w.reported.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletionForbidden"]]);
   });
 
-  test("nodes that are kept for ever do not hold back the others [F20 F22]", async () => {
+  test("deletes other Nodes although three are annotated node-deletion=never [F20 F22]", async () => {
     const w = setUp().start("lifecycle");
     for (const name of names(3)) {
       settled(w, name);
@@ -235,7 +235,7 @@ describe("who may go", () => {
     expect(w.nodes.names()).toEqual(["n0", "n1", "n2"]);
   });
 
-  test("a node without provider id is kept for ten minutes, and one that shows up then for good [F25]", async () => {
+  test("keeps a Node without provider id for ten minutes, and longer when its machine appears [F25]", async () => {
     const w = setUp().start("lifecycle");
     for (const name of ["late", "lost"]) {
       w.nodes.add({ name, status: { conditions: [{ type: "Ready", status: "False" }] } });
@@ -248,7 +248,7 @@ describe("who may go", () => {
     expect(w.nodes.names()).toEqual(["late"]);
   });
 
-  test("a joining node with an id is not deleted on a listing from before it came [F25]", async () => {
+  test("keeps a joining Node with an id when only a listing from before its join misses it [F25]", async () => {
     const w = setUp().start("lifecycle");
     w.inventory.wantListing(0, "refresh");
     await w.pass(50);

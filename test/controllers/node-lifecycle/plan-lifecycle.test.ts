@@ -34,46 +34,46 @@ const exists = (
 const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[]): Evidence =>
   proofs.reduce((evidence, [kind, asOf]) => addProof(evidence, gone(kind, asOf)), noEvidence(0));
 
-describe("evidence [F21]", () => {
+describe("judging evidence [F21]", () => {
   const cases: readonly [string, Evidence, readonly ("listing" | "lookup")[], number, unknown][] = [
-    ["nothing: ask now", proved(), ["listing"], 0, { kind: "more", after: 0 }],
+    ["asks immediately without any proof", proved(), ["listing"], 0, { kind: "more", after: 0 }],
     [
-      "one proof: ask when the time is over",
+      "asks after the remaining confirmation time with one proof",
       proved(["listing", 5_000]),
       ["listing"],
       10_000,
       { kind: "more", after: 25_000 },
     ],
     [
-      "two too close: the first one counts",
+      "counts from the first of two proofs that are too close",
       proved(["listing", 0], ["listing", 29_999]),
       ["listing"],
       29_999,
       { kind: "more", after: 1 },
     ],
     [
-      "two far enough apart",
+      "is proved with two proofs far enough apart",
       proved(["listing", 0], ["listing", 30_000]),
       ["listing"],
       30_000,
       { kind: "proved" },
     ],
     [
-      "two of one kind where there are two: the other is asked for",
+      "asks for a lookup with two listings when the cloud has both ways",
       proved(["listing", 0], ["listing", 60_000]),
       ["listing", "lookup"],
       60_000,
       { kind: "more", after: 0, way: "lookup" },
     ],
     [
-      "one of each, too close",
+      "waits with one proof of each kind too close together",
       proved(["lookup", 0], ["listing", 10]),
       ["listing", "lookup"],
       20_000,
       { kind: "more", after: 10_000 },
     ],
     [
-      "one of each, far enough apart",
+      "is proved with one proof of each kind far enough apart",
       proved(["lookup", 0], ["listing", 30_000]),
       ["listing", "lookup"],
       30_000,
@@ -84,12 +84,12 @@ describe("evidence [F21]", () => {
     expect(judge(evidence, ways, lifecycleDefaults, now)).toEqual(expected as ReturnType<typeof judge>);
   });
 
-  test("an answer from before the question, or told twice, is no proof", () => {
+  test("ignores an answer from before the question and a repeated answer", () => {
     expect(addProof(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
     expect(proved(["listing", 1], ["listing", 1]).proofs).toHaveLength(1);
   });
 
-  test("a sighting ends what was proved, an old one does not", () => {
+  test("drops proofs when the machine is observed later, not when the observation is older", () => {
     const evidence = { ...proved(["listing", 50]), since: 50 };
     expect(addObservation(evidence, exists(60)).proofs).toEqual([]);
     expect(addObservation(evidence, exists(40)).proofs).toHaveLength(1);
@@ -97,7 +97,7 @@ describe("evidence [F21]", () => {
   });
 });
 
-describe("the mass limit [F22 N1]", () => {
+describe("mass limit [F22 N1]", () => {
   const limit = lifecycleDefaults.massLimit;
   test.each([
     [{ recent: 0, candidates: 2, managed: 3 }, true],
@@ -105,19 +105,19 @@ describe("the mass limit [F22 N1]", () => {
     [{ recent: 2, candidates: 1, managed: 5 }, false],
     [{ recent: 10, candidates: 10, managed: 100 }, true],
     [{ recent: 10, candidates: 11, managed: 100 }, false],
-  ])("%j: %p", (state, mayDelete) => {
+  ])("for %j returns mayDelete %p", (state, mayDelete) => {
     expect(massLimit(state, limit).mayDelete).toBe(mayDelete);
     expect(massLimit(state, "off").mayDelete).toBe(true);
   });
 
-  test("says how many, of how many, and what to do", () => {
+  test("explains the counts and how to confirm the deletions", () => {
     const decision = massLimit({ recent: 1, candidates: 5, managed: 10 }, limit);
     const text = decision.mayDelete ? "" : decision.text;
     expect(text).toContain("5 of 10 nodes look gone at once and 1 were deleted in the last 10 minutes");
     expect(text).toContain("fairlead.dev/node-deletion=confirmed");
   });
 
-  test("forgets deletions when they are older than the window", () => {
+  test("forgets deletions older than the window", () => {
     const recent = new RecentDeletions();
     recent.add(0);
     recent.add(500);
@@ -127,7 +127,7 @@ describe("the mass limit [F22 N1]", () => {
   });
 });
 
-describe("the plan of a lifecycle", () => {
+describe("planLifecycle", () => {
   const old = Date.UTC(2026, 0, 1);
   const wall = old + 86_400_000;
   const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
@@ -143,58 +143,58 @@ describe("the plan of a lifecycle", () => {
   const withID = { providerID: "fake://n" };
   const cases: readonly [string, Case, object][] = [
     [
-      "a Ready node is left",
+      "leaves a Ready Node alone",
       { answer: gone("listing", 30_000), ready: "True", evidence: enough },
       { kind: "leave" },
     ],
     [
-      "a Ready node loses the mark",
+      "removes the shutdown taint of a Ready Node",
       { answer: gone("listing", 0), ready: "True", spec: { taints: [shutdown] } },
       { kind: "taint", shutdown: false },
     ],
     [
-      "one that is missing a Ready condition counts as not Ready",
+      "treats a Node without Ready condition as not Ready",
       { answer: exists(0, "stopped"), ready: "" },
       { kind: "taint", shutdown: true },
     ],
     [
-      "a stopped one is marked once",
+      "adds the shutdown taint only once to a stopped machine's Node",
       { answer: exists(0, "stopped"), spec: { taints: [shutdown] } },
       { kind: "watch" },
     ],
     [
-      "a started one is unmarked",
+      "removes the shutdown taint when the machine runs",
       { answer: exists(0, "running"), spec: { taints: [shutdown] } },
       { kind: "taint", shutdown: false },
     ],
     [
-      "one of unknown state keeps its mark",
+      "keeps the shutdown taint when the machine's state is unknown",
       { answer: exists(0), spec: { taints: [shutdown] } },
       { kind: "watch" },
     ],
     [
-      "an old sighting is asked for anew",
+      "asks again after an old observation",
       { answer: exists(5, "running"), evidence: noEvidence(6) },
       { kind: "ask", after: 0 },
     ],
     [
-      "an unknown one is asked for",
+      "asks when nothing is known",
       { answer: { kind: "unknown", failure: undefined } },
       { kind: "ask", after: 0 },
     ],
-    ["a foreign one is left", { answer: { kind: "foreign" }, evidence: enough }, { kind: "leave" }],
+    ["leaves a foreign Node alone", { answer: { kind: "foreign" }, evidence: enough }, { kind: "leave" }],
     [
-      "a proved one is deleted",
+      "deletes a Node whose machine is proved gone",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID },
       { kind: "delete", isAnnounced: false },
     ],
     [
-      "one proof is enough where one was asked for",
+      "deletes after one proof when one is configured",
       { answer: gone("listing", 0), evidence: proved(["listing", 0]), spec: withID, settings: { proofs: 1 } },
       { kind: "delete", isAnnounced: false },
     ],
     [
-      "a cordoned one counts as announced",
+      "treats a cordoned Node as announced",
       {
         answer: gone("listing", 30_000),
         evidence: enough,
@@ -203,7 +203,7 @@ describe("the plan of a lifecycle", () => {
       { kind: "delete", isAnnounced: true },
     ],
     [
-      "beyond the limit nobody goes, announced or not",
+      "holds a Node beyond the mass limit, announced or not",
       {
         answer: gone("listing", 30_000),
         evidence: enough,
@@ -213,32 +213,32 @@ describe("the plan of a lifecycle", () => {
       { kind: "hold", reason: "MassDeletionHeld", text: "held" },
     ],
     [
-      "one that was proved long ago is asked about again",
+      "asks again when the proof is old",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID, now: 61_000 },
       { kind: "ask", after: 0 },
     ],
     [
-      "a held one is held",
+      "holds a Node beyond the mass limit",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID, isHeld: true },
       { kind: "hold", reason: "MassDeletionHeld", text: "held" },
     ],
     [
-      "a paused one is left",
+      "leaves a paused Node alone",
       { answer: gone("listing", 30_000), evidence: enough, annotations: { "fairlead.dev/paused": "true" } },
       { kind: "leave" },
     ],
     [
-      "one without id is too young",
+      "waits while a Node without id is too young",
       { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 60_000 },
       { kind: "ask", after: 540_000 },
     ],
     [
-      "one without id has only proofs from when it was too young",
+      "asks again when all proofs are from before the minimum age",
       { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 601_000, now: 40_000 },
       { kind: "ask", after: 0 },
     ],
     [
-      "one without id was old enough when it was last proved",
+      "deletes a Node without id that was old enough at its last proof",
       { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 620_000, now: 40_000 },
       { kind: "delete", isAnnounced: false },
     ],

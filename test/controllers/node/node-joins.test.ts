@@ -17,7 +17,7 @@ const joins = (at: NodeControllers, name: string, providerID?: string) =>
     status: { addresses: [{ type: "Hostname", address: name }] },
   });
 
-test("a thousand nodes that join at once cost one listing [F9 F11]", async () => {
+test("a thousand Nodes that join together cost one listing [F9 F11]", async () => {
   const names = Array.from({ length: 1000 }, (_, index) => `n${index}`);
   const w = setUp({ machines: names.map((name) => machine(name)) });
   w.start("node");
@@ -29,7 +29,7 @@ test("a thousand nodes that join at once cost one listing [F9 F11]", async () =>
   expect(w.nodes.node("n999").spec).toEqual({ providerID: "fake://n999" });
 });
 
-test("a machine that is not visible yet is looked for again after short rests [F25]", async () => {
+test("a joining Node whose machine is not visible yet is checked again after short delays [F25]", async () => {
   const w = setUp({ script: { takes: milliseconds(100) } });
   w.start("node");
   joins(w, "late");
@@ -39,7 +39,7 @@ test("a machine that is not visible yet is looked for again after short rests [F
   expect(w.cloud.listings).toBeLessThanOrEqual(5);
 });
 
-test("nodes whose machines never show up cost as many listings an hour as one of them would [F25 N4]", async () => {
+test("fifty Nodes whose machines never appear cost as many listings as one [F25 N4]", async () => {
   const w = setUp({ script: { takes: milliseconds(100) } });
   w.start("node");
   for (let index = 0; index < 50; index += 1) joins(w, `lost-${index}`);
@@ -49,8 +49,8 @@ test("nodes whose machines never show up cost as many listings an hour as one of
   expect(w.cloud.listings - before).toBeLessThanOrEqual(40);
 });
 
-describe("a node that joins", () => {
-  test("gets its addresses before its taint goes, and id and labels in the same write as that [S4 F1 F3]", async () => {
+describe("a joining Node", () => {
+  test("gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]", async () => {
     const w = setUp({ machines: [machine("n0", { zone: "z", region: "r" })] }).start("node");
     const seen: string[] = [];
     w.nodes.server.onWrite(({ object }) => {
@@ -69,7 +69,7 @@ describe("a node that joins", () => {
     expect(w.nodes.sent).toHaveLength(2);
   });
 
-  test("keeps its taint when its addresses could not be written, and gets all of it later [S4]", async () => {
+  test("keeps its taint when its addresses cannot be written, and is initialized later [S4]", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     w.nodes.server.faults.intercept = ({ url }) =>
       url.includes("/status") ? new Response("{}", { status: 500 }) : undefined;
@@ -82,30 +82,30 @@ describe("a node that joins", () => {
     expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0" });
   });
 
-  test("is tried again at once when somebody else changed it meanwhile, and keeps their taint", async () => {
+  test("is retried immediately when another writer changes it, and keeps that writer's taint", async () => {
     const w = setUp({ machines: [machine("n0")], lag: 50 }).start("node");
-    const theirs = { key: "theirs", effect: "NoExecute" };
+    const other = { key: "other", effect: "NoExecute" };
     let raced = false;
     w.nodes.server.faults.intercept = ({ method, url }) => {
       if (raced || method !== "PATCH" || url.includes("/status")) return undefined;
       raced = true;
-      w.nodes.change("n0", (node) => ({ ...node, spec: { taints: [uninitialized, theirs] } }));
+      w.nodes.change("n0", (node) => ({ ...node, spec: { taints: [uninitialized, other] } }));
       return undefined;
     };
     joins(w, "n0");
     await w.until(() => w.initialized.length === 1, "the node to be initialised", 0.5);
-    expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0", taints: [theirs] });
+    expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0", taints: [other] });
     expect(w.reasons("n0")).toEqual(["Synced"]);
   });
 
-  test("keeps the id that the kubelet gave it [S4]", async () => {
+  test("keeps the provider id that the kubelet set [S4]", async () => {
     const w = setUp({ machines: [machine("7", { names: ["n0"] })] }).start("node");
     joins(w, "n0", "fake://7");
     await w.pass(5);
     expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://7" });
   });
 
-  test("says why it waits, on an event once and on a condition that goes when it is mended [F14 N8]", async () => {
+  test("gets one event and a condition with the reason for waiting, and loses the condition when initialized [F14 N8]", async () => {
     const w = setUp().start("node");
     joins(w, "n0");
     await w.pass(300);
@@ -119,7 +119,7 @@ describe("a node that joins", () => {
     expect(conditions()).toEqual([]);
   });
 
-  test("shows a long explanation with one write, however often it is tried [F14]", async () => {
+  test("gets a long explanation with one write, however often it is retried [F14]", async () => {
     const long = "x".repeat(100);
     const addresses = Array.from({ length: 20 }, (_, index) => ({
       kind: "InternalIP" as const,
@@ -136,7 +136,7 @@ describe("a node that joins", () => {
     expect(w.nodes.node(long).spec.taints).toEqual([uninitialized]);
   });
 
-  test("names the candidates when several machines have its name [F13]", async () => {
+  test("gets an event with the candidates when several machines have its name [F13]", async () => {
     const twins = ["1", "2"].map((key) => machine(key, { names: ["n0"] }));
     const w = setUp({ machines: twins }).start("node");
     joins(w, "n0");
@@ -146,7 +146,7 @@ describe("a node that joins", () => {
     expect(w.reported[0]?.message).toContain("fake://1 (n0), fake://2 (n0)");
   });
 
-  test("tells that the cloud failed, and waits with its taint on [F14 F23]", async () => {
+  test("gets an event and keeps its taint while the cloud fails [F14 F23]", async () => {
     const w = setUp().start("node");
     w.cloud.failure = { error: outage() };
     joins(w, "n0");
@@ -155,7 +155,7 @@ describe("a node that joins", () => {
     expect(w.nodes.node("n0").spec.taints).toEqual([uninitialized]);
   });
 
-  test("is initialised when it was there before the controller started", async () => {
+  test("is initialized when it existed before the controller started", async () => {
     const w = setUp({ machines: [machine("n0")] });
     joins(w, "n0");
     w.start("node");
@@ -163,8 +163,8 @@ describe("a node that joins", () => {
   });
 });
 
-describe("nodes that are left alone", () => {
-  test("are foreign, paused, leaving or not selected [F12]", async () => {
+describe("the node controller writes nothing to", () => {
+  test("foreign, paused, deleted and unselected Nodes [F12]", async () => {
     const all = ["foreign", "paused", "leaving", "unselected"];
     const w = setUp({
       machines: all.map((name) => machine(name)),
@@ -188,7 +188,7 @@ describe("nodes that are left alone", () => {
     expect(w.reported).toEqual([]);
   });
 
-  test("are all of them in observe mode, and the plan is in the journal [N3 F76]", async () => {
+  test("any Node in observe mode, and records the plan in the journal [N3 F76]", async () => {
     const w = setUp({ mode: "observe", machines: [machine("n0")] }).start("node");
     joins(w, "n0");
     await w.pass(3600);
@@ -202,7 +202,7 @@ describe("nodes that are left alone", () => {
     expect(actions.length).toBeLessThan(10);
   });
 
-  test("are settled ones: a take-over writes nothing", async () => {
+  test("initialized Nodes when it takes over", async () => {
     const w = setUp({ machines: [machine("n0", { type: "" })] });
     w.nodes.add({
       name: "n0",
@@ -223,7 +223,7 @@ describe("nodes that are left alone", () => {
   });
 });
 
-test("addresses and labels follow the cloud after a listing [F5 F6 N20]", async () => {
+test("addresses and labels of a Node follow the cloud after a listing [F5 F6 N20]", async () => {
   const w = setUp({ machines: [machine("n0")] }).start("node");
   joins(w, "n0");
   await w.until(() => w.initialized.length === 1, "the node to be initialised");
@@ -249,7 +249,7 @@ test("addresses and labels follow the cloud after a listing [F5 F6 N20]", async 
   expect(w.nodes.sent.length).toBe(before);
 });
 
-test("a delete is refused when another node has taken the name", async () => {
+test("a delete of a Node is refused when another Node has its name", async () => {
   const w = setUp();
   const old = w.nodes.add({ name: "n0" });
   w.nodes.change("n0", (node) => ({ ...node, metadata: { ...node.metadata, uid: "another" } }));

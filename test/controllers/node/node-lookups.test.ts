@@ -20,7 +20,7 @@ const joins = (at: NodeControllers, name: string, providerID?: string) =>
     status: { addresses: [{ type: "Hostname", address: name }] },
   });
 
-test("a node that joins while a listing is under way is answered by that listing [F9]", async () => {
+test("a Node that joins during a listing is answered by that listing [F9]", async () => {
   const names = ["n0", "n1", "n2"];
   const w = setUp({ machines: names.map((name) => machine(name)), script: { takes: milliseconds(1000) } });
   w.start("node");
@@ -32,7 +32,7 @@ test("a node that joins while a listing is under way is answered by that listing
   expect(w.cloud.listings).toBe(1);
 });
 
-test("a node that got its id while its name was asked for is asked about by its id [F13]", async () => {
+test("a Node that gets its id during a lookup by name is looked up by its id [F13]", async () => {
   const script = { takes: milliseconds(500), pageSize: 1, lookups: { id: 10, name: 10 } };
   const others = ["a", "b", "c"].map((key) => machine(key));
   const w = setUp({ machines: others, script }).start("node");
@@ -46,7 +46,7 @@ test("a node that got its id while its name was asked for is asked about by its 
   expect(w.cloud.lookupCalls).toEqual(["find name n0", "find id 7"]);
 });
 
-test("a controller that runs again after it was stopped goes on where things stand [N14]", async () => {
+test("a node controller that runs again after a stop continues with the current state [N14]", async () => {
   const w = setUp({ machines: [machine("n0"), machine("n1")], script: { takes: milliseconds(1000) } });
   const session = new AbortController();
   const running = w.node.run(session.signal);
@@ -61,7 +61,7 @@ test("a controller that runs again after it was stopped goes on where things sta
   await w.until(() => w.initialized.length === 2, "both nodes to be initialised", 5);
 });
 
-test("a listing that shows the same machines brings no Node to anybody's attention [F10]", async () => {
+test("a listing without changes enqueues no Node [F10]", async () => {
   const w = setUp({ machines: ["n0", "n1", "n2"].map((name) => machine(name)) }).start("node");
   for (const name of ["n0", "n1", "n2"]) joins(w, name);
   await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 5);
@@ -81,7 +81,7 @@ test("a listing that shows the same machines brings no Node to anybody's attenti
   expect(checked).toEqual(["n1"]);
 });
 
-test("a node that tells nothing by which its machine could be found is told so, and goes on when it does", async () => {
+test("a Node without anything to match by gets an event, and is initialized once it reports a UUID", async () => {
   const w = setUp({ machines: [machine("7", { uuids: ["AB-CD"] })], matchBy: ["uuid"] }).start("node");
   joins(w, "n0");
   await w.pass(600);
@@ -99,7 +99,7 @@ test("a node that tells nothing by which its machine could be found is told so, 
   await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
 });
 
-test("a node whose turn comes long after its question was answered asks anew, and waits for no refresh [F9]", async () => {
+test("a Node that is reconciled long after its lookup was answered triggers a new listing [F9]", async () => {
   const names = ["n0", "n1", "n2"];
   const machines = names.map((name) => machine(name));
   const w = setUp({ machines, script: { takes: milliseconds(1000) }, concurrency: 1 }).start("node");
@@ -111,7 +111,7 @@ test("a node whose turn comes long after its question was answered asks anew, an
   };
   w.inventory.wantListing(0, "refresh");
   await w.pass(0.5);
-  // The listing under way will do for all of them.
+  // The listing under way answers all of them.
   for (const name of names) joins(w, name);
   await w.until(() => w.initialized.length === 2, "two nodes to be initialised", 120);
   expect(w.cloud.listings).toBe(1);
@@ -119,7 +119,7 @@ test("a node whose turn comes long after its question was answered asks anew, an
   expect(w.cloud.listings).toBe(2);
 });
 
-test("a name that two machines have in a young listing is told within moments [F13]", async () => {
+test("an ambiguous name in a recent listing is reported within seconds [F13]", async () => {
   const twins = [machine("7", { names: ["n0"] }), machine("8", { names: ["n0"] })];
   const w = setUp({ machines: twins }).start("node");
   w.inventory.wantListing(0, "refresh");
@@ -131,7 +131,7 @@ test("a name that two machines have in a young listing is told within moments [F
 
 for (const [what, change] of [
   [
-    "lost its taint by another hand",
+    "had its taint removed by another writer",
     (node: Node): Node => ({ ...node, spec: { taints: [], providerID: "fake://n0" } }),
   ],
   [
@@ -142,20 +142,20 @@ for (const [what, change] of [
     }),
   ],
 ] as const) {
-  test(`a node that ${what} while it was asked about is no urgent matter for later listings`, async () => {
+  test(`a Node that ${what} during its lookup is not enqueued as urgent by later listings`, async () => {
     const w = setUp({ machines: [machine("n0")], script: { takes: milliseconds(1000) } }).start("node");
     joins(w, "n0");
     await w.pass(0.5);
     w.nodes.change("n0", change);
     await w.pass(30);
-    const woken: string[] = [];
+    const urgent: string[] = [];
     const add = w.node.queue.add.bind(w.node.queue);
     w.node.queue.add = (key, options) => {
-      if (options?.priority === priorities.urgent) woken.push(key);
+      if (options?.priority === priorities.urgent) urgent.push(key);
       add(key, options);
     };
     w.inventory.wantListing(w.clock.monotonic(), "refresh");
     await w.pass(10);
-    expect(woken).toEqual([]);
+    expect(urgent).toEqual([]);
   });
 }

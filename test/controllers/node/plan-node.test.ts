@@ -24,26 +24,38 @@ const H = (value: string): InstanceAddress => ({ kind: "Hostname", value });
 const short = (addresses: readonly { type: string; address: string }[] | undefined) =>
   addresses?.map(({ type, address }) => `${type[0]} ${address}`);
 
-describe("addresses by policy [F7]", () => {
+describe("planAddresses [F7]", () => {
   const cloud = [E("1.1.1.1"), I("10.0.0.1", "a"), I("fd00::1", "b"), I("192.168.0.1", "b")];
   const cases: readonly [string, Partial<AddressPolicy>, readonly string[]][] = [
-    ["all, as the cloud orders them", {}, ["E 1.1.1.1", "I 10.0.0.1", "I fd00::1", "I 192.168.0.1"]],
-    ["one family only", { families: ["IPv6"] }, ["I fd00::1"]],
     [
-      "families in the order of preference [F6]",
+      "keeps all addresses in the cloud's order",
+      {},
+      ["E 1.1.1.1", "I 10.0.0.1", "I fd00::1", "I 192.168.0.1"],
+    ],
+    ["keeps one family", { families: ["IPv6"] }, ["I fd00::1"]],
+    [
+      "orders families by preference [F6]",
       { families: ["IPv6", "IPv4"] },
       ["I fd00::1", "E 1.1.1.1", "I 10.0.0.1", "I 192.168.0.1"],
     ],
-    ["what is in a range", { include: [cidr("10.0.0.0/8")] }, ["I 10.0.0.1"]],
+    ["keeps addresses in an included range", { include: [cidr("10.0.0.0/8")] }, ["I 10.0.0.1"]],
     [
-      "what is not in a range",
+      "drops addresses in excluded ranges",
       { exclude: [cidr("10.0.0.0/8"), cidr("fd00::/8")] },
       ["E 1.1.1.1", "I 192.168.0.1"],
     ],
-    ["exclusion before inclusion", { include: [cidr("10.0.0.0/8")], exclude: [cidr("10.0.0.1/32")] }, []],
-    ["a network, and what is in none", { networks: ["b"] }, ["E 1.1.1.1", "I fd00::1", "I 192.168.0.1"]],
     [
-      "kinds in the given order",
+      "applies exclusion before inclusion",
+      { include: [cidr("10.0.0.0/8")], exclude: [cidr("10.0.0.1/32")] },
+      [],
+    ],
+    [
+      "keeps addresses of a chosen network and of none",
+      { networks: ["b"] },
+      ["E 1.1.1.1", "I fd00::1", "I 192.168.0.1"],
+    ],
+    [
+      "orders kinds as configured",
       { order: ["InternalIP"] },
       ["I 10.0.0.1", "I fd00::1", "I 192.168.0.1", "E 1.1.1.1"],
     ],
@@ -54,16 +66,16 @@ describe("addresses by policy [F7]", () => {
     expect(plan.problems.map(({ reason }) => reason)).toEqual(expected.length === 0 ? ["NoAddressLeft"] : []);
   });
 
-  test("a cloud that knows none leaves what is there, without a complaint", () => {
+  test("keeps the Node's addresses without a problem when the cloud has none", () => {
     expect(planAddresses(toNode({ name: "n" }), [], nodeDefaults.addresses)).toEqual({ problems: [] });
   });
 
-  test("what is no IP address is left out, whatever else is chosen", () => {
+  test("drops values that are not IP addresses", () => {
     const plan = planAddresses(toNode({ name: "n" }), [I("nonsense"), I("10.0.0.1")], nodeDefaults.addresses);
     expect(short(plan.wanted)).toEqual(["I 10.0.0.1"]);
   });
 
-  test("a mismatch with --node-ip says what was asked for, what there is, and where to correct it [F8]", () => {
+  test("reports a mismatch with --node-ip with the expected and actual addresses and where to correct it [F8]", () => {
     const node = toNode({ name: "n", annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" } });
     const { wanted, problems } = planAddresses(node, [I("10.0.0.1")], nodeDefaults.addresses);
     expect(wanted).toBeUndefined();
@@ -72,7 +84,7 @@ describe("addresses by policy [F7]", () => {
     expect(problems[0]?.text).toContain("--node-ip");
   });
 
-  test("order is told apart by one comparison and not by the other", () => {
+  test("detects a different order with sameAddresses and ignores it with sameAddressSet", () => {
     const a = { type: "InternalIP", address: "1" };
     const b = { type: "InternalIP", address: "2" };
     expect([sameAddresses([a, b], [a, b]), sameAddresses([a, b], [b, a])]).toEqual([true, false]);
@@ -82,7 +94,7 @@ describe("addresses by policy [F7]", () => {
   });
 });
 
-describe("labels by policy [N20 F5]", () => {
+describe("planLabels [N20 F5]", () => {
   const zone = "topology.kubernetes.io/zone";
   const betaZone = "failure-domain.beta.kubernetes.io/zone";
   const type = "node.kubernetes.io/instance-type";
@@ -98,7 +110,7 @@ describe("labels by policy [N20 F5]", () => {
   }
   const cases: readonly [string, Case][] = [
     [
-      "a new node gets both spellings",
+      "sets both spellings on a new Node",
       {
         isNew: true,
         cloud: { type: "big", zone: "a" },
@@ -106,24 +118,24 @@ describe("labels by policy [N20 F5]", () => {
       },
     ],
     [
-      "a resized machine is followed",
+      "follows a resized machine",
       { labels: { [type]: "small" }, cloud: { type: "big" }, set: { [type]: "big" } },
     ],
     [
-      "the old spelling follows where it is there",
+      "updates the old spelling when it exists",
       {
         labels: { [type]: "small", [betaType]: "small" },
         cloud: { type: "big" },
         set: { [type]: "big", [betaType]: "big" },
       },
     ],
-    ["a missing zone is restored", { cloud: { type: "", zone: "a" }, set: { [zone]: "a" } }],
+    ["restores a missing zone", { cloud: { type: "", zone: "a" }, set: { [zone]: "a" } }],
     [
-      "a different zone is only reported",
+      "reports a different zone without changing it",
       { labels: { [zone]: "b" }, cloud: { type: "", zone: "a" }, set: {}, problems: [zone] },
     ],
     [
-      "a different zone is followed when the policy says so",
+      'changes a different zone with the policy "sync"',
       {
         labels: { [zone]: "b" },
         cloud: { type: "", zone: "a" },
@@ -132,15 +144,15 @@ describe("labels by policy [N20 F5]", () => {
       },
     ],
     [
-      "a label set once is never looked at again",
+      'never updates a label with the policy "once"',
       { cloud: { type: "big" }, settings: { labelPolicies: { [type]: "once" } }, set: {} },
     ],
     [
-      "nothing is followed when reconciling is off",
+      "changes nothing when reconciling is disabled",
       { cloud: { type: "big" }, settings: { reconcileLabels: false }, set: {} },
     ],
     [
-      "what was said of one label counts more than reconciling that is off for all",
+      "applies a label's own policy although reconciling is disabled",
       {
         labels: { [zone]: "b", "a/b": "1" },
         cloud: { type: "big", zone: "a", labels: { "a/b": "2", [own]: "2" } },
@@ -150,7 +162,7 @@ describe("labels by policy [N20 F5]", () => {
       },
     ],
     [
-      "type, zone and region are written when a node joins, whatever their policy",
+      "sets type, zone and region on a joining Node under any policy",
       {
         isNew: true,
         labels: { [zone]: "b", [type]: "small" },
@@ -159,13 +171,16 @@ describe("labels by policy [N20 F5]", () => {
         set: { [zone]: "a", [betaZone]: "a", [type]: "big", [betaType]: "big" },
       },
     ],
-    ["what the cloud does not know stays", { labels: { [zone]: "b" }, cloud: { type: "" }, set: {} }],
     [
-      "labels under the provider's prefix are kept in sync",
+      "keeps a zone that the cloud does not report",
+      { labels: { [zone]: "b" }, cloud: { type: "" }, set: {} },
+    ],
+    [
+      "keeps labels under the provider's prefix in sync",
       { labels: { [own]: "1" }, cloud: { type: "", labels: { [own]: "2" } }, set: { [own]: "2" } },
     ],
     [
-      "others are set on new nodes only, and never over what is there",
+      "sets other labels only on new Nodes and never overwrites them",
       {
         isNew: true,
         labels: { "a/b": "1" },
@@ -173,13 +188,13 @@ describe("labels by policy [N20 F5]", () => {
         set: { "a/c": "3" },
       },
     ],
-    ["others are not set later", { cloud: { type: "", labels: { "a/c": "3" } }, set: {} }],
+    ["does not set other labels later", { cloud: { type: "", labels: { "a/c": "3" } }, set: {} }],
     [
-      "labels of Kubernetes itself are never set",
+      "never sets labels in Kubernetes' namespaces",
       { isNew: true, cloud: { type: "", labels: { "x.k8s.io/y": "1" } }, set: {} },
     ],
     [
-      "an additional label may be reported as well",
+      'reports an additional label with the policy "report"',
       {
         labels: { "a/b": "1" },
         cloud: { type: "", labels: { "a/b": "2" } },
@@ -205,7 +220,7 @@ describe("labels by policy [N20 F5]", () => {
   );
 });
 
-describe("the plan of a node", () => {
+describe("planNode", () => {
   const plan = (draft: Partial<NodeDraft>, cloud: Partial<Instance> = {}) =>
     planNode({
       node: toNode({ name: "n", ...draft }),
@@ -215,7 +230,7 @@ describe("the plan of a node", () => {
     });
   const tainted = { spec: { taints: [uninitialized] } };
 
-  test("takes the taint away with id, labels and addresses [F1]", () => {
+  test("removes the taint and sets id, labels and addresses [F1]", () => {
     expect(plan(tainted, { type: "big" })).toMatchObject({
       addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
       providerID: "fake://n",
@@ -230,7 +245,7 @@ describe("the plan of a node", () => {
     expect(plan({ spec })).not.toHaveProperty("providerID");
   });
 
-  test("does nothing to a joining node that the cloud calls wrong, and passes on why", () => {
+  test("changes nothing on a joining Node with a cloud error, and passes the error on", () => {
     const problem = { severity: "error", reason: "Renamed", text: "It was renamed." } as const;
     expect(plan(tainted, { problems: [problem] })).toEqual({
       labels: {},
@@ -239,12 +254,12 @@ describe("the plan of a node", () => {
     });
   });
 
-  test("goes on in spite of a warning", () => {
+  test("initializes a Node in spite of a warning", () => {
     const problem = { severity: "warning", reason: "Old", text: "It is old." } as const;
     expect(plan(tainted, { problems: [problem] }).removeUninitializedTaint).toBe(true);
   });
 
-  test("reorders addresses while the node joins, and leaves a mere order alone later", () => {
+  test("reorders addresses while the Node joins, and ignores a different order later", () => {
     const both = [I("10.0.0.1"), E("1.1.1.1")];
     const status = {
       addresses: both.map(({ kind, value }) => ({ type: kind, address: value })).reverse(),
@@ -253,7 +268,7 @@ describe("the plan of a node", () => {
     expect(plan({ status }, { addresses: both })).not.toHaveProperty("addresses");
   });
 
-  test("keeps the kubelet's hostname behind what the cloud has, unless the cloud has one", () => {
+  test("keeps the kubelet's hostname after the cloud's addresses, unless the cloud has one", () => {
     const status = { addresses: [{ type: "Hostname", address: "mine" }] };
     expect(short(plan({ status }, { addresses: [I("10.0.0.1")] }).addresses)).toEqual([
       "I 10.0.0.1",
@@ -263,7 +278,7 @@ describe("the plan of a node", () => {
   });
 });
 
-describe("a change of a node", () => {
+describe("isRelevantChange", () => {
   const base = toNode({
     name: "n",
     labels: { a: "1" },
@@ -271,20 +286,20 @@ describe("a change of a node", () => {
     status: { addresses: [{ type: "InternalIP", address: "1" }], nodeInfo: { systemUUID: "" } },
   });
   test.each([
-    ["its readiness", { status: { ...base.status, conditions: [{ type: "Ready", status: "True" }] } }, false],
-    ["its uuid", { status: { ...base.status, nodeInfo: { systemUUID: "x" } } }, true],
-    ["its addresses", { status: { ...base.status, addresses: [] } }, true],
-    ["its taints", { spec: { ...base.spec, taints: [uninitialized] } }, true],
-    ["its id", { spec: { ...base.spec, providerID: "fake://2" } }, true],
-    ["its labels", { metadata: { ...base.metadata, labels: {} } }, true],
-    ["its annotations", { metadata: { ...base.metadata, annotations: { a: "b" } } }, true],
-    ["its version alone", { metadata: { ...base.metadata, resourceVersion: "9" } }, false],
+    ["the readiness", { status: { ...base.status, conditions: [{ type: "Ready", status: "True" }] } }, false],
+    ["the UUID", { status: { ...base.status, nodeInfo: { systemUUID: "x" } } }, true],
+    ["the addresses", { status: { ...base.status, addresses: [] } }, true],
+    ["the taints", { spec: { ...base.spec, taints: [uninitialized] } }, true],
+    ["the provider id", { spec: { ...base.spec, providerID: "fake://2" } }, true],
+    ["the labels", { metadata: { ...base.metadata, labels: {} } }, true],
+    ["the annotations", { metadata: { ...base.metadata, annotations: { a: "b" } } }, true],
+    ["only the version", { metadata: { ...base.metadata, resourceVersion: "9" } }, false],
     [
-      "our condition",
+      "the CloudReady condition",
       { status: { ...base.status, conditions: [{ type: "CloudReady", status: "False" }] } },
       true,
     ],
-  ] as const)("concerns us or not: %s", (_, change, concerns) => {
+  ] as const)("decides correctly on a change of %s", (_, change, concerns) => {
     expect(isRelevantChange(base, { ...base, ...change })).toBe(concerns);
   });
 });

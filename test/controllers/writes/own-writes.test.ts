@@ -1,4 +1,5 @@
-// What comes back of our own writes: skipped when it brings nothing else, never when it brings something of others.
+// Watch events of the controller's own writes: ignored when they contain no other change, never when they
+// contain one of another writer.
 
 import { expect, test } from "bun:test";
 import { isRelevantChange } from "../../../src/controllers/node/relevant-change.ts";
@@ -12,13 +13,13 @@ const node = (resourceVersion: string, labels: Record<string, string> = {}, uid 
   status: {},
 });
 
-/** Its answer has nothing in it but what the write did: most cases here are about what the watch tells. */
+/** The answer contains only what the write changed: most cases here are about watch events. */
 const nothing = {
   base: node("1"),
   patch: { contentType: "application/merge-patch+json", body: {} },
 } as const;
 
-/** The answer to a write came before anything was told by the watch. */
+/** The answer to a write arrived before any watch event. */
 const answered = (written: Node): OwnWrites<Node> => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
@@ -26,7 +27,10 @@ const answered = (written: Node): OwnWrites<Node> => {
   return own;
 };
 
-/** The watch told this before the write was answered; whether the Node is to be looked at. */
+/**
+ * The watch events `reported` arrived before the answer to the write; returns whether the Node needs a
+ * reconcile.
+ */
 const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | undefined): boolean => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
@@ -34,30 +38,30 @@ const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | un
   return own.end("n1", { ...nothing, written });
 };
 
-test("an echo of our write is skipped, once", () => {
+test("the watch event of an own write is ignored, once", () => {
   const own = answered(node("10", { a: "1" }));
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(true);
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(false);
 });
 
-test("what is older than our write is skipped, and the echo still is", () => {
+test("watch events older than an own write are ignored, and its own event still is", () => {
   const own = answered(node("100", { a: "1" }));
   expect(own.isOwnWrite("n1", node("99"))).toBe(true);
   expect(own.isOwnWrite("n1", node("100", { a: "1" }))).toBe(true);
 });
 
-test("a change of somebody else that was merged into our version is looked at", () => {
+test("a change of another writer merged into the written version triggers a reconcile", () => {
   const own = answered(node("10", { a: "1" }));
   expect(own.isOwnWrite("n1", node("10", { a: "1", theirs: "2" }))).toBe(false);
 });
 
-test("another Node under the same name, or none, is looked at", () => {
+test("a new Node with the same name triggers a reconcile, and so does a deletion", () => {
   expect(answered(node("10")).isOwnWrite("n1", node("11", {}, "u2"))).toBe(false);
   expect(answered(node("10")).isOwnWrite("n1", undefined)).toBe(false);
   expect(new OwnWrites<Node>(isRelevantChange).isOwnWrite("n1", node("1"))).toBe(false);
 });
 
-test("an echo that comes before the answer to the write is skipped, and remembered by nobody", () => {
+test("a watch event before the answer to its write is ignored and then forgotten", () => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.isOwnWrite("n1", node("10"))).toBe(true);
@@ -65,20 +69,20 @@ test("an echo that comes before the answer to the write is skipped, and remember
   expect(own.isOwnWrite("n1", node("11", { a: "1" }))).toBe(false);
 });
 
-test("what others changed while our write was under way is looked at when it has been answered", () => {
+test("another writer's change during an own write triggers a reconcile after the answer", () => {
   expect(isNewsAfter([node("10"), node("11", { theirs: "2" })], node("10"))).toBe(true);
   expect(isNewsAfter([undefined], node("10"))).toBe(true);
   expect(isNewsAfter([node("11", {}, "u2")], node("10"))).toBe(true);
   expect(isNewsAfter([node("9", { theirs: "2" })], undefined)).toBe(true);
 });
 
-test("a write that nobody else meddled with is no news", () => {
+test("an own write without another change triggers no reconcile", () => {
   expect(isNewsAfter([], node("10"))).toBe(false);
   expect(isNewsAfter([node("9")], node("10"))).toBe(false);
   expect(isNewsAfter([], undefined)).toBe(false);
 });
 
-test("what others changed and the answer to our write brings is looked at, whatever the watch tells of it", () => {
+test("another writer's change in the answer to an own write triggers a reconcile, whatever the watch reports", () => {
   const patch = jsonPatch([{ op: "add", path: "/metadata/labels/ours", value: "1" }]);
   const endOf = (written: Node): boolean => {
     const own = new OwnWrites<Node>(isRelevantChange);
@@ -91,19 +95,20 @@ test("what others changed and the answer to our write brings is looked at, whate
   expect(endOf({ ...rest, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })).toBe(true);
 });
 
-test("an edit that was told before our echo, and that our answer does not show, is looked at with that echo", () => {
+test("another writer's edit before an own write, missing in its answer, triggers a reconcile with the write's event", () => {
   const own = answered(node("10", { ours: "1" }));
   const edited = node("9", { theirs: "2" });
   const both = node("10", { ours: "1", theirs: "2" });
-  // Older than our write: it is in the later version too.
+  // Older than the own write, whose version contains it too.
   expect(own.isNews("n1", node("1"), edited)).toBe(false);
-  // What a watch told last may differ from it in nothing that matters: our write set what was there already.
+  // The watch event may not differ from the last one in anything relevant: the own write set what was there
+  // already.
   const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
   expect(own.isNews("n1", before, both)).toBe(true);
   expect(own.isNews("n1", both, both)).toBe(false);
 });
 
-test("without a write of ours, what changed is news and what did not is none", () => {
+test("without an own write, a relevant change triggers a reconcile and an irrelevant one does not", () => {
   const own = new OwnWrites<Node>(isRelevantChange);
   expect(own.isNews("n1", node("1"), node("2", { theirs: "2" }))).toBe(true);
   expect(own.isNews("n1", node("1"), node("2"))).toBe(false);

@@ -9,7 +9,7 @@ export const ofNodes: readonly Unpinned[] = [
   {
     behaviour: "event text",
     provedBy: [
-      "gets its addresses before its taint goes, and id and labels in the same write as that [S4 F1 F3]",
+      "gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]",
     ],
   },
   {
@@ -20,11 +20,11 @@ export const ofNodes: readonly Unpinned[] = [
   },
   {
     behaviour: "conflict retry from the lister",
-    provedBy: ["is tried again at once when somebody else changed it meanwhile, and keeps their taint"],
+    provedBy: ["is retried immediately when another writer changes it, and keeps that writer's taint"],
   },
   {
     behaviour: "address update that fails after the taint was removed",
-    provedBy: ["keeps its taint when its addresses could not be written, and gets all of it later [S4]"],
+    provedBy: ["keeps its taint when its addresses cannot be written, and is initialized later [S4]"],
     note: "D3",
   },
   {
@@ -35,13 +35,13 @@ export const ofNodes: readonly Unpinned[] = [
     behaviour: "instance-type labels at all",
     provedBy: [
       "9.15.1: zone and type of the kubelet's are overwritten, in both spellings",
-      "a resized machine is followed",
+      "follows a resized machine",
     ],
   },
   {
     behaviour: "AdditionalLabels with a conflicting existing label",
     provedBy: [
-      "others are set on new nodes only, and never over what is there",
+      "sets other labels only on new Nodes and never overwrites them",
       "Test_syncNode 19: additional labels that are reserved or there already are left out",
     ],
   },
@@ -56,7 +56,7 @@ export const ofNodes: readonly Unpinned[] = [
     behaviour: "dual-stack change detection",
     provedBy: [
       "TestNodeAddressesChangeDetected, not pinned: two of one kind are no change for ever, as upstream's are [F6]",
-      "reorders addresses while the node joins, and leaves a mere order alone later",
+      "reorders addresses while the Node joins, and ignores a different order later",
     ],
     note: "D13",
   },
@@ -81,23 +81,23 @@ export const ofNodes: readonly Unpinned[] = [
 export const ofLifecycle: readonly Unpinned[] = [
   {
     behaviour: "V2 shutdown",
-    provedBy: ["marks its node while it is stopped and unmarks it when it was started [F19]"],
+    provedBy: ["adds the shutdown taint to its Node while stopped and removes it when started [F19]"],
     note: "D25",
   },
   {
     behaviour: "shutdown-taint removal when Ready returns",
     provedBy: [
-      "unmarks a node that is Ready again without asking the cloud [F19]",
-      "a Ready node loses the mark",
+      "causes no cloud request to remove the shutdown taint of a Ready Node [F19]",
+      "removes the shutdown taint of a Ready Node",
     ],
   },
   {
     behaviour: "missing Ready condition",
-    provedBy: ["one that is missing a Ready condition counts as not Ready"],
+    provedBy: ["treats a Node without Ready condition as not Ready"],
   },
   {
     behaviour: "NotImplemented from the V1 shutdown call",
-    provedBy: ["one of unknown state keeps its mark"],
+    provedBy: ["keeps the shutdown taint when the machine's state is unknown"],
     note: contract,
   },
   {
@@ -107,14 +107,14 @@ export const ofLifecycle: readonly Unpinned[] = [
   },
   {
     behaviour: "deletionTimestamp nodes",
-    provedBy: ["is no reason to delete when its node is paused, foreign, or leaving already [F12]"],
+    provedBy: ["keeps its Node when that is paused, foreign, or already being deleted [F12]"],
     note: "D24",
   },
   {
     behaviour: "request count per pass",
     provedBy: [
       "9.15.2: a hundred Nodes that are not Ready and whose machines exist cost a few listings, and no write",
-      "is looked at together with the others that are not Ready, whenever they became so [F24]",
+      "is checked in one listing with all other Nodes that are not Ready [F24]",
     ],
     note: "D26",
   },

@@ -10,15 +10,15 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { toNode } from "../../support/api-server-nodes.ts";
 
 const uninitialized = { key: uninitializedTaint, value: "true", effect: "NoSchedule" };
-const theirs = { key: "example.com/theirs", value: "", effect: "NoSchedule" };
+const foreignTaint = { key: "example.com/other", value: "", effect: "NoSchedule" };
 
-test("a taint that somebody adds while addresses are written to a Node stays when ours goes", async () => {
+test("a taint that another writer adds during the address update stays when the uninitialized taint is removed", async () => {
   const node = toNode({ name: "n1", spec: { taints: [uninitialized] } });
   const patches: Patch[] = [];
   const writes = {
     patch: async (each: Node, patch: Patch): Promise<Node> => {
       patches.push(patch);
-      return { ...each, spec: { ...each.spec, taints: [uninitialized, theirs] } };
+      return { ...each, spec: { ...each.spec, taints: [uninitialized, foreignTaint] } };
     },
   };
   const ownWrites = { begin: () => undefined, end: () => false };
@@ -29,10 +29,10 @@ test("a taint that somebody adds while addresses are written to a Node stays whe
     removeUninitializedTaint: true,
   };
   await applyPlan(node, plan as never, "it joins", new AbortController().signal);
-  expect(patches.at(-1)?.body).toContainEqual({ op: "add", path: "/spec/taints", value: [theirs] });
+  expect(patches.at(-1)?.body).toContainEqual({ op: "add", path: "/spec/taints", value: [foreignTaint] });
 });
 
-test("a question that failed is asked again, and not held for one that is under way", async () => {
+test("a failed lookup is requested again rather than treated as pending", async () => {
   const clock = new VirtualClock();
   const wants: number[] = [];
   let failure: { readonly error: unknown; readonly at: number } | undefined;

@@ -6,8 +6,9 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
-// Invariants 1, 2 and 13 of the design under a seeded storm: failures of any length, lies about one proof of any length,
-// lies about both that are shorter than the confirmation time, nodes that flap, go, and come again under their names.
+// A seeded storm over both node controllers: outages of any length, wrong answers of one kind of proof for any
+// time, wrong answers of both for less than the confirmation time, Nodes that flap, are deleted, and come back
+// under their names.
 
 const storm = async (seed: number) => {
   const random = seededRandom(seed);
@@ -16,7 +17,7 @@ const storm = async (seed: number) => {
   const names = Array.from({ length: 8 }, (_, index) => `n${index}`);
   const lookups = chance(0.5) ? { lookups: { id: 3 } } : {};
   const script = { takes: milliseconds(1 + random.fraction() * 3000), pageSize: 3, ...lookups };
-  // One kind of lie for the whole storm: two lies of different kinds with an outage in between would be both proofs.
+  // One kind of lie per storm: two lies of different kinds with an outage in between would be two proofs.
   const kind = pick(["both", "listing", "lookup"] as const);
   const oneProof = kind !== "both" && "lookups" in script;
   const w = new NodeControllers({ script, machines: names.map((name) => machine(name)) });
@@ -48,8 +49,8 @@ const storm = async (seed: number) => {
     if (oneProof && chance(0.1)) w.cloud.failure = chance(0.5) ? { error: outage() } : undefined;
     if (w.clock.monotonic() >= liesUntil) w.cloud.hidden.clear();
     if (chance(0.3) && w.clock.monotonic() >= liesUntil + 60_000) {
-      // Both at once only for less than the confirmation time; and two lies are not one long one.
-      // Two at most: what is more than that the mass limit would hold back.
+      // Both kinds lie together only for less than the confirmation time, and pauses separate two lies. At most
+      // two Nodes are affected: the mass limit would hold back more.
       for (const each of [pick(names), pick(names)]) {
         w.cloud.hidden.set(each, kind);
         if (exists(each)) w.nodes.setReady(each, "False");
@@ -64,8 +65,8 @@ const storm = async (seed: number) => {
       w.cloud.put(machine(name));
       join(name);
     }
-    const rest = Math.min(pick([1, 5, 12, 40]), Math.max(1, (liesUntil - w.clock.monotonic()) / 1000 || 40));
-    await w.pass(w.cloud.hidden.size > 0 ? rest : pick([1, 5, 12, 40]));
+    const delay = Math.min(pick([1, 5, 12, 40]), Math.max(1, (liesUntil - w.clock.monotonic()) / 1000 || 40));
+    await w.pass(w.cloud.hidden.size > 0 ? delay : pick([1, 5, 12, 40]));
   }
   w.cloud.failure = undefined;
   w.cloud.hidden.clear();
@@ -82,12 +83,12 @@ const storm = async (seed: number) => {
   return { seed, wrong, left, tainted, idle };
 };
 
-test("a storm deletes no node whose machine exists, and settles afterwards [F18 F22 F23]", async () => {
+test("a storm deletes no Node whose machine exists, and the controllers converge afterwards [F18 F22 F23]", async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const result = await storm(seed);
     const { wrong, tainted, left } = result;
     expect({ seed, wrong, tainted }).toEqual({ seed, wrong: [], tainted: [] });
-    // More than the mass limit stays until somebody says so; what is within it goes.
+    // More losses than the mass limit stay until confirmed; fewer are deleted.
     expect(left.length === 0 || left.length > 2).toBe(true);
     expect(result.idle).toBeLessThan(60);
   }

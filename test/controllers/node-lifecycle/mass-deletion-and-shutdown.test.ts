@@ -24,12 +24,12 @@ const heldFor = ({ lifecycle }: NodeControllers) =>
   [...lifecycle.candidates.values()].flatMap(({ heldFor: reason }) => reason ?? []);
 const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
-describe("many at once", () => {
+describe("mass deletion", () => {
   const ready = (w: NodeControllers, all: readonly string[]) => {
     for (const name of all) settled(w, name, "True");
   };
 
-  test("ten of thirteen that an autoscaler announced all go [F22]", async () => {
+  test("deletes ten of thirteen Nodes that the autoscaler announced [F22]", async () => {
     const all = names(13);
     const w = setUp({ machines: all.slice(10).map((name) => machine(name)) }).start("lifecycle");
     ready(w, all);
@@ -47,7 +47,7 @@ describe("many at once", () => {
     expect(w.nodes.names()).toEqual(["n10", "n11", "n12"]);
   });
 
-  test("nodes of another account, which the selector leaves out, count neither as missing nor as ours", async () => {
+  test("ignores Nodes of another account that the selector excludes", async () => {
     const all = names(5);
     const theirs = Array.from({ length: 40 }, (_, index) => `their${index}`);
     const w = setUp({
@@ -69,7 +69,7 @@ describe("many at once", () => {
     expect(w.nodes.names()).toHaveLength(44);
   });
 
-  test("a deletion that our own fence held back is nobody's failure, and is made when it may be", async () => {
+  test("retries a deletion that the write gate blocked, and reports no failure", async () => {
     const w = setUp({
       machines: names(5)
         .slice(1)
@@ -91,7 +91,7 @@ describe("many at once", () => {
     expect(w.reasons("n0")).toEqual(["DeletingNode"]);
   });
 
-  test("ten of thirteen that nobody announced all stay, and it is said on each, once [F22 N1]", async () => {
+  test("holds ten of thirteen Nodes that disappear unannounced, with one event each [F22 N1]", async () => {
     const all = names(13);
     const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
     ready(w, all);
@@ -109,13 +109,13 @@ describe("many at once", () => {
     w.cloud.hidden.clear();
     await w.pass(120);
     expect(heldFor(w)).toEqual([]);
-    // What is left after the cloud recovered is judged anew.
+    // A Node that is still missing after the cloud recovered is judged again.
     w.cloud.machines.delete("n0");
     await w.pass(400);
     expect(w.nodes.names()).toEqual(all.slice(1).sort());
   });
 
-  test("an operator's annotation lets them go in spite of the limit [F22]", async () => {
+  test("deletes held Nodes with the annotation node-deletion=confirmed [F22]", async () => {
     const all = names(10);
     const w = setUp({ machines: [] }).start("lifecycle");
     ready(w, all);
@@ -128,7 +128,7 @@ describe("many at once", () => {
     expect(w.nodes.names()).toEqual(names(10).slice(3));
   });
 
-  test("the limit counts what was deleted within ten minutes [N1]", async () => {
+  test("counts deletions of the last ten minutes towards the limit [N1]", async () => {
     const all = names(10);
     const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
     ready(w, all);
@@ -147,7 +147,7 @@ describe("many at once", () => {
     expect(w.nodes.names()).not.toContain("n2");
   });
 
-  test("machines that the cloud itself was taking away are not counted [F22]", async () => {
+  test("does not count machines that the cloud was terminating [F22]", async () => {
     const all = names(8);
     const w = setUp({ machines: all.map((name) => machine(name, { state: "terminating" })) });
     w.start("lifecycle");
@@ -161,7 +161,7 @@ describe("many at once", () => {
 });
 
 describe("a machine that exists", () => {
-  test("marks its node while it is stopped and unmarks it when it was started [F19]", async () => {
+  test("adds the shutdown taint to its Node while stopped and removes it when started [F19]", async () => {
     const w = setUp({ machines: [machine("n0", { state: "stopped" })] }).start("lifecycle");
     settled(w, "n0");
     await w.pass(5);
@@ -173,7 +173,7 @@ describe("a machine that exists", () => {
     expect(w.nodes.node("n0").spec.taints).toBeUndefined();
   });
 
-  test("unmarks a node that is Ready again without asking the cloud [F19]", async () => {
+  test("causes no cloud request to remove the shutdown taint of a Ready Node [F19]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0", "True");
     const foreign = { key: "a", effect: "NoExecute" };
@@ -183,7 +183,7 @@ describe("a machine that exists", () => {
     expect(w.cloud.calls).toEqual([]);
   });
 
-  test("is looked up for its state where listings do not tell, and the mark does not flap [F19]", async () => {
+  test("is looked up for its state when listings omit it, and the taint does not flap [F19]", async () => {
     const w = setUp({ script: both, machines: [machine("n0", { state: "stopped" })] });
     const { cloud } = w;
     const list = cloud.list.bind(cloud);
@@ -199,7 +199,7 @@ describe("a machine that exists", () => {
     expect(w.nodes.sent).toHaveLength(1);
   });
 
-  test("is looked at together with the others that are not Ready, whenever they became so [F24]", async () => {
+  test("is checked in one listing with all other Nodes that are not Ready [F24]", async () => {
     const all = names(100);
     const script = { takes: milliseconds(20), pageSize: 50 };
     const w = setUp({ script, machines: all.map((name) => machine(name)) }).start("lifecycle");
@@ -209,13 +209,13 @@ describe("a machine that exists", () => {
     }
     const before = w.cloud.listings;
     await w.pass(600);
-    // Two pages each: four requests a minute at most.
+    // Two pages each: at most four requests a minute.
     expect(w.cloud.listings - before).toBeLessThanOrEqual(20);
     expect(w.cloud.listings - before).toBeGreaterThanOrEqual(4);
   });
 });
 
-test("observe mode writes nothing and does not spin [N3]", async () => {
+test("observe mode deletes no Node, writes nothing and does not retry in a loop [N3]", async () => {
   const w = setUp({ mode: "observe", machines: [machine("off", { state: "stopped" })] }).start("lifecycle");
   settled(w, "off");
   settled(w, "gone");

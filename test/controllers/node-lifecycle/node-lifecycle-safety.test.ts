@@ -3,7 +3,7 @@ import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// What a node keeps only because of one line: small worlds in which that line alone stands between it and its deletion.
+// Cases in which a single safety check keeps the lifecycle controller from deleting a Node.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -22,7 +22,7 @@ const settled = (w: NodeControllers, name: string, status: "True" | "False" = "F
     status: { conditions: [{ type: "Ready", status }] },
   });
 
-test("a node that was Ready for a moment between two proofs stays, though nobody had time to look at it", async () => {
+test("keeps a Node that was Ready for a moment between two proofs", async () => {
   const w = setUp().start("lifecycle");
   settled(w, "n0");
   await w.pass(25);
@@ -33,7 +33,7 @@ test("a node that was Ready for a moment between two proofs stays, though nobody
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a node is not deleted on what was proved in an earlier term, even if it was never Ready since", async () => {
+test("keeps a Node whose proof is from an earlier leadership session, even when it was never Ready since", async () => {
   const w = setUp({ machines: machines(["n0"]) });
   const first = new AbortController();
   const ended = w.lifecycle.run(first.signal);
@@ -51,10 +51,10 @@ test("a node is not deleted on what was proved in an earlier term, even if it wa
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a node that became Ready just before our own write to it is not deleted on the version that the write told", async () => {
+test("keeps a Node that became Ready just before the controller's own write to it", async () => {
   const lifecycle = { proofs: 1, recheck: { shortest: seconds(1), longest: seconds(1) } } as const;
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
-  // A real server answers such a write with metadata alone: the status is what we knew before.
+  // A real server answers such a write with metadata only, so the status stays as it was known before.
   const send = w.nodes.api.patchKnown;
   const answered: typeof send = async (resource, known, ...rest) => {
     const fresh = await send(resource, known, ...rest);
@@ -71,7 +71,7 @@ test("a node that became Ready just before our own write to it is not deleted on
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a young node without provider id gets no older by a clock that is set forward while we run", async () => {
+test("keeps a young Node without provider id when the wall clock is set forward", async () => {
   const w = setUp();
   const now = w.clock.now.bind(w.clock);
   w.start("lifecycle");
@@ -81,7 +81,7 @@ test("a young node without provider id gets no older by a clock that is set forw
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a cloud that loses everything is not believed about a node that was counted a moment before", async () => {
+test("holds deletion when the cloud loses all machines right after a Node was counted", async () => {
   const all = names(10);
   const w = setUp({ machines: machines(all.slice(1)) }).start("lifecycle");
   for (const name of all) settled(w, name, name === "n0" ? "False" : "True");
@@ -89,7 +89,7 @@ test("a cloud that loses everything is not believed about a node that was counte
   await w.pass(600);
   await w.until(
     () => w.clock.monotonic() - (w.cloud.calls.at(-1)?.at ?? 0) > 31_000,
-    "a while without a look",
+    "a while without a listing",
     600,
   );
   for (const name of all) w.cloud.hidden.set(name, "both");
@@ -99,12 +99,12 @@ test("a cloud that loses everything is not believed about a node that was counte
   expect(w.nodes.names()).toHaveLength(10);
 });
 
-test("a node that was held because a listing lost many goes once listings are whole again, where lookups are cheaper too", async () => {
+test("deletes a held Node once listings are complete again, also when lookups are cheaper", async () => {
   const all = names(13);
   const script = { ...page, lookups: { id: 100 } };
   const w = setUp({ script, machines: machines(all.slice(1)) }).start("lifecycle");
   for (const name of all) settled(w, name, name === "n0" ? "False" : "True");
-  // What is left fills more than one page, so that looking up one machine costs less than listing them.
+  // The remaining machines fill more than one page, so that one lookup costs less than a listing.
   for (const name of all.slice(1, 7)) w.cloud.hidden.set(name, "listing");
   await w.pass(300);
   expect(w.reasons("n0")).toEqual(["MassDeletionHeld"]);
@@ -113,7 +113,7 @@ test("a node that was held because a listing lost many goes once listings are wh
   expect(w.nodes.names()).toEqual(all.slice(1).toSorted());
 });
 
-test("a node whose machine was seen while it joined goes when that machine is gone", async () => {
+test("deletes a Node whose machine was seen while it joined and is gone now", async () => {
   const script = { takes: milliseconds(100), pageSize: 5 };
   const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
   w.inventory.wantListing(0, "refresh");

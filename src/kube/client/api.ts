@@ -2,8 +2,7 @@
 // It decodes and slims what comes; it caches nothing and retries nothing.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import type { KubeObject, ObjectMeta } from "../objects.ts";
-import { keyOf, type ObjectKey } from "../objects.ts";
+import { type KubeObject, keyOf, type ObjectKey, type ObjectMeta } from "../objects.ts";
 import type { Patch } from "../patches/patch.ts";
 import { applySteps } from "../patches/patched-object.ts";
 import type { KubeRequest, OpenStream, Verb, WriteGate } from "../requests/request.ts";

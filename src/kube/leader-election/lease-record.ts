@@ -1,8 +1,7 @@
 // What is written into a leader election's Lease, and how two of its states compare. Pure.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import type { Lease, LeaseSpec } from "../objects.ts";
-import { toMicroTime } from "../objects.ts";
+import { type Lease, type LeaseSpec, toMicroTime } from "../objects.ts";
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 

@@ -2,8 +2,7 @@
 // It asks nothing; a reflector feeds it. Objects in it must never be changed.
 
 import { abortable } from "../../runtime/abortable.ts";
-import type { KubeObject } from "../objects.ts";
-import { keyOf } from "../objects.ts";
+import { type KubeObject, keyOf } from "../objects.ts";
 import type { WatchStep } from "./watch.ts";
 
 export interface Change<T> {

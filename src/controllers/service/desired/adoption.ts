@@ -2,8 +2,7 @@
 // have meant is taken: between two, the choice is not ours. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 
 export interface Adoption {

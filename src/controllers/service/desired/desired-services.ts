@@ -4,8 +4,7 @@
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,

@@ -2,8 +2,7 @@
 // belong, or asks for nothing any more, lets go of it; and nothing goes that a living Service may still use.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";

@@ -1,8 +1,7 @@
 // Writes to Services whose echoes are known: what the watch tells of them is no reason to look at the Service again, unless
 // it brings something of somebody else's too.
 
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import { OwnWrites } from "../../writes/own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 

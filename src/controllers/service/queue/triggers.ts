@@ -2,8 +2,7 @@
 // to be looked at and how soon, never what is to be done.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";

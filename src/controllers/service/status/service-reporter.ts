@@ -1,8 +1,7 @@
 // What is said on Services, each thing once: a repeat is no news, and a change of its text is.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";

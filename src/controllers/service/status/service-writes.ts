@@ -1,8 +1,7 @@
 // Guarded writes to Services, journalled with their reason: refused by the server where the Service is no longer what we knew.
 
 import type { KubeApi } from "../../../kube/client/api.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import { services } from "../../../kube/resources.ts";
 import { isLostRace } from "../../errors.ts";
 import { describePatch } from "../../writes/describe-patch.ts";

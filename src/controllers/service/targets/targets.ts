@@ -3,8 +3,7 @@
 
 import type { Milliseconds, NodeName, ServiceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";

@@ -1,26 +1,78 @@
-// The Kubernetes objects we use, as they are on the wire (timestamps are strings), with only the fields we use.
-// Not the whole API: fields not named here are dropped by `resources.ts` or were never needed.
+// The Kubernetes objects that Fairlead reads: the models of @kubernetes/client-node as JSON has them, with the fields that
+// slimming keeps. Reading a field that `slim.ts` drops does not compile. Only types of client-node are used.
+
+import type {
+  CoreV1Event,
+  V1Condition,
+  V1ConfigMap,
+  V1Endpoint,
+  V1EndpointConditions,
+  V1Lease,
+  V1LeaseSpec,
+  V1LoadBalancerIngress,
+  V1NodeAddress,
+  V1NodeCondition,
+  V1NodeSpec,
+  V1NodeStatus,
+  V1NodeSystemInfo,
+  V1ObjectMeta,
+  V1ObjectReference,
+  V1OwnerReference,
+  V1Secret,
+  V1ServiceAccount,
+  V1ServicePort,
+  V1ServiceSpec,
+  V1ServiceStatus,
+  V1Taint,
+} from "@kubernetes/client-node";
+
+/** A model as it is in JSON: times are strings. Read-only, because stores share their objects. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? readonly Wire<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Wire<T[Key]> }
+      : T;
+
+/** The fields that slimming keeps. The types below and the functions of `slim.ts` follow from these lists. */
+export const keptFields = {
+  metadata: [
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+  ],
+  ownerReference: ["apiVersion", "kind", "name", "uid"],
+  nodeSpec: ["providerID", "podCIDR", "podCIDRs", "taints", "unschedulable"],
+  nodeStatus: ["addresses", "conditions", "nodeInfo"],
+  nodeCondition: ["type", "status", "reason", "message", "lastTransitionTime"],
+  nodeInfo: ["systemUUID"],
+  endpoint: ["nodeName", "conditions"],
+  endpointConditions: ["ready"],
+} as const;
+
+type Kept<Name extends keyof typeof keptFields> = (typeof keptFields)[Name][number];
+/** T with other types for some of its fields. */
+type Replace<T, Changes> = Omit<T, keyof Changes> & Changes;
+/** Of objects whose metadata alone is slimmed. Items of a list have no `apiVersion` and no `kind`. */
+type Whole<T> = Omit<Wire<T>, "apiVersion" | "kind" | "metadata"> & KubeObject;
 
 export type Labels = Readonly<Record<string, string>>;
+export interface OwnerReference extends Pick<Wire<V1OwnerReference>, Kept<"ownerReference">> {}
 
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
+/** The server always sends the fields that are required here. */
+export interface ObjectMeta extends Pick<Wire<V1ObjectMeta>, Exclude<Kept<"metadata">, "ownerReferences">> {
   readonly name: string;
-  readonly uid: string;
-}
-
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly labels?: Labels;
-  readonly annotations?: Labels;
-  readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
 }
 
@@ -28,138 +80,56 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
-export interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-  readonly timeAdded?: string;
-}
-
-export interface NodeAddress {
-  readonly type: string;
-  readonly address: string;
-}
-
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTransitionTime?: string;
-  readonly observedGeneration?: number;
-}
+export interface Taint extends Wire<V1Taint> {}
+export interface NodeAddress extends Wire<V1NodeAddress> {}
+/** Of a Node. The conditions of a Service have more (`ServiceCondition`). */
+export interface Condition extends Pick<Wire<V1NodeCondition>, Kept<"nodeCondition">> {}
+export interface NodeSpec extends Pick<Wire<V1NodeSpec>, Kept<"nodeSpec">> {}
+export interface NodeInfo extends Pick<Wire<V1NodeSystemInfo>, Kept<"nodeInfo">> {}
+export interface NodeStatus
+  extends Replace<
+    Pick<Wire<V1NodeStatus>, Kept<"nodeStatus">>,
+    { readonly conditions?: readonly Condition[]; readonly nodeInfo?: NodeInfo }
+  > {}
 
 export interface Node extends KubeObject {
-  readonly spec: {
-    readonly providerID?: string;
-    readonly podCIDR?: string;
-    readonly podCIDRs?: readonly string[];
-    readonly taints?: readonly Taint[];
-    readonly unschedulable?: boolean;
-  };
-  readonly status: {
-    readonly addresses?: readonly NodeAddress[];
-    readonly conditions?: readonly Condition[];
-    readonly nodeInfo?: { readonly systemUUID?: string; readonly machineID?: string };
-  };
+  readonly spec: NodeSpec;
+  readonly status: NodeStatus;
 }
 
-export interface ServicePort {
-  readonly name?: string;
-  readonly protocol?: string;
-  readonly appProtocol?: string;
-  readonly port: number;
-  readonly targetPort?: number | string;
-  readonly nodePort?: number;
-}
-
-export interface LoadBalancerIngress {
-  readonly ip?: string;
-  readonly hostname?: string;
-  readonly ipMode?: string;
-  readonly ports?: readonly { readonly port: number; readonly protocol: string; readonly error?: string }[];
-}
+export interface ServiceCondition extends Wire<V1Condition> {}
+export interface ServicePort extends Wire<V1ServicePort> {}
+export interface LoadBalancerIngress extends Wire<V1LoadBalancerIngress> {}
+export interface ServiceSpec extends Wire<V1ServiceSpec> {}
+export interface ServiceStatus extends Wire<V1ServiceStatus> {}
 
 export interface Service extends KubeObject {
-  readonly spec: {
-    readonly type?: string;
-    readonly ports?: readonly ServicePort[];
-    readonly selector?: Labels;
-    readonly clusterIP?: string;
-    readonly clusterIPs?: readonly string[];
-    readonly externalIPs?: readonly string[];
-    readonly ipFamilies?: readonly string[];
-    readonly ipFamilyPolicy?: string;
-    readonly loadBalancerIP?: string;
-    readonly loadBalancerClass?: string;
-    readonly loadBalancerSourceRanges?: readonly string[];
-    readonly allocateLoadBalancerNodePorts?: boolean;
-    readonly externalTrafficPolicy?: string;
-    readonly internalTrafficPolicy?: string;
-    readonly healthCheckNodePort?: number;
-    readonly publishNotReadyAddresses?: boolean;
-    readonly sessionAffinity?: string;
-    readonly sessionAffinityConfig?: { readonly clientIP?: { readonly timeoutSeconds?: number } };
-  };
-  readonly status: {
-    readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerIngress[] };
-    readonly conditions?: readonly Condition[];
-  };
+  readonly spec: ServiceSpec;
+  readonly status: ServiceStatus;
 }
 
-export interface LeaseSpec {
-  readonly holderIdentity?: string;
-  readonly leaseDurationSeconds?: number;
-  readonly acquireTime?: string;
-  readonly renewTime?: string;
-  readonly leaseTransitions?: number;
-}
-
-export interface Lease extends KubeObject {
-  readonly spec?: LeaseSpec;
-}
-
-export interface ObjectReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-}
-
-export interface Event extends KubeObject {
-  readonly involvedObject: ObjectReference;
-  readonly type?: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly count?: number;
-  readonly firstTimestamp?: string | null;
-  readonly lastTimestamp?: string | null;
-  readonly source?: { readonly component?: string; readonly host?: string };
-  readonly reportingComponent?: string;
-  readonly reportingInstance?: string;
-}
-
-export interface Secret extends KubeObject {
-  readonly type?: string;
-  /** Values are base64. */
-  readonly data?: Labels;
-}
-
-export interface ConfigMap extends KubeObject {
-  readonly data?: Labels;
+export interface Endpoint extends Pick<Wire<V1Endpoint>, Exclude<Kept<"endpoint">, "conditions">> {
+  /** Ready unless `ready` is false. */
+  readonly conditions?: Pick<Wire<V1EndpointConditions>, Kept<"endpointConditions">>;
 }
 
 export interface EndpointSlice extends KubeObject {
-  readonly endpoints?: readonly {
-    readonly nodeName?: string;
-    /** Absent is ready. */
-    readonly conditions?: { readonly ready?: boolean };
-  }[];
+  readonly endpoints?: readonly Endpoint[];
 }
 
-export interface ServiceAccount extends KubeObject {}
+export interface LeaseSpec extends Wire<V1LeaseSpec> {}
+export interface Lease extends Whole<V1Lease> {}
+/** What an event is about. */
+export interface ObjectReference extends Wire<V1ObjectReference> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+}
+export interface Event extends Whole<CoreV1Event> {}
+/** The values of `data` are base64. */
+export interface Secret extends Whole<V1Secret> {}
+export interface ConfigMap extends Whole<V1ConfigMap> {}
+export interface ServiceAccount extends Whole<V1ServiceAccount> {}
 
 /** Identifies an object of a resource. */
 export interface ObjectKey {

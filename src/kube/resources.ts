@@ -12,7 +12,7 @@ import type {
   Service,
   ServiceAccount,
 } from "./objects.ts";
-import { slimEndpointSlice, slimMeta, slimNode, slimService } from "./slim.ts";
+import { slimEndpointSlice, slimMetaOnly, slimNode, slimService } from "./slim.ts";
 
 export interface Resource<T extends KubeObject> {
   /** Empty for core. */
@@ -24,9 +24,6 @@ export interface Resource<T extends KubeObject> {
   /** What came, which has more fields than T says, to what is kept. */
   slim(raw: T): T;
 }
-
-/** The last-applied configuration and managed fields go, the rest stays: for objects that are few or written back. */
-const slimMetaOnly = <T extends KubeObject>(raw: T): T => ({ ...raw, metadata: slimMeta(raw.metadata) });
 
 const core = { group: "", version: "v1", namespaced: true } as const;
 

@@ -1,88 +1,87 @@
-// Copies out of a decoded object what we keep, so that images, managed fields and applied configurations can be collected.
-// It copies only: nothing is renamed, defaulted or checked.
+// Copies out of a decoded object the fields that Fairlead reads (`keptFields`), so that images, managed fields and applied
+// configurations can be collected as garbage. It renames, defaults and validates nothing.
 
-import type { Condition, EndpointSlice, Labels, Node, ObjectMeta, Service } from "./objects.ts";
+import {
+  type Condition,
+  type Endpoint,
+  type EndpointSlice,
+  type KubeObject,
+  keptFields,
+  type Labels,
+  type Node,
+  type ObjectMeta,
+  type Service,
+} from "./objects.ts";
 
-/** Kept on Nodes up to this length; what is longer is some other program's bookkeeping. */
-const longestNodeAnnotation = 2048;
-const longestConditionMessage = 256;
-const applied = "kubectl.kubernetes.io/last-applied-configuration";
+/** A longer annotation of a Node belongs to another program and is dropped. */
+const maxNodeAnnotation = 2048;
+const maxConditionMessage = 256;
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Empty when all of it goes: a patch must know that the map is there. */
-function slimAnnotations(annotations: Labels, longest: number): Labels {
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Assigns field by field and deletes none: this runs for every object of every list, and its results stay in memory. */
+function keep<T extends object, Field extends keyof T>(
+  raw: T,
+  fields: readonly Field[],
+): Mutable<Pick<T, Field>> {
+  const kept: Partial<T> = {};
+  for (const field of fields) {
+    const value = raw[field];
+    // Go encodes an empty list as null.
+    if (value != null) kept[field] = value;
+  }
+  return kept as Mutable<Pick<T, Field>>;
+}
+
+/** Empty rather than absent when every annotation is dropped: a patch must know that the map exists. */
+function slimAnnotations(annotations: Labels, maxLength: number): Labels {
   const kept: Record<string, string> = {};
   for (const key in annotations) {
     const value = annotations[key];
-    if (value === undefined || key === applied || value.length > longest) continue;
+    if (value === undefined || key === lastApplied || value.length > maxLength) continue;
     kept[key] = value;
   }
   return kept;
 }
 
-export function slimMeta(raw: ObjectMeta, longestAnnotation = Number.POSITIVE_INFINITY): ObjectMeta {
-  const annotations =
-    raw.annotations == null ? undefined : slimAnnotations(raw.annotations, longestAnnotation);
-  return {
-    name: raw.name,
-    ...(raw.namespace !== undefined && { namespace: raw.namespace }),
-    uid: raw.uid,
-    resourceVersion: raw.resourceVersion,
-    ...(raw.generation !== undefined && { generation: raw.generation }),
-    ...(raw.creationTimestamp != null && { creationTimestamp: raw.creationTimestamp }),
-    ...(raw.deletionTimestamp != null && { deletionTimestamp: raw.deletionTimestamp }),
-    ...(raw.labels != null && { labels: raw.labels }),
-    ...(annotations !== undefined && { annotations }),
-    ...(raw.finalizers != null && { finalizers: raw.finalizers }),
-    ...(raw.ownerReferences != null && {
-      ownerReferences: raw.ownerReferences.map(({ apiVersion, kind, name, uid }) => ({
-        apiVersion,
-        kind,
-        name,
-        uid,
-      })),
-    }),
-  };
+function slimMeta(raw: ObjectMeta, maxAnnotation = Number.POSITIVE_INFINITY): ObjectMeta {
+  const kept = keep(raw, keptFields.metadata);
+  if (kept.annotations !== undefined) kept.annotations = slimAnnotations(kept.annotations, maxAnnotation);
+  if (kept.ownerReferences !== undefined) {
+    kept.ownerReferences = kept.ownerReferences.map((owner) => keep(owner, keptFields.ownerReference));
+  }
+  return kept;
 }
 
-/** Nobody here reads them, and every Node has all three. */
-const kubeletsOwn: readonly string[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
+/** For kinds of which there are few, or whose objects are written back: only their metadata is slimmed. */
+export function slimMetaOnly<T extends KubeObject>(raw: T): T {
+  return { ...raw, metadata: slimMeta(raw.metadata) };
+}
+
+/** Every Node has all three, and Fairlead reads none of them. */
+const kubeletConditions: readonly string[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
+const fieldsWithoutMessage = keptFields.nodeCondition.filter((field) => field !== "message");
 
 function slimCondition(raw: Condition): Condition {
-  return {
-    type: raw.type,
-    status: raw.status,
-    ...(raw.reason !== undefined && { reason: raw.reason }),
-    ...(raw.message !== undefined &&
-      raw.message.length <= longestConditionMessage && { message: raw.message }),
-    ...(raw.lastTransitionTime != null && { lastTransitionTime: raw.lastTransitionTime }),
-  };
+  const isLong = raw.message != null && raw.message.length > maxConditionMessage;
+  return keep<Condition, keyof Condition>(raw, isLong ? fieldsWithoutMessage : keptFields.nodeCondition);
 }
 
 export function slimNode(raw: Node): Node {
-  // A Node made by hand may lack them in a test; the API server always sends both.
-  const { spec = {}, status = {} } = raw as Partial<Node>;
-  const info = status.nodeInfo;
+  // The API server always sends both; a Node in a test may lack them.
+  const { spec = {}, status: rawStatus = {} } = raw as Partial<Node>;
+  const status = keep(rawStatus, keptFields.nodeStatus);
+  if (status.conditions !== undefined) {
+    status.conditions = status.conditions
+      .filter(({ type }) => !kubeletConditions.includes(type))
+      .map(slimCondition);
+  }
+  if (status.nodeInfo !== undefined) status.nodeInfo = keep(status.nodeInfo, keptFields.nodeInfo);
   return {
-    metadata: slimMeta(raw.metadata, longestNodeAnnotation),
-    spec: {
-      ...(spec.providerID !== undefined && { providerID: spec.providerID }),
-      ...(spec.podCIDR !== undefined && { podCIDR: spec.podCIDR }),
-      ...(spec.podCIDRs != null && { podCIDRs: spec.podCIDRs }),
-      ...(spec.taints != null && { taints: spec.taints }),
-      ...(spec.unschedulable !== undefined && { unschedulable: spec.unschedulable }),
-    },
-    status: {
-      ...(status.addresses != null && { addresses: status.addresses }),
-      ...(status.conditions != null && {
-        conditions: status.conditions.filter(({ type }) => !kubeletsOwn.includes(type)).map(slimCondition),
-      }),
-      ...(info != null && {
-        nodeInfo: {
-          ...(info.systemUUID !== undefined && { systemUUID: info.systemUUID }),
-          ...(info.machineID !== undefined && { machineID: info.machineID }),
-        },
-      }),
-    },
+    metadata: slimMeta(raw.metadata, maxNodeAnnotation),
+    spec: keep(spec, keptFields.nodeSpec),
+    status,
   };
 }
 
@@ -91,15 +90,14 @@ export function slimService(raw: Service): Service {
   return { metadata: slimMeta(raw.metadata), spec, status };
 }
 
-/** Where endpoints run and whether they are ready; addresses and ports are many and nobody here reads them. */
+function slimEndpoint(raw: Endpoint): Endpoint {
+  const kept = keep(raw, keptFields.endpoint);
+  if (kept.conditions !== undefined) kept.conditions = keep(kept.conditions, keptFields.endpointConditions);
+  return kept;
+}
+
+/** The node of each endpoint and whether it is ready. Addresses and ports are many, and Fairlead reads none of them. */
 export function slimEndpointSlice(raw: EndpointSlice): EndpointSlice {
-  return {
-    metadata: slimMeta(raw.metadata),
-    ...(raw.endpoints != null && {
-      endpoints: raw.endpoints.map(({ nodeName, conditions }) => ({
-        ...(nodeName != null && { nodeName }),
-        ...(conditions?.ready != null && { conditions: { ready: conditions.ready } }),
-      })),
-    }),
-  };
+  const metadata = slimMeta(raw.metadata);
+  return raw.endpoints == null ? { metadata } : { metadata, endpoints: raw.endpoints.map(slimEndpoint) };
 }

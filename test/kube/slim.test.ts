@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Node, Service } from "../../src/kube/objects.ts";
-import { slimNode, slimService } from "../../src/kube/slim.ts";
+import type { EndpointSlice, Node, Service } from "../../src/kube/objects.ts";
+import { slimEndpointSlice, slimNode, slimService } from "../../src/kube/slim.ts";
 
 const applied = "kubectl.kubernetes.io/last-applied-configuration";
 const metadata = { name: "a", uid: "u", resourceVersion: "1", labels: { zone: "z" } };
@@ -26,7 +26,7 @@ test("slimNode keeps the fields that Fairlead uses and drops images, managed fie
     status: {
       addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
       conditions: [{ type: "Ready", status: "True" }],
-      nodeInfo: { systemUUID: "s", machineID: "m" },
+      nodeInfo: { systemUUID: "s" },
     },
   });
 });
@@ -44,4 +44,36 @@ test("slimService keeps annotations of any length", () => {
     spec: { type: "LoadBalancer" },
     status: {},
   });
+});
+
+test("does not compile where a field that slimming drops is read", () => {
+  const raw = {
+    metadata: { ...metadata, managedFields: [{}] },
+    spec: { externalID: "old" },
+    status: {
+      images: [{ names: ["big"] }],
+      conditions: [{ type: "Ready", status: "True", lastHeartbeatTime: "t" }],
+      nodeInfo: { systemUUID: "s", kernelVersion: "6" },
+    },
+    endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: true, serving: true } }],
+  };
+  const node = slimNode(raw as unknown as Node);
+  const slice = slimEndpointSlice(raw as unknown as EndpointSlice);
+  const dropped: readonly unknown[] = [
+    // @ts-expect-error
+    node.metadata.managedFields,
+    // @ts-expect-error
+    node.spec.externalID,
+    // @ts-expect-error
+    node.status.images,
+    // @ts-expect-error
+    node.status.conditions?.[0]?.lastHeartbeatTime,
+    // @ts-expect-error
+    node.status.nodeInfo?.kernelVersion,
+    // @ts-expect-error
+    slice.endpoints?.[0]?.addresses,
+    // @ts-expect-error
+    slice.endpoints?.[0]?.conditions?.serving,
+  ];
+  expect(dropped).toEqual(Array(7).fill(undefined));
 });

@@ -1,6 +1,6 @@
 // Patches of a Service's status: the load balancer's ingress and the conditions. Pure; undefined when nothing changes.
 
-import type { Condition, LoadBalancerIngress, Service } from "../objects.ts";
+import type { LoadBalancerIngress, Service, ServiceCondition } from "../objects.ts";
 import { type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 
 export interface ServiceStatusChange {
@@ -8,7 +8,7 @@ export interface ServiceStatusChange {
   /** The whole new list; empty clears it. */
   readonly ingress?: readonly LoadBalancerIngress[];
   /** The whole new list, foreign conditions included. */
-  readonly conditions?: readonly Condition[];
+  readonly conditions?: readonly ServiceCondition[];
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -107,7 +107,10 @@ describe("describePatch", () => {
   const service = {
     metadata: { ...node.metadata, finalizers: ["other"] },
     spec: {},
-    status: { loadBalancer: {}, conditions: [{ type: "A", status: "True" }] },
+    status: {
+      loadBalancer: {},
+      conditions: [{ type: "A", status: "True", reason: "B", message: "", lastTransitionTime: "" }],
+    },
   } satisfies Service;
   const words = (patch: Parameters<typeof describePatch>[1] | undefined) =>
     patch === undefined ? undefined : describePatch(service, patch);
@@ -120,7 +123,7 @@ describe("describePatch", () => {
     expect(describePatch(node, nodeConditionsRemovalPatch(node, ["CloudReady"]))).toBe(
       "condition CloudReady removed",
     );
-    expect(words(serviceStatusPatch({ service, conditions: [] }))).toBe("condition A=True removed");
+    expect(words(serviceStatusPatch({ service, conditions: [] }))).toBe("condition A=True (B) removed");
   });
 
   test("names a Service's addresses and finalizers", () => {

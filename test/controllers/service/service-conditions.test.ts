@@ -2,13 +2,19 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { conditionsFor } from "../../../src/controllers/service/status/problems-to-conditions.ts";
 import type { Problem } from "../../../src/core/problem.ts";
-import type { Condition } from "../../../src/kube/objects.ts";
+import type { ServiceCondition } from "../../../src/kube/objects.ts";
 import { toService } from "./service-draft.ts";
 
 const error = (reason: string, text: string): Problem => ({ severity: "error", reason, text });
 const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });
-const foreign: Condition = { type: "LoadBalancerPortsError", status: "True", reason: "X", message: "y" };
-const withConditions = (conditions: readonly Condition[]) =>
+const foreign: ServiceCondition = {
+  type: "LoadBalancerPortsError",
+  status: "True",
+  reason: "X",
+  message: "y",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+};
+const withConditions = (conditions: readonly ServiceCondition[]) =>
   toService({ status: { loadBalancer: {}, conditions } });
 const noon = Date.parse("2026-01-01T12:00:00.500Z");
 const later = noon + 60_000;

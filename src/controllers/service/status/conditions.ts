@@ -2,7 +2,7 @@
 // what is only odd, with the write that follows when everything is as it should be.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Condition, Service } from "../../../kube/objects.ts";
+import type { Service, ServiceCondition } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { describeError } from "../../errors.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -33,7 +33,7 @@ export function createConditions({ writes, clock }: Pick<ServiceDeps, "writes" |
       problems: readonly Problem[],
       /** Something is written anyway, or was changed for this Service. */
       isWrittenAnyway: boolean,
-    ): readonly Condition[] | undefined => {
+    ): readonly ServiceCondition[] | undefined => {
       const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
       return isChanged && (isWorthAWrite || isWrittenAnyway) ? conditions : undefined;
     },

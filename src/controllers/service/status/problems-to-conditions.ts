@@ -2,7 +2,7 @@
 // no time of the next try and no count, which would be a write each.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Condition, Service } from "../../../kube/objects.ts";
+import type { Service, ServiceCondition } from "../../../kube/objects.ts";
 import { cloudCondition } from "../../well-known.ts";
 
 /** Something is odd and the rest goes on: a name that is not known, a limit that is reached. */
@@ -10,7 +10,7 @@ export const warningCondition = "CloudWarning";
 
 export interface ConditionsPlan {
   /** The whole new list, foreign ones untouched and in their places. */
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly ServiceCondition[];
   /** Something differs; a write needed anyway takes it along. */
   readonly isChanged: boolean;
   /** False when only warnings came or changed: those are events, and no reason for a write of their own. */
@@ -40,7 +40,7 @@ function toCondition(
   status: "True" | "False",
   problems: readonly Problem[],
   now: number,
-): Condition | undefined {
+): ServiceCondition | undefined {
   const texts = [...new Set(problems.map(({ text }) => text))].toSorted();
   const [reason] = problems.map((problem) => asReason(problem.reason)).toSorted();
   if (reason === undefined) return undefined;
@@ -49,7 +49,7 @@ function toCondition(
 }
 
 /** What is there already stays as it is, its time included: only another status is a transition. */
-function settle(present: Condition | undefined, wanted: Condition): Condition {
+function settle(present: ServiceCondition | undefined, wanted: ServiceCondition): ServiceCondition {
   if (present?.status !== wanted.status) return wanted;
   if (present.reason === wanted.reason && present.message === wanted.message) return present;
   const { lastTransitionTime = wanted.lastTransitionTime } = present;
@@ -62,11 +62,11 @@ export function conditionsFor(
   now: number,
 ): ConditionsPlan {
   const present = status.conditions ?? [];
-  const wanted = new Map<string, Condition | undefined>([
+  const wanted = new Map<string, ServiceCondition | undefined>([
     [cloudCondition, toCondition(cloudCondition, "False", ofSeverity(problems, "error"), now)],
     [warningCondition, toCondition(warningCondition, "True", ofSeverity(problems, "warning"), now)],
   ]);
-  const conditions: Condition[] = [];
+  const conditions: ServiceCondition[] = [];
   let isOneTakenBack = false;
   for (const condition of present) {
     if (!wanted.has(condition.type)) {
@@ -80,7 +80,7 @@ export function conditionsFor(
   for (const [type, condition] of wanted) {
     if (condition !== undefined && !present.some((each) => each.type === type)) conditions.push(condition);
   }
-  const errorOf = (list: readonly Condition[]) => list.find(({ type }) => type === cloudCondition);
+  const errorOf = (list: readonly ServiceCondition[]) => list.find(({ type }) => type === cloudCondition);
   return {
     conditions,
     isChanged: isOneTakenBack || conditions.some((condition) => !present.includes(condition)),

@@ -1,8 +1,8 @@
 // docs/metrics.md from the declarations of the metrics, so that the page cannot say anything else than the program.
 
-import { createManagerMetrics } from "../../src/app/metric-families/manager-metrics.ts";
-import { createProcessWideMetrics } from "../../src/app/metric-families/process-wide-metrics.ts";
-import { createHealthMetrics } from "../../src/app/metric-families/serving-metrics.ts";
+import { createManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
+import { createProcessWideMetrics } from "../../src/app/metrics/process-wide-metrics.ts";
+import { createHealthMetrics } from "../../src/app/metrics/serving-metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/runtime-figures.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { createManager, type Manager } from "../../src/app/manager.ts";
+import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../src/app/system-platform.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";

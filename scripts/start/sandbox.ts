@@ -9,7 +9,7 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { createManager, type Manager } from "../../src/app/manager.ts";
+import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../src/app/system-platform.ts";
 import { type Milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";

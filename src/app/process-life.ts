@@ -12,8 +12,8 @@ import { runConfigured } from "./configuration/run-configured.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { openServing, type Serving } from "./endpoints/open-serving.ts";
-import { createManager, type Manager, replicaIdentity } from "./manager.ts";
-import type { ManagerPlatform } from "./manager-platform.ts";
+import { createManager, type Manager, replicaIdentity } from "./manager/manager.ts";
+import type { ManagerPlatform } from "./system-platform.ts";
 import { version } from "./version.ts";
 
 export interface ProcessOptions {

@@ -1,5 +1,5 @@
-// What an executable does: reads its command line, runs the manager until it is told to stop, and ends with 0 when it was
-// asked to, 1 when it could not go on, 2 when the operator must mend something first. docs/operations.md has the whole list.
+// The entry of an executable: reads the command line and runs the command. Exit codes: 0 for success or a requested stop, 1 for
+// a failure, 2 for a mistake that the operator must fix. docs/operations.md has the whole list.
 
 import { messageOf } from "../core/message-of.ts";
 import { forgetVariables, keepLoopbackDirect, systemArguments } from "../platform/environment.ts";
@@ -7,63 +7,43 @@ import { openNotifySocket } from "../platform/notify-socket.ts";
 import { onSignals } from "../platform/process.ts";
 import { systemFigures } from "../platform/runtime-figures.ts";
 import { systemListen } from "../platform/system-listener.ts";
-import { createLog } from "../telemetry/log.ts";
-import { answerCommand } from "./commands.ts";
+import { runCommandLine } from "./commands/command-line.ts";
+import { Invocation } from "./commands/invocation.ts";
 import { readAll } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
-import type { ManagerPlatform } from "./manager-platform.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
-import { systemPlatform } from "./system-platform.ts";
+import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 
-export async function runManager(
+/** Reads the command line and the configuration, and runs the command. Returns the exit code. */
+export async function runProgram(
   provider: AnyProvider,
   args: readonly string[],
   console: Console,
   platform: ManagerPlatform,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { out, err, pid } = console;
-  const { environment, files, clock } = platform;
-  const program = `${provider.name}-cloud-controller-manager`;
+  const { environment, files } = platform;
   const readConfiguration = () => readAll({ provider, args, environment, files });
-  const first = await readConfiguration();
-  const answer = await answerCommand(first, { provider, program, platform });
-  if (answer !== undefined) {
-    await out(answer.out);
-    for (const text of answer.errors) err(`${program}: ${text}\n`);
-    return answer.code;
-  }
-  const { flags } = first.settings;
-  let verbosity = flags.v;
-  const log = createLog({
-    format: flags["logging-format"],
-    verbosity: () => verbosity,
-    clock,
-    write: err,
-    ...(pid !== undefined && { pid }),
-  });
-  const problems = [...runtimeVariables(environment).problems, ...first.problems];
-  for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
-  const errors = problems.filter(({ severity }) => severity === "error");
-  for (const { text } of errors) err(`${program}: ${text}\n`);
-  if (errors.length > 0) return 2;
-  const setVerbosity = (level: number): void => {
-    verbosity = level;
-  };
-  const { runProcess } = await import("./process-life.ts");
-  return runProcess(
-    { provider, program, console, platform, log, setVerbosity, first, readConfiguration },
+  const configuration = await readConfiguration();
+  const invocation = new Invocation({
+    provider,
+    console,
+    platform,
+    configuration,
+    readConfiguration,
     signal,
-  );
+  });
+  await runCommandLine(invocation);
+  return invocation.exitCode;
 }
 
-/** The whole program; the entry of an executable is a call of this with the provider it is for. */
+/** The whole program. The generated entry of an executable calls it with its provider. */
 export async function runExecutable(provider: AnyProvider): Promise<void> {
   keepLoopbackDirect();
   const controller = new AbortController();
@@ -91,5 +71,5 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   const streams = { out: stdout, err: stderr, pid, service, reloads, inward };
   forgetVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
-  exit(await runManager(provider, args, streams, { ...platform, environment }, controller.signal));
+  exit(await runProgram(provider, args, streams, { ...platform, environment }, controller.signal));
 }

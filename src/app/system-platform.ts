@@ -1,12 +1,18 @@
-// The seams of a real process: this machine's clock, network and disk.
+// What a manager needs from the outside world, as values: clock, random numbers, files and network. Tests pass virtual ones.
 
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
-import { systemRandom } from "../platform/random.ts";
+import { type Random, systemRandom } from "../platform/random.ts";
 import { systemFiles } from "../platform/system-files.ts";
-import { systemTransport } from "../platform/transport.ts";
-import type { ManagerPlatform } from "./manager-platform.ts";
+import { systemTransport, type Transport } from "../platform/transport.ts";
+import type { KubePlatform } from "./kube-client.ts";
 
+export interface ManagerPlatform extends KubePlatform {
+  readonly random: Random;
+  readonly cloudTransport: Transport;
+}
+
+/** This machine's clock, network, disk and environment. */
 export function systemPlatform(environment: Environment = systemEnvironment()): ManagerPlatform {
   return {
     clock: systemClock,
@@ -14,7 +20,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     files: systemFiles,
     transport: systemTransport,
     cloudTransport: systemTransport,
-    // The name that upstream identifies a replica by; outside a pod no variable holds it.
+    // Upstream's identity of a replica starts with the host name, which no variable holds outside a pod.
     environment: { ...environment, HOSTNAME: systemHostname() },
   };
 }

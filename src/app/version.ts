@@ -1,16 +1,28 @@
-// What this executable was built as, and whose work is inside. The build script replaces these words; run from the
-// sources there is neither a version nor anything that was compiled in.
+// The version of this executable and the licenses of what it contains. The build script replaces the declared constants.
 
 declare const FAIRLEAD_VERSION: string | undefined;
 declare const FAIRLEAD_COMMIT: string | undefined;
 declare const FAIRLEAD_NOTICES: string | undefined;
 
+/** "dev" when run from the sources. */
 export const version: string = typeof FAIRLEAD_VERSION === "string" ? FAIRLEAD_VERSION : "dev";
 
-/** With ".dirty" behind it when there was something in the sources that no commit has; empty when nobody built it. */
+/** Ends with ".dirty" when the sources had uncommitted changes; empty when run from the sources. */
 export const commit: string = typeof FAIRLEAD_COMMIT === "string" ? FAIRLEAD_COMMIT : "";
 
 export const notices: string =
   typeof FAIRLEAD_NOTICES === "string"
     ? FAIRLEAD_NOTICES
-    : "Run from its sources, the program contains nothing of others; see LICENSE and package.json.\n";
+    : "Nothing is compiled in when Fairlead runs from its sources; see LICENSE and package.json.\n";
+
+/** For --version=raw: one JSON object, where the Go managers print a Go struct. */
+export function buildDetails(program: string): string {
+  return `${JSON.stringify({
+    program,
+    version,
+    commit,
+    runtime: `Bun ${Bun.version}`,
+    revision: Bun.revision,
+    platform: `${process.platform}/${process.arch}`,
+  })}\n`;
+}

@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { fake } from "../../providers/fake/index.ts";
-import { answerCommand } from "../../src/app/commands.ts";
-import { readAll } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { runProgram } from "../../src/app/run.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
@@ -15,13 +14,21 @@ const provider = fake as unknown as AnyProvider;
 const program = "fake-cloud-controller-manager";
 const clock = new VirtualClock();
 
+const notAsked = () => Promise.reject(new Error("not asked"));
+
 const answer = async (args: readonly string[], disk = memoryFiles()) => {
-  const { files } = disk;
-  const configuration = await readAll({ provider, args, environment: {}, files });
-  return answerCommand(configuration, {
-    ...{ provider, program },
-    platform: { files, clock, random: seededRandom(1) },
-  });
+  let out = "";
+  const errors: string[] = [];
+  const write = (text: string) => {
+    out += text;
+  };
+  const console = { out: write, err: (text: string) => void errors.push(text) };
+  const platform = {
+    ...{ files: disk.files, clock, random: seededRandom(1), environment: {} },
+    ...{ transport: notAsked, cloudTransport: notAsked },
+  };
+  const code = await runProgram(provider, args, console, platform, new AbortController().signal);
+  return { out, errors, code };
 };
 
 interface Client {
@@ -31,13 +38,20 @@ interface Client {
 const clientOf = (out = ""): Client => JSON.parse(out).webhooks[0].clientConfig;
 
 test("no command, and the command run, start the manager", async () => {
-  expect(await answer([])).toBeUndefined();
-  expect(await answer(["run", "--v=2"])).toBeUndefined();
+  const flags = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
+  const expected = {
+    out: "",
+    errors: [expect.stringContaining("/nowhere cannot be read")],
+    code: 2 as const,
+  };
+  expect(await answer(flags)).toEqual(expected);
+  expect(await answer(["run", ...flags])).toEqual(expected);
+  expect(await answer([...flags, "run"])).toEqual(expected);
 });
 
 test("--help lists the commands, and the command help prints the same", async () => {
   const shown = await answer(["--help"]);
-  const out = shown?.out ?? "";
+  const { out } = shown;
   const commands = out.slice(out.indexOf("Commands:"), out.indexOf(" flags:"));
   for (const word of ["run", "version", "--notices", "webhook-manifest", "schema", "help"]) {
     expect(commands).toContain(word);
@@ -47,26 +61,29 @@ test("--help lists the commands, and the command help prints the same", async ()
 
 test("schema prints a JSON Schema even when the cloud's settings are wrong, and refuses an unknown flag", async () => {
   const shown = await answer(["schema", "--config-set=endpiont=x"]);
-  expect([shown?.code, JSON.parse(shown?.out ?? "").type]).toEqual([0, "object"]);
-  expect((await answer(["schema", "--foo"]))?.code).toBe(2);
+  expect([shown.code, JSON.parse(shown.out).type]).toEqual([0, "object"]);
+  expect((await answer(["schema", "--foo"])).code).toBe(2);
 });
 
 const wrong: readonly (readonly [readonly string[], string])[] = [
   [["version", "--foo"], "--foo is not known"],
   [["--version", "--foo"], "--foo is not known"],
   [["version", "--v=99"], "--v must be"],
-  [["version", "please"], "please is not expected behind version"],
+  [["version", "please"], 'Unexpected argument "please" after version'],
   [["webhook-manifest", "--webhook-secure-prt=1"], "did you mean --webhook-secure-port?"],
   [["webhook-manifest", "--webhook-secure-port=70000"], "--webhook-secure-port must be"],
   [["webhook-manifest", "--webhook-secure-port=0"], "--webhook-secure-port is 0"],
-  [["webhook-manifest", "--webhooks=nonsense"], '--webhooks names "nonsense", which is not known'],
-  [["webhook-manifest", "--webhooks=-service-annotations"], "--webhooks names no webhook"],
-  [["webhook-manifest", "--webhook-tls-cert-file=/nowhere"], "The authority of the webhook cannot be told"],
+  [["webhook-manifest", "--webhooks=nonsense"], '--webhooks contains the unknown webhook "nonsense"'],
+  [["webhook-manifest", "--webhooks=-service-annotations"], "--webhooks selects no webhook"],
+  [
+    ["webhook-manifest", "--webhook-tls-cert-file=/nowhere"],
+    "Cannot determine the CA of the webhook certificate",
+  ],
 ];
 test.each(wrong)("%j fails with an error and prints nothing to stdout", async (args, text) => {
   const got = await answer(args);
   expect(got).toMatchObject({ out: "", code: 2 });
-  expect(got?.errors.join("\n")).toContain(text);
+  expect(got.errors.join("\n")).toContain(text);
 });
 
 test("version prints even when the cloud's settings are wrong", async () => {
@@ -75,19 +92,19 @@ test("version prints even when the cloud's settings are wrong", async () => {
 
 test("webhook-manifest uses the port of the flags, and explains how to get an authority when none is set", async () => {
   const got = await answer(["webhook-manifest", "--webhook-secure-port=20260"]);
-  expect(got?.code).toBe(0);
-  expect(clientOf(got?.out)).toMatchObject({ service: { port: 20260 } });
-  expect(clientOf(got?.out).caBundle).toBeUndefined();
-  expect(got?.errors).toEqual([expect.stringContaining("--webhook-cert-dir")]);
+  expect(got.code).toBe(0);
+  expect(clientOf(got.out)).toMatchObject({ service: { port: 20260 } });
+  expect(clientOf(got.out).caBundle).toBeUndefined();
+  expect(got.errors).toEqual([expect.stringContaining("--webhook-cert-dir")]);
 });
 
 test("webhook-manifest contains the authority in --webhook-cert-dir, created once and then reused", async () => {
   const disk = memoryFiles();
   const args = ["webhook-manifest", "--webhook-cert-dir=/certs"];
   const first = await answer(args, disk);
-  const bundle = clientOf(first?.out).caBundle ?? "";
+  const bundle = clientOf(first.out).caBundle ?? "";
   expect(first).toMatchObject({ code: 0, errors: [] });
-  expect(clientOf((await answer(args, disk))?.out).caBundle).toBe(bundle);
+  expect(clientOf((await answer(args, disk)).out).caBundle).toBe(bundle);
   const ca = new X509Certificate(Buffer.from(bundle, "base64"));
   const served = new X509Certificate(await disk.files.read("/certs/cloud-controller-manager-webhook.crt"));
   expect(served.verify(ca.publicKey)).toBe(true);
@@ -100,7 +117,7 @@ test("webhook-manifest contains the authority of a given chain, and fails when t
   const disk = memoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });
   const of = (path: string) => answer(["webhook-manifest", `--webhook-tls-cert-file=${path}`], disk);
   const chain = await of("/chain.crt");
-  expect(clientOf(chain?.out).caBundle).toBe(Buffer.from(authority.cert).toString("base64"));
+  expect(clientOf(chain.out).caBundle).toBe(Buffer.from(authority.cert).toString("base64"));
   const leaf = await of("/leaf.crt");
-  expect(leaf?.errors[0]).toContain("/leaf.crt does not hold the authority");
+  expect(leaf.errors[0]).toContain("/leaf.crt does not hold the authority");
 });

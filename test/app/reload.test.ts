@@ -4,7 +4,7 @@ import { asTransport as cloudTransport } from "../../providers/fake/simulator/tr
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // The program itself imports these lazily, which would take real time here.
 import "../../src/app/process-life.ts";
-import { runManager } from "../../src/app/run.ts";
+import { runProgram } from "../../src/app/run.ts";
 import "../../src/config-file/parse-yaml.ts";
 import type { Listen, ListenOptions } from "../../src/platform/listener.ts";
 import { seededRandom } from "../../src/platform/random.ts";
@@ -45,7 +45,7 @@ const start = async (...flags: readonly string[]) => {
   };
   const args = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", `--config=${path}`];
   let code: number | undefined;
-  const ended = runManager(fake as unknown as AnyProvider, args, streams, platform, stop.signal).then(
+  const ended = runProgram(fake as unknown as AnyProvider, args, streams, platform, stop.signal).then(
     (with_) => {
       code = with_;
     },
@@ -124,7 +124,7 @@ test("a reload refuses what the executable refuses at its start", async () => {
   const { write, said, end } = await start("cloud-provider: fake");
   await write("cloud-provider: other");
   expect(said("--cloud-provider is")).toEqual([
-    expect.stringContaining("start other-cloud-controller-manager"),
+    expect.stringContaining("run other-cloud-controller-manager"),
   ]);
   expect(said("the one before stays in force")).toHaveLength(1);
   await end();

@@ -243,7 +243,7 @@ describe("openServing fails and names the flag for", () => {
     [
       ["--webhooks=*", "--webhook-secure-port=10258"],
       listen,
-      "--webhook-secure-port is 10258, as --secure-port is",
+      "--webhook-secure-port must differ from --secure-port, got 10258",
     ],
   ];
   test.each(cases)("%p", async (flags, through, said) => {

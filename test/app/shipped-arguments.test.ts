@@ -5,7 +5,7 @@ import { type Configuration, readAll } from "../../src/app/configuration/configu
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // Imported here, because its import takes time that is not virtual.
 import "../../src/app/process-life.ts";
-import { runManager } from "../../src/app/run.ts";
+import { runProgram } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
 import { pairs, repeated } from "../../src/core/list-fields.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
@@ -181,7 +181,7 @@ test.each(shipped)(
       err: (text: string) => void lines.push(text),
     };
     const stop = new AbortController();
-    const ended = runManager(provider, args, streams, platform, stop.signal);
+    const ended = runProgram(provider, args, streams, platform, stop.signal);
     const isServed = () => world.addressesOf("web").length > 0;
     await world.until(isServed, "the Service to have its address", 30);
     stop.abort(new Error("the test is over"));

@@ -7,7 +7,7 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { createManager } from "../../src/app/manager.ts";
+import { createManager } from "../../src/app/manager/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";

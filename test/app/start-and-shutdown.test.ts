@@ -3,7 +3,7 @@ import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import "../../src/app/process-life.ts"; // Loaded late by the program itself, which would take real time here.
-import { runManager } from "../../src/app/run.ts";
+import { runProgram } from "../../src/app/run.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
@@ -26,7 +26,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
     environment: { FAKE_ENDPOINT: "https://someone:hunter2@cloud.example:8443" },
   };
   const given = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", ...args];
-  const ended = runManager(fake as unknown as AnyProvider, given, streams, platform, stop.signal);
+  const ended = runProgram(fake as unknown as AnyProvider, given, streams, platform, stop.signal);
   let hasEnded = false;
   const end = ended.finally(() => {
     hasEnded = true;
@@ -65,7 +65,7 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
   };
   const given = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
   const { signal } = new AbortController();
-  expect(await runManager(fake as unknown as AnyProvider, given, streams, platform, signal)).toBe(2);
+  expect(await runProgram(fake as unknown as AnyProvider, given, streams, platform, signal)).toBe(2);
   expect(lines).toEqual([expect.stringContaining("/nowhere cannot be read (ENOENT)")]);
 });
 

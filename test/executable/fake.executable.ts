@@ -78,7 +78,7 @@ describe("the command line", () => {
       "--kubeconfg is not known; did you mean --kubeconfig?",
     ],
     ["a value that is none of those there are", ["--mode=obsrve"], "--mode"],
-    ["an unknown command", ["explode"], "explode is not a command"],
+    ["an unknown command", ["explode"], 'Unknown command "explode"'],
     [
       "another cloud, with the program for it [S3]",
       ["--cloud-provider=hetzner"],
@@ -176,7 +176,7 @@ test("neither the sandbox nor the simulated cloud is inside [S2]", () => {
   const content = readFileSync(executable);
   // Words of messages, which no minifier touches; each stands in its source, and one of the program proves the search.
   const inside: readonly (readonly [string, string])[] = [
-    ["src/app/command-words.ts", "but this executable is for"],
+    ["src/app/flags/flag-problems.ts", "but this executable is for"],
   ];
   const outside: readonly (readonly [string, string])[] = [
     ["providers/fake/simulator/fake-cloud.ts", "is not an operation of this cloud"],

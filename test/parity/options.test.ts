@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { chooseWebhooks } from "../../src/app/endpoints/choose-webhooks.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { flagFields } from "../../src/app/flags/table.ts";
+import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 
 // Rows of upstream's test catalogue, 9.8 and 9.9: defaults of the flags, and that each given one lands.
 

@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
-import { answerCommand } from "../../src/app/commands.ts";
-import { readAll } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { notesOf } from "../../src/app/flags/flag-notes.ts";
 import { flagFields } from "../../src/app/flags/table.ts";
 import "../../src/app/process-life.ts"; // Loaded late by the program itself, which would take real time here.
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { runManager } from "../../src/app/run.ts";
+import { runProgram } from "../../src/app/run.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
@@ -71,14 +69,17 @@ describe("controllers that are skipped", () => {
 
 const nobody = () => Promise.reject(new Error("not asked"));
 const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
-  const lines: string[] = [];
-  const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
+  const [printed, lines]: [string[], string[]] = [[], []];
+  const streams = {
+    out: (text: string) => void printed.push(text),
+    err: (text: string) => void lines.push(text),
+  };
   const platform = {
     ...{ clock: new VirtualClock(), random: seededRandom(3), files: memoryFiles({}).files },
     ...{ environment: {}, transport: nobody, cloudTransport: nobody },
   };
-  const code = await runManager(provider, args, streams, platform, new AbortController().signal);
-  return { code, said: lines.join("") };
+  const code = await runProgram(provider, args, streams, platform, new AbortController().signal);
+  return { code, out: printed.join(""), said: lines.join("") };
 };
 
 describe("a start that cannot be", () => {
@@ -114,14 +115,7 @@ describe("the help of flags", () => {
   };
 
   test("9.15.5: every flag is in it with its text, in groups, but for those that are deprecated", async () => {
-    const provider = fake as unknown as AnyProvider;
-    const { files } = memoryFiles();
-    const configuration = await readAll({ provider, args: ["--help"], environment: {}, files });
-    const shown = await answerCommand(configuration, {
-      ...{ provider, program: "fake-cloud-controller-manager" },
-      platform: { files, clock: new VirtualClock(), random: seededRandom(1) },
-    });
-    const out = shown?.out ?? "";
+    const { out } = await runs(fake as unknown as AnyProvider, "--help");
     const named = new Set([...out.matchAll(/^ {2}(?:-\w, | {4})--([a-z0-9-]+)/gm)].map(([, name]) => name));
     const hidden = Object.keys(fields).filter((name) => !named.has(name));
     expect(hidden.toSorted()).toEqual(["allow-untagged-cloud", "node-sync-period"]);

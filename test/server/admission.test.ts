@@ -1,7 +1,7 @@
 // The admission webhook over HTTP: which reviews it accepts, what it answers, and that it counts every request.
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { chooseWebhooks } from "../../src/app/endpoints/choose-webhooks.ts";
+import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 import type { ServedRequest } from "../../src/platform/listener.ts";
 import { createAdmission, type Judgement } from "../../src/server/admission.ts";
 

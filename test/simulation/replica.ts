@@ -4,7 +4,7 @@
 import { fake } from "../../providers/fake/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { ReadFlags } from "../../src/app/flags/read-flags.ts";
-import { createManager, type Manager } from "../../src/app/manager.ts";
+import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import type { Files } from "../../src/platform/files.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";

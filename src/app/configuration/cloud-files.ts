@@ -5,7 +5,7 @@ import type { RawSection } from "../../config-file/read-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import { type AnyProvider, type CloudSettings, readConfig } from "../connect-cloud.ts";
-import type { WholeFiles } from "./whole-files.ts";
+import type { WholeFiles } from "./file-reader.ts";
 
 export interface CloudFile {
   /** Settings by name. */

@@ -7,14 +7,14 @@ import type { Problem } from "../../core/problem.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
-import { commandProblems } from "../command-words.ts";
 import { type AnyProvider, configProblems } from "../connect-cloud.ts";
+import { cloudNameProblems } from "../flags/flag-problems.ts";
 import { parseFlags } from "../flags/pflag.ts";
 import { type ReadFlags, readFlags } from "../flags/read-flags.ts";
-import { flagFields, flagShapes } from "../flags/table.ts";
+import { flagFields, flagShapes, flagsNotInFile } from "../flags/table.ts";
+import { webhookProblems } from "../flags/webhook-names.ts";
 import { readCloudFile, readInputs, withSection } from "./cloud-files.ts";
-import { notInFile } from "./not-in-file.ts";
-import { type WholeFiles, wholeFiles } from "./whole-files.ts";
+import { type WholeFiles, wholeFiles } from "./file-reader.ts";
 
 export interface Configuration {
   readonly settings: ReadFlags;
@@ -49,7 +49,7 @@ async function readOwnFile(
   if ("problem" in whole) return { problems: [whole.problem] };
   // Loaded only here: who gives no file does not pay for the parser.
   const { parseYaml } = await import("../../config-file/parse-yaml.ts");
-  const tables = { flags: flagFields, cloud: provider.config, notHere: notInFile };
+  const tables = { flags: flagFields, cloud: provider.config, notHere: flagsNotInFile };
   const read = readConfiguration(parseYaml(whole.text), tables);
   return { own: { ...read, path }, problems: read.problems.map((problem) => inFile(path, problem)) };
 }
@@ -67,7 +67,12 @@ export async function readAll({
     provider,
     ...(own !== undefined && { file: { path: own.path, flags: own.flags } }),
   });
-  const flagProblems = [...ofFile, ...settings.problems, ...commandProblems(settings, provider)];
+  const flagProblems = [
+    ...ofFile,
+    ...settings.problems,
+    ...webhookProblems(settings.flags),
+    ...cloudNameProblems(settings.flags, provider.name),
+  ];
 
   const below = await readCloudFile(settings.flags["cloud-config"], provider, disk);
   const { file, places } = own === undefined ? below : withSection(below, own.path, own.cloud);

@@ -8,8 +8,7 @@ import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
-import { flagFields } from "../flags/table.ts";
-import { notInFile } from "./not-in-file.ts";
+import { flagFields, flagsNotInFile } from "../flags/table.ts";
 
 function withPrefix(prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> {
   return Object.fromEntries(
@@ -38,7 +37,7 @@ function section(properties: JsonSchema): JsonSchema {
 export function configurationSchema(provider: AnyProvider, program: string): JsonSchema {
   const { prefix, fields } = annotationsOf(provider);
   const inFile = Object.fromEntries(
-    Object.entries(flagFields).filter(([name]) => !Object.hasOwn(notInFile, name)),
+    Object.entries(flagFields).filter(([name]) => !Object.hasOwn(flagsNotInFile, name)),
   );
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

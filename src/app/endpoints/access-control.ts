@@ -6,6 +6,7 @@ import { watchedFile } from "../../kube/connection/watched-file.ts";
 import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
 import { createReflector } from "../../kube/watch/reflector.ts";
+import type { WatchApi } from "../../kube/watch/watch.ts";
 import type { Task } from "../../runtime/scope.ts";
 import { createAuthenticate } from "../../server/authenticate.ts";
 import { createAuthorities, lookedUp } from "../../server/authorities.ts";
@@ -15,10 +16,9 @@ import { createReviews, type ReviewsOptions } from "../../server/reviews.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
-import type { Manager } from "../manager.ts";
-import type { ManagerPlatform } from "../manager-platform.ts";
+import type { Manager } from "../manager/manager.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
-import { currentConnection } from "./current-connection.ts";
 import { describeLookupFailure } from "./describe-lookup-failure.ts";
 
 export interface GateOptions {
@@ -49,6 +49,18 @@ async function reviewer(
     signal,
   );
   return client.reserved;
+}
+
+/** Forwards to the connection of the manager that runs now: a reload creates another, with its own limits and credentials. */
+export function currentConnection(connection: () => WatchApi): WatchApi {
+  return {
+    get origin() {
+      return connection().origin;
+    },
+    openWatch: (...query) => connection().openWatch(...query),
+    listPage: (...query) => connection().listPage(...query),
+    whenAnswered: (until) => connection().whenAnswered(until),
+  };
 }
 
 /** The ConfigMap in which the cluster says whom it trusts, watched; what stands in the way is told. */

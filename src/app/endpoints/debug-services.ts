@@ -2,7 +2,7 @@
 // it serves and the addresses that they were given.
 
 import { keyOf } from "../../kube/objects.ts";
-import type { Manager } from "../manager.ts";
+import type { Manager } from "../manager/manager.ts";
 
 export function serviceProblemsOf(manager: Manager) {
   return [...manager.serviceProblems()].map(([service, problems]) => ({ service, problems }));

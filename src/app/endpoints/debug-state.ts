@@ -1,7 +1,7 @@
 // What this process knows and is about to do, as JSON for people: troubles, proofs, budgets, queues, the journal. It names
 // objects and reasons; it holds no credential, and no configuration from which one could be read.
 
-import type { Manager } from "../manager.ts";
+import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";
 import { balancersOf, serviceProblemsOf } from "./debug-services.ts";
 

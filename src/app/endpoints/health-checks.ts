@@ -4,7 +4,7 @@
 import { minutes } from "../../core/brand.ts";
 import type { Health } from "../../server/health.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Manager } from "../manager.ts";
+import type { Manager } from "../manager/manager.ts";
 
 const taskQueues = {
   "cloud-node": "Nodes",

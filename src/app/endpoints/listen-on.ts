@@ -14,8 +14,8 @@ import {
 import { readNamedPair, tlsNames } from "../../server/tls-names.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { invalidFlag } from "../flags/invalid-flag.ts";
-import type { ManagerPlatform } from "../manager-platform.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
 import type { PortFlags } from "./endpoint-flags.ts";
 
 export interface ListenOnOptions {

@@ -9,12 +9,11 @@ import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
-import type { ManagerPlatform } from "../manager-platform.ts";
-import type { ProcessWideMetrics } from "../metric-families/process-wide-metrics.ts";
-import { chooseWebhooks, webhookProblems } from "./choose-webhooks.ts";
+import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
+import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
 import { listenOn, type OpenPort } from "./listen-on.ts";
-import { serviceWebhook } from "./webhook-manifest.ts";
 
 export interface WebhookOptions {
   readonly flags: Flags;

@@ -3,11 +3,12 @@
 
 import { X509Certificate } from "node:crypto";
 import { messageOf } from "../../core/message-of.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import { lastCertificate } from "../../server/own-certificate.ts";
 import { createCertificateSource } from "../../server/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
-import type { ManagerPlatform } from "../manager-platform.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
 import { settingsOf } from "./listen-on.ts";
 
@@ -53,7 +54,10 @@ export async function findAuthority(
   return source.ca === undefined ? {} : { ca: source.ca };
 }
 
-/** As text for the operator. */
-export function authorityError(error: unknown): string {
-  return `The authority of the webhook cannot be told: ${messageOf(error)}`;
+export function authorityError(error: unknown): Problem {
+  return {
+    severity: "error",
+    reason: "NoWebhookAuthority",
+    text: `Cannot determine the CA of the webhook certificate: ${messageOf(error)}`,
+  };
 }

@@ -1,7 +1,7 @@
 // The manifest that tells the API server of our admission webhook, to be printed and applied. Whose authority is in it is
 // found elsewhere (webhook-authority.ts).
 
-export const serviceWebhook = "service-annotations";
+import { serviceWebhook } from "../flags/webhook-names.ts";
 
 /** By which the API server calls a Service in front of us. */
 export function serviceNames(program: string): readonly string[] {

@@ -9,7 +9,7 @@ import { type ServiceSettings, serviceDefaults } from "../../controllers/service
 import type { Cidr } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { AddressKind } from "../../provider/instances.ts";
-import { invalidFlag } from "./invalid-flag.ts";
+import { invalidFlag } from "./flag-problems.ts";
 import type { Flags } from "./table.ts";
 
 export interface ControllerSettings {

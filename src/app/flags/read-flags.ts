@@ -3,15 +3,13 @@
 import type { RawSection } from "../../config-file/read-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
-import { electionTimingProblem } from "../../kube/leader-election/lease.ts";
 import type { CloudSources } from "../connect-cloud.ts";
-import { writeMargin } from "../leadership/leadership-sessions.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
+import { electionProblems } from "./election-timing.ts";
 import { gateProblems } from "./feature-gates.ts";
-import { flagWarnings, withoutEmptyTexts } from "./flag-warnings.ts";
-import { formerFlags } from "./former-flags.ts";
-import { layered, type RawFlags } from "./layers.ts";
+import { mergeLayers, type RawFlags, withoutEmptyStrings } from "./flag-layers.ts";
+import { flagWarnings, removedFlags } from "./flag-problems.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
 import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
@@ -34,12 +32,12 @@ export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
 export function readFlags(args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags {
   const own = providerFlags(provider);
   const fields = { ...own.fields, ...flagFields };
-  const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes }, formerFlags);
-  const given = withoutEmptyTexts(fields, layered(fields, [file?.flags.raw ?? {}, parsed.raw]));
+  const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes }, removedFlags);
+  const given = withoutEmptyStrings(fields, mergeLayers(fields, [file?.flags.raw ?? {}, parsed.raw]));
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
     // The profile is nothing but flags, and a flag that was given counts more.
-    Object.entries(layered(fields, [provider.presets ?? {}, profileOf(given), given])).flatMap(
+    Object.entries(mergeLayers(fields, [provider.presets ?? {}, profileOf(given), given])).flatMap(
       ([name, value]) =>
         Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
     ),
@@ -53,13 +51,12 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
 
   const { problems: wrong, ...settings } = controllerSettings(flags);
   problems.push(...wrong);
-  const timing = electionProblem(flags);
-  if (timing !== undefined) problems.push(timing);
+  problems.push(...electionProblems(flags));
   const { enabled: controllers, problems: unknown } = chooseControllers(flags.controllers);
   problems.push(...unknown);
   const cloud = {
     given: new Map([
-      ...Object.entries(own.settingsOf(withoutEmptyTexts(fields, parsed.raw))),
+      ...Object.entries(own.settingsOf(withoutEmptyStrings(fields, parsed.raw))),
       ...(flags["config-set"] ?? []),
     ]),
   };
@@ -80,22 +77,4 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
 
 function profileOf({ compatibility }: RawFlags): RawFlags {
   return compatibility === "upstream" ? upstreamProfile : {};
-}
-
-function electionProblem(flags: Flags): Problem | undefined {
-  if (!flags["leader-elect"]) return undefined;
-  const duration = flags["leader-elect-lease-duration"];
-  const text =
-    electionTimingProblem(
-      duration,
-      flags["leader-elect-renew-deadline"],
-      flags["leader-elect-retry-period"],
-    ) ??
-    (duration <= writeMargin
-      ? `The lease duration must be longer than ${writeMargin / 1000} s: writes stop that long before a lease could end.`
-      : undefined);
-  const key = "--leader-elect-lease-duration";
-  return text === undefined
-    ? undefined
-    : { severity: "error", reason: "InvalidFlag", key, text: `${key}: ${text}` };
 }

@@ -46,6 +46,17 @@ export const flagFields = {
 
 export type FlagName = keyof typeof flagFields;
 
+const commandLineOnly = "can only be set on the command line";
+
+/** Flags that the --config file cannot contain, with what to do about each. */
+export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
+  config: commandLineOnly,
+  help: commandLineOnly,
+  notices: commandLineOnly,
+  version: commandLineOnly,
+  "config-set": "is for the command line; in the file, write the settings under cloud",
+};
+
 /** What each of them says. */
 export type Flags = Values<typeof flagFields>;
 

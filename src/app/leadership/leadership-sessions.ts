@@ -1,14 +1,10 @@
 // Terms of leadership: the controllers run while the Lease is held, rest when it is lost, and run again when it is back.
 // Losing it does not end the process, unless that is asked for.
 
-import { type Milliseconds, seconds } from "../../core/brand.ts";
 import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/lease.ts";
 import { Draining, endOf } from "../../runtime/draining.ts";
 import { runTogether, type Task } from "../../runtime/scope.ts";
 import type { Log } from "../../telemetry/log.ts";
-
-/** Writes stop this long before the Lease could end: one that was handed over must have arrived by then. */
-export const writeMargin: Milliseconds = seconds(2);
 
 export interface LeadershipSessionsOptions {
   readonly stop: AbortSignal;

@@ -12,9 +12,10 @@ import { abortable } from "../../runtime/abortable.ts";
 import { runTogether, type Task } from "../../runtime/scope.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
+import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
-import { runLeadershipSessions, writeMargin } from "./leadership-sessions.ts";
+import { runLeadershipSessions } from "./leadership-sessions.ts";
 import { isStill, type LeaseWatch, leaseWatch } from "./lease-watch.ts";
 
 /** Upstream's: the process counts as well until its Lease has been over for so long. */

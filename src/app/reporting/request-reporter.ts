@@ -3,7 +3,7 @@
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { ManagerMetrics } from "../metric-families/manager-metrics.ts";
+import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { createCloudProblems } from "./cloud-problems.ts";
 
 const level = 4;

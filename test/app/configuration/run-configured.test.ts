@@ -5,7 +5,7 @@ import { readAll } from "../../../src/app/configuration/configuration.ts";
 import { ReloadRequests } from "../../../src/app/configuration/reload-requests.ts";
 import { type ReloadResult, runConfigured } from "../../../src/app/configuration/run-configured.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { createManager, type Manager } from "../../../src/app/manager.ts";
+import { createManager, type Manager } from "../../../src/app/manager/manager.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Transport } from "../../../src/platform/transport.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { currentConnection } from "../../../src/app/endpoints/current-connection.ts";
+import { currentConnection } from "../../../src/app/endpoints/access-control.ts";
 import { configMaps } from "../../../src/kube/resources.ts";
 import { scripted } from "../../kube/support/scripted.ts";
 

@@ -1,0 +1,56 @@
+// The commands of the executable, declared with citty. citty resolves the command from the words on the command line; flags
+// have pflag's semantics and are read before, by flags/pflag.ts, so citty sees only words.
+
+import { type CommandDef, defineCommand, runCommand } from "citty";
+import { codeOf } from "../../core/code-of.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import { version } from "../version.ts";
+import { defineHelp } from "./help.ts";
+import type { Invocation } from "./invocation.ts";
+import { defineRun } from "./run.ts";
+import { defineSchema } from "./schema.ts";
+import { defineVersion } from "./version.ts";
+import { defineWebhookManifest } from "./webhook-manifest.ts";
+
+/** In the order of the help. */
+function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {
+  const commands = {
+    run: defineRun(invocation),
+    version: defineVersion(invocation),
+    "webhook-manifest": defineWebhookManifest(invocation),
+    schema: defineSchema(invocation),
+  };
+  // citty looks a word up with `in`, so the names of Object.prototype must not be there.
+  return Object.assign(Object.create(null), commands, { help: defineHelp(invocation, commands) });
+}
+
+/** --help, --version and --notices select a command, as upstream's flags do; with --help everything else is ignored. */
+function wordsOf({ flags, positional }: ReadFlags, names: readonly string[]): string[] {
+  if (flags.help) return ["help"];
+  if (!flags.notices && flags.version === "false") return [...positional];
+  const [first = ""] = positional;
+  return ["version", ...positional.slice(names.includes(first) ? 1 : 0)];
+}
+
+export async function runCommandLine(invocation: Invocation): Promise<void> {
+  const { program, provider, configuration } = invocation;
+  const subCommands = commandsOf(invocation);
+  const names = Object.keys(subCommands);
+  const root = defineCommand({
+    meta: { name: program, version, description: `Cloud controller manager for ${provider.name}.` },
+    default: "run",
+    subCommands,
+  });
+  const words = wordsOf(configuration.settings, names);
+  try {
+    await runCommand(root, { rawArgs: words });
+  } catch (error) {
+    if (codeOf(error) !== "E_UNKNOWN_COMMAND") throw error;
+    const [word = ""] = words;
+    const meant = didYouMean(word, names);
+    const hint =
+      meant === undefined ? `Commands: ${names.join(", ")}; run is the default.` : `Did you mean ${meant}?`;
+    invocation.refuse([...configuration.problems, ...invocation.unknownCommand(word, hint)]);
+  }
+}

@@ -1,0 +1,79 @@
+// One call of the executable: what a command reads and writes, and the exit code that it sets.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import type { Console, ExitCode } from "../console.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+
+export interface InvocationOptions {
+  readonly provider: AnyProvider;
+  readonly console: Console;
+  readonly platform: ManagerPlatform;
+  /** The configuration as it was read at the start. */
+  readonly configuration: Configuration;
+  /** Reads the configuration again, for reloads. */
+  readonly readConfiguration: () => Promise<Configuration>;
+  readonly signal: AbortSignal;
+}
+
+export class Invocation {
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly console: Console;
+  readonly platform: ManagerPlatform;
+  readonly configuration: Configuration;
+  readonly readConfiguration: () => Promise<Configuration>;
+  readonly signal: AbortSignal;
+  exitCode: ExitCode = 0;
+
+  constructor(options: InvocationOptions) {
+    this.provider = options.provider;
+    this.program = `${options.provider.name}-cloud-controller-manager`;
+    this.console = options.console;
+    this.platform = options.platform;
+    this.configuration = options.configuration;
+    this.readConfiguration = options.readConfiguration;
+    this.signal = options.signal;
+  }
+
+  /** Writes one line to stderr, after the name of the program. */
+  writeError(text: string): void {
+    this.console.err(`${this.program}: ${text}\n`);
+  }
+
+  /** Reports errors and sets exit code 2. Returns whether there were any; warnings are ignored. */
+  refuse(problems: readonly Problem[]): boolean {
+    const errors = problems.filter(({ severity }) => severity === "error");
+    for (const { text } of errors) this.writeError(text);
+    if (errors.length > 0) this.exitCode = 2;
+    return errors.length > 0;
+  }
+
+  /** Refuses invalid flags and words that the command does not take; problems of the cloud's settings do not matter here. */
+  refuseArguments(command: string, words: readonly string[]): boolean {
+    return this.refuse([...this.configuration.flagProblems, ...this.unexpectedWords(command, words)]);
+  }
+
+  /** What follows an unknown flag may be its value, so only the flag is reported. */
+  unexpectedWords(command: string, [word]: readonly string[]): readonly Problem[] {
+    if (word === undefined || this.#hasUnknownFlag) return [];
+    const text = `Unexpected argument ${JSON.stringify(word)} after ${command}: give one command, and flags that begin with --.`;
+    return [{ severity: "error", reason: "UnexpectedArgument", text }];
+  }
+
+  unknownCommand(word: string, hint: string): readonly Problem[] {
+    if (this.#hasUnknownFlag) return [];
+    return [
+      {
+        severity: "error",
+        reason: "UnknownCommand",
+        text: `Unknown command ${JSON.stringify(word)}. ${hint}`,
+      },
+    ];
+  }
+
+  get #hasUnknownFlag(): boolean {
+    return this.configuration.flagProblems.some(({ reason }) => reason === "UnknownFlag");
+  }
+}

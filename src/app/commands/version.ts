@@ -1,0 +1,22 @@
+// `version`, --version and --notices: what this executable was built from.
+
+import { defineCommand } from "citty";
+import { buildDetails, notices, version } from "../version.ts";
+import type { Invocation } from "./invocation.ts";
+
+export function defineVersion(invocation: Invocation) {
+  const { program, console, configuration } = invocation;
+  return defineCommand({
+    meta: {
+      name: "version",
+      description:
+        "Print the version, as --version does; with --notices, the licenses of everything in this executable.",
+    },
+    run: async ({ rawArgs }) => {
+      if (invocation.refuseArguments("version", rawArgs)) return;
+      const { flags } = configuration.settings;
+      if (flags.notices) await console.out(notices);
+      else await console.out(flags.version === "raw" ? buildDetails(program) : `${program} ${version}\n`);
+    },
+  });
+}

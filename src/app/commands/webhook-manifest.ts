@@ -1,0 +1,53 @@
+// `webhook-manifest`: the ValidatingWebhookConfiguration that registers the admission webhook with the API server.
+
+import { defineCommand } from "citty";
+import type { Problem } from "../../core/problem.ts";
+import { webhookManifest } from "../endpoints/webhook-manifest.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import type { Flags } from "../flags/table.ts";
+import { chooseWebhooks } from "../flags/webhook-names.ts";
+import type { Invocation } from "./invocation.ts";
+
+function manifestProblems(flags: Flags): readonly Problem[] {
+  const problems: Problem[] = [];
+  const asked = flags.webhooks ?? [];
+  if (asked.length > 0 && chooseWebhooks(asked).enabled.length === 0) {
+    problems.push(
+      invalidFlag("webhooks", "selects no webhook, so there is nothing to register; omit it, or name one"),
+    );
+  }
+  if (flags["webhook-secure-port"] === 0) {
+    problems.push(
+      invalidFlag(
+        "webhook-secure-port",
+        "is 0, so no webhook is served; set it to the port that the manager uses",
+      ),
+    );
+  }
+  return problems;
+}
+
+export function defineWebhookManifest(invocation: Invocation) {
+  const { program, platform, console, configuration } = invocation;
+  return defineCommand({
+    meta: {
+      name: "webhook-manifest",
+      description:
+        "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the flags that the manager gets: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
+    },
+    run: async ({ rawArgs }) => {
+      if (invocation.refuseArguments("webhook-manifest", rawArgs)) return;
+      const { flags } = configuration.settings;
+      if (invocation.refuse(manifestProblems(flags))) return;
+      // Loaded only here: the code that makes certificates.
+      const { authorityError, findAuthority } = await import("../endpoints/webhook-authority.ts");
+      try {
+        const { ca, note } = await findAuthority(flags, program, platform);
+        await console.out(webhookManifest(program, flags["webhook-secure-port"], ca));
+        if (note !== undefined) invocation.writeError(note);
+      } catch (error) {
+        invocation.refuse([authorityError(error)]);
+      }
+    },
+  });
+}

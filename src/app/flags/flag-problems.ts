@@ -1,0 +1,64 @@
+// Problems with flags that the flag table cannot find alone: flags without effect, flags that upstream removed, and the
+// wrong --cloud-provider.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Field, Fields } from "../../core/settings.ts";
+import type { RawFlags } from "./flag-layers.ts";
+import { notesOf } from "./flag-notes.ts";
+import type { Flags } from "./table.ts";
+
+/** An error whose text starts with the name of the flag; `text` continues it: "must be …, got …". */
+export function invalidFlag(flag: string, text: string): Problem {
+  return {
+    severity: "error",
+    reason: "InvalidFlag",
+    key: `--${flag}`,
+    text: `--${flag} ${text}`,
+  };
+}
+
+const klogFlags = [
+  ...["logtostderr", "alsologtostderr", "stderrthreshold", "log-dir", "log-file", "log-file-max-size"],
+  ...["one-output", "skip-headers", "skip-log-headers", "add-dir-header", "log-backtrace-at"],
+];
+const insecurePort = "Kubernetes 1.24 removed the port without TLS";
+
+/** Flags of former Go managers, with what to do about each. */
+export const removedFlags: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    klogFlags.map((name) => [name, "Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr"]),
+  ),
+  port: `${insecurePort}; use --secure-port`,
+  address: `${insecurePort}; use --bind-address`,
+};
+
+/** A flag without effect needs no warning when it is set to what happens anyway: --use-service-account-credentials=false. */
+function isDefault(field: Field<unknown>, value: string): boolean {
+  const parsed = field.parse(value);
+  return field.fallback !== undefined && "value" in parsed && parsed.value === field.fallback;
+}
+
+/** `given` are the flags that the operator set, without presets. */
+export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[] {
+  return Object.entries(given).flatMap(([name, value]): readonly Problem[] => {
+    const field: Field<unknown> | undefined = fields[name];
+    if (field === undefined) return [];
+    const { noEffect, deprecated } = notesOf(field);
+    if (noEffect === undefined || (deprecated !== true && isDefault(field, value))) return [];
+    const text = `--${name} has no effect${deprecated === true ? " and is deprecated" : ""}: ${noEffect}`;
+    return [{ severity: "warning", reason: "FlagWithoutEffect", key: `--${name}`, text }];
+  });
+}
+
+export function cloudNameProblems(flags: Flags, cloud: string): readonly Problem[] {
+  const name = flags["cloud-provider"];
+  if (name === undefined || name === cloud || name === "external") return [];
+  return [
+    {
+      severity: "error",
+      reason: "WrongCloud",
+      key: "--cloud-provider",
+      text: `--cloud-provider is ${JSON.stringify(name)}, but this executable is for ${JSON.stringify(cloud)}; run ${name}-cloud-controller-manager, or omit the flag`,
+    },
+  ];
+}

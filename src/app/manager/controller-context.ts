@@ -1,0 +1,29 @@
+// What every controller of one manager shares: clients, clock, journal, events. Made once in `manager.ts`.
+
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Journal } from "../../runtime/journal.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { ConnectedCloud } from "../connect-cloud.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
+
+export interface ControllerContext {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly journal: Journal;
+  readonly metrics: ManagerMetrics;
+  readonly events: EventRecorder;
+  readonly settings: ReadFlags;
+  readonly isObserving: boolean;
+  readonly connected: ConnectedCloud;
+  readonly inventory: Inventory;
+  readonly nodes: LatestObjects<Node>;
+}

@@ -1,0 +1,67 @@
+// The way to the cloud, opened: once, and once more for the controllers under another Lease, whose writes have a gate of
+// their own. Asks the cloud nothing yet.
+
+import type { AccountContext } from "../../cloud/account.ts";
+import type { WriteGate } from "../../kube/requests/request.ts";
+import type { Instances } from "../../provider/instances.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { ConfigurationError, noInstances } from "../configuration/configuration-error.ts";
+import { type AnyProvider, type ConnectedCloud, connectCloud } from "../connect-cloud.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+
+export interface OpenCloudsOptions {
+  readonly provider: AnyProvider;
+  readonly settings: ReadFlags;
+  readonly platform: ManagerPlatform;
+  readonly log: Log;
+  readonly report: AccountContext["report"];
+  /** `migrated` only where controllers move to another Lease. */
+  readonly gates: { readonly main: WriteGate; readonly migrated?: WriteGate };
+  /** Until everything has ended. */
+  readonly signal: AbortSignal;
+}
+
+export interface OpenClouds {
+  readonly main: ConnectedCloud;
+  /** The same one where nothing migrates. */
+  readonly migrated: ConnectedCloud;
+  readonly instances: Instances;
+}
+
+/** Throws a ConfigurationError for what the operator must mend. */
+export function openClouds({
+  provider,
+  settings,
+  platform: { cloudTransport: transport, clock, random, environment },
+  log,
+  report,
+  gates,
+  signal,
+}: OpenCloudsOptions): OpenClouds {
+  const { flags } = settings;
+  const mayMutate =
+    (mayWrite: WriteGate): AccountContext["mayMutate"] =>
+    () => {
+      if (flags.mode === "observe") return { may: false, why: "--mode=observe changes nothing" };
+      const leads = mayWrite();
+      return leads === true ? { may: true } : { may: false, why: leads.reason };
+    };
+  const open = (gate: WriteGate) =>
+    connectCloud(
+      provider,
+      { environment, ...settings.cloud, cluster: flags["cluster-name"] },
+      {
+        ...{ transport, clock, random, report, signal },
+        deadline: flags["cloud-call-timeout"],
+        mayMutate: mayMutate(gate),
+      },
+    );
+  const { connected: main, problems } = open(gates.main);
+  if (main === undefined) throw new ConfigurationError(problems);
+  for (const { text } of problems) log.warn(text);
+  const { instances } = main.cloud;
+  if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
+  const migrated = gates.migrated === undefined ? undefined : open(gates.migrated).connected;
+  return { main, migrated: migrated ?? main, instances };
+}

@@ -1,0 +1,41 @@
+// The metrics of what is asked of the API server, by client-go's names and buckets, and of the events that it never got.
+
+import type { EventLoss } from "../../kube/events/events.ts";
+import { methodOf, type RequestObservation } from "../../kube/requests/request.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+
+/** client-go's bounds, for requests to the API server and to clouds alike. */
+export const callBuckets: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+export function createKubeMetrics(metrics: Metrics) {
+  const requests = metrics.counter(
+    "rest_client_requests_total",
+    "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
+    ["code", "method", "host", "resource"],
+  );
+  const durations = metrics.histogram(
+    "rest_client_request_duration_seconds",
+    "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
+    callBuckets,
+    ["verb", "host"],
+  );
+  const lostEvents = metrics.counter(
+    "fairlead_events_lost_total",
+    "Kubernetes events that were not written, by reason.",
+    ["reason"],
+  );
+  let host = "";
+  return {
+    /** Host and port of the API server, for labels. */
+    serverIs: (origin: string): void => {
+      host = new URL(origin).host;
+    },
+    kubeRequest: ({ verb, resource, code, duration }: RequestObservation): void => {
+      const method = methodOf[verb];
+      requests.add({ code, method, host, resource });
+      // A watch lasts as long as it lasts.
+      if (verb !== "watch") durations.observe(duration / 1000, { verb: method, host });
+    },
+    lostEvent: (reason: EventLoss): void => lostEvents.add({ reason }),
+  };
+}

@@ -1,0 +1,50 @@
+import { expect, test } from "bun:test";
+import { createAlertMetrics } from "../../../src/app/metrics/alert-metrics.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import { Metrics } from "../../../src/telemetry/metrics.ts";
+
+// Gauges for alerts: how many objects need attention, reported only by the leader.
+
+const nodeOf = (name: string, taint?: string): Node =>
+  ({
+    metadata: { name, uid: name, resourceVersion: "1" },
+    spec: taint === undefined ? {} : { taints: [{ key: taint, effect: "NoSchedule" }] },
+  }) as unknown as Node;
+const waits = "node.cloudprovider.kubernetes.io/uninitialized";
+
+const linesOf = (leads: boolean): readonly string[] => {
+  const metrics = new Metrics();
+  createAlertMetrics(metrics)({
+    leads: () => leads,
+    nodes: { list: () => [nodeOf("a", waits), nodeOf("b", waits), nodeOf("c"), nodeOf("excluded", waits)] },
+    isSelected: ({ metadata }) => metadata.name !== "excluded",
+    candidates: new Map([
+      ["d", { heldFor: "MassDeletionHeld" }],
+      ["e", { heldFor: "MassDeletionHeld" }],
+      ["f", { heldFor: "DeletionPaused" }],
+      ["g", {}],
+    ]),
+    service: {
+      activeProblems: () => new Map([["default/web", ["why"]]]),
+      orphans: () => [{}, {}, {}],
+    },
+  });
+  return metrics
+    .text()
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+};
+
+test("the leader counts Nodes, Services and load balancers that need attention", () => {
+  expect(linesOf(true)).toEqual([
+    "fairlead_nodes_uninitialized 2",
+    'fairlead_node_deletions_held{reason="MassDeletionHeld"} 2',
+    'fairlead_node_deletions_held{reason="DeletionPaused"} 1',
+    "fairlead_services_in_trouble 1",
+    "fairlead_balancers_orphaned 3",
+  ]);
+});
+
+test("a replica that does not lead reports no counts, because its knowledge is old", () => {
+  expect(linesOf(false)).toEqual([]);
+});

@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test";
+import { createRouteMetrics } from "../../../src/app/metrics/route-metrics.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { Metrics } from "../../../src/telemetry/metrics.ts";
+
+test("an incomplete route reconciliation does not update the number of routes", () => {
+  const metrics = new Metrics();
+  const { routeSync } = createRouteMetrics(metrics);
+  const pass = { duration: milliseconds(5), wanted: 3, created: 2, removed: 0, failed: 0 };
+  routeSync({ ...pass, isComplete: true, there: 3 });
+  routeSync({
+    isComplete: false,
+    duration: milliseconds(5),
+    wanted: 0,
+    there: 0,
+    created: 0,
+    removed: 0,
+    failed: 0,
+  });
+  expect(metrics.text()).toContain("\nfairlead_routes 3\n");
+  expect(metrics.text()).toContain("\nroute_controller_route_sync_total 2\n");
+});

@@ -4,7 +4,7 @@ import {
   requestsOnlyLocalTraffic,
   sourceRangesAnnotation,
   sourceRangesOf,
-} from "../../src/controllers/service/desired/source-ranges.ts";
+} from "../../src/controllers/service/annotations/source-ranges.ts";
 import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
 import { isSameIngress } from "../../src/controllers/service/status/ingress.ts";
 import { parseCidr } from "../../src/core/cidr.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
-import { Groups } from "../../src/controllers/service/queue/groups.ts";
+import { Groups } from "../../src/controllers/service/state/groups.ts";
 import type { ServiceUID } from "../../src/core/brand.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 

@@ -1,8 +1,7 @@
 // The invariants about Services, balancers and routes as code: checked at every change that reaches the simulated cloud,
 // at every write of ours to a Service, and whenever a replica hands a change of the cloud to the network.
 
-import { finalizer, hasFinalizer } from "../../src/controllers/service/predicates.ts";
-import { warningCondition } from "../../src/controllers/service/status/problems-to-conditions.ts";
+import { finalizer, hasFinalizer, warningCondition } from "../../src/controllers/service/predicates.ts";
 import { cloudCondition } from "../../src/controllers/well-known.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Service } from "../../src/kube/objects.ts";

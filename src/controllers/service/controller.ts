@@ -11,20 +11,20 @@ import type { ServiceControllerOptions, ServiceDeps } from "./deps.ts";
 import { createBalancerInputs } from "./desired/balancer-inputs.ts";
 import { createDesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
-import { createPlacement } from "./desired/placement.ts";
 import { createFreshListing } from "./observed/fresh-listing.ts";
-import { createOwnership } from "./observed/ownership.ts";
-import { Groups } from "./queue/groups.ts";
-import { createNodeSyncLatency } from "./queue/node-sync-latency.ts";
+import { claimMarkedBalancers } from "./queue/claim-marked.ts";
 import { createOwnServiceWrites } from "./queue/own-service-writes.ts";
-import { Turns } from "./queue/owner-lock.ts";
+import { createPlacement } from "./queue/placement.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
 import { createTriggers } from "./queue/triggers.ts";
+import type { RoundParts } from "./reconcile/context.ts";
 import { createFailure } from "./reconcile/failure.ts";
-import { Progress } from "./reconcile/progress.ts";
+import { createNodeSyncLatency } from "./reconcile/node-sync-latency.ts";
+import { Turns } from "./reconcile/owner-lock.ts";
 import { createRound } from "./reconcile/reconcile.ts";
-import type { RoundParts } from "./reconcile/reconcile-deps.ts";
 import { createInTurn } from "./reconcile/with-owner-lock.ts";
+import { Groups } from "./state/groups.ts";
+import { Progress } from "./state/progress.ts";
 import { createConditions } from "./status/conditions.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { createEndpointNodes } from "./targets/endpoint-nodes.ts";
@@ -54,7 +54,6 @@ export function createServiceController(options: ServiceControllerOptions) {
     groups,
     desiredServices,
     freshListing,
-    ownership: createOwnership(ports, groups, desiredServices, placement, enqueue),
     turns: new Turns(),
     operations,
     inputs,
@@ -65,6 +64,7 @@ export function createServiceController(options: ServiceControllerOptions) {
 
   const triggers = createTriggers(ports, {
     ...parts,
+    claimMarked: () => claimMarkedBalancers({ deps: ports, groups, desiredServices, placement, enqueue }),
     queue,
     placement,
     nodeSyncLatency,

@@ -2,8 +2,10 @@
 
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Fields } from "../../core/settings.ts";
-import type { Node, Service } from "../../kube/objects.ts";
+import type { KubeError } from "../../kube/errors/kube-error.ts";
+import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
+import type { Reflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Machine } from "../../provider/instances.ts";
@@ -13,7 +15,6 @@ import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
 import type { InputReader } from "../read-input.ts";
 import type { ServiceSettings } from "./settings.ts";
-import type { OpenSlices } from "./targets/endpoint-nodes.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
@@ -23,6 +24,8 @@ export type ServiceStore = ObjectStore<Service>;
 export interface ServiceWrites {
   patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
 }
+
+export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<EndpointSlice>;
 
 /** What is measured, in upstream's terms. */
 export interface ServiceObserver {

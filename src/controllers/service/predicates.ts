@@ -2,8 +2,10 @@
 // alone; what the cloud has is told to it.
 
 import type { Service } from "../../kube/objects.ts";
-import { pausedAnnotation } from "../well-known.ts";
-import { hasOurConditions } from "./status/problems-to-conditions.ts";
+import { cloudCondition, pausedAnnotation } from "../well-known.ts";
+
+/** Something is odd and the rest goes on: a name that is not known, a limit that is reached. */
+export const warningCondition = "CloudWarning";
 
 /** The Go managers' name. May never change: it stands on every Service that has a balancer. */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
@@ -28,6 +30,11 @@ export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.delet
 /** Anything but a plain "false" pauses: who wrote "yes" did not mean "go on". */
 export function isPaused({ metadata }: Service): boolean {
   return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
+}
+
+/** Conditions that only Fairlead removes. */
+function hasOurConditions({ status }: Service): boolean {
+  return (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
 }
 
 interface CleanupInput {

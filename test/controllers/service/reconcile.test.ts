@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
-import { createObserve } from "../../../src/controllers/service/observed/observe.ts";
-import { Groups } from "../../../src/controllers/service/queue/groups.ts";
-import { Turns } from "../../../src/controllers/service/queue/owner-lock.ts";
-import type { Round } from "../../../src/controllers/service/reconcile/reconcile-deps.ts";
+import type { Round } from "../../../src/controllers/service/reconcile/context.ts";
+import { createObserve } from "../../../src/controllers/service/reconcile/observe.ts";
+import { Turns } from "../../../src/controllers/service/reconcile/owner-lock.ts";
 import { createInTurn } from "../../../src/controllers/service/reconcile/with-owner-lock.ts";
+import { Groups } from "../../../src/controllers/service/state/groups.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { settled, waiting } from "../../../src/runtime/workers.ts";

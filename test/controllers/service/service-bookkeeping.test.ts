@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { SharedListing } from "../../../src/cloud/shared-listing.ts";
 import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
-import { Groups } from "../../../src/controllers/service/queue/groups.ts";
 import { createApply } from "../../../src/controllers/service/reconcile/apply.ts";
+import { Groups } from "../../../src/controllers/service/state/groups.ts";
 import { createServiceReporter } from "../../../src/controllers/service/status/service-reporter.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";

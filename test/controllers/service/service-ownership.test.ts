@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { createPlacement } from "../../../src/controllers/service/desired/placement.ts";
-import { createOwnership } from "../../../src/controllers/service/observed/ownership.ts";
-import { Groups } from "../../../src/controllers/service/queue/groups.ts";
+import { claimMarkedBalancers } from "../../../src/controllers/service/queue/claim-marked.ts";
+import { createPlacement } from "../../../src/controllers/service/queue/placement.ts";
+import { Groups } from "../../../src/controllers/service/state/groups.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -71,7 +71,13 @@ test("a Service that cannot be understood keeps the balancer that it is found to
     listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
   };
   const placement = { put: () => [], tryAgain: () => undefined };
-  createOwnership(ports as never, groups, { tryOf: () => undefined }, placement, () => undefined).claim();
+  claimMarkedBalancers({
+    deps: ports as never,
+    groups,
+    desiredServices: { tryOf: () => undefined },
+    placement,
+    enqueue: () => undefined,
+  });
   expect([groups.groupOf(key, first), groups.debtsOf("x")]).toEqual(["x", []]);
 });
 

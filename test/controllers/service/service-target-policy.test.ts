@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseNodeSelector } from "../../../src/controllers/service/targets/node-selector.ts";
+import { parseNodeSelector } from "../../../src/controllers/service/annotations/node-selector.ts";
 import { hash, inRendezvousOrder } from "../../../src/controllers/service/targets/rendezvous.ts";
 import { chooseTargets, type TargetRules } from "../../../src/controllers/service/targets/target-policy.ts";
 import { nodeName } from "../../../src/core/brand.ts";

@@ -4,7 +4,7 @@ import {
   familiesOf,
   healthCheckPathPort,
   sourceRangesOf,
-} from "../../../src/controllers/service/desired/source-ranges.ts";
+} from "../../../src/controllers/service/annotations/source-ranges.ts";
 import {
   defaultLoadBalancerName,
   serviceProblems,

@@ -7,8 +7,8 @@ import { readSettings } from "../../../core/read-settings.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { ownPrefix } from "../../well-known.ts";
-import { sourceRangesAnnotation } from "../desired/source-ranges.ts";
 import { type OwnSettings, ownAnnotations } from "./own-annotations.ts";
+import { sourceRangesAnnotation } from "./source-ranges.ts";
 
 export interface AnnotationTable<A extends Fields> {
   readonly prefix: string;

@@ -4,7 +4,7 @@
 import { minutes } from "../../../core/brand.ts";
 import { buildField, duration, integer, oneOf } from "../../../core/fields.ts";
 import type { Values } from "../../../core/settings.ts";
-import { parseNodeSelector } from "../targets/node-selector.ts";
+import { parseNodeSelector } from "./node-selector.ts";
 
 export const ownAnnotations = {
   paused: oneOf("Plans nothing for this Service and writes nothing to it.", ["true", "false"], {

@@ -6,8 +6,8 @@ import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
+import { sourceRangesOf } from "../annotations/source-ranges.ts";
 import type { AnyBalancers } from "../deps.ts";
-import { sourceRangesOf } from "./source-ranges.ts";
 
 type Settings = Partial<Values<Fields>>;
 

@@ -8,7 +8,7 @@ import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service, ServicePort } from "../../../kube/objects.ts";
 import type { BalancerPort, BalancerTarget, DesiredLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Facts } from "../../../provider/plan.ts";
-import { familiesOf, healthCheckPathPort, sourceRangesOf } from "./source-ranges.ts";
+import { familiesOf, healthCheckPathPort, sourceRangesOf } from "../annotations/source-ranges.ts";
 
 interface DesiredParts<A extends Fields> {
   readonly service: Service;

@@ -4,9 +4,9 @@
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerOptions } from "../deps.ts";
-import { type Adoption, adoptionOf } from "../desired/adoption.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { concernsUs } from "../predicates.ts";
+import { type Adoption, adoptionOf } from "./adoption.ts";
 
 type FreshListingOptions = Pick<ServiceControllerOptions, "listing" | "balancers" | "clock" | "services"> & {
   readonly settings: Pick<ServiceControllerOptions["settings"], "acceptsAge">;

@@ -3,25 +3,24 @@
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
+import { createDebounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
-import type { Placement } from "../desired/placement.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
-import type { Ownership } from "../observed/ownership.ts";
-import type { Progress } from "../reconcile/progress.ts";
+import type { NodeSyncLatency } from "../reconcile/node-sync-latency.ts";
+import type { Groups } from "../state/groups.ts";
+import type { Progress } from "../state/progress.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
-import { createDebounce } from "./debounce.ts";
-import type { Groups } from "./groups.ts";
-import type { NodeSyncLatency } from "./node-sync-latency.ts";
+import type { Placement } from "./placement.ts";
 
 export interface TriggerDeps {
   readonly queue: WorkQueue;
   readonly groups: Groups;
   readonly desiredServices: DesiredServices;
   readonly placement: Pick<Placement, "place">;
-  readonly ownership: Pick<Ownership, "claim">;
+  readonly claimMarked: () => void;
   readonly freshListing: Pick<FreshListing, "asking">;
   readonly progress: Pick<Progress, "touch" | "isBackingOff">;
   readonly nodeSyncLatency: Pick<NodeSyncLatency, "begin">;
@@ -37,7 +36,7 @@ export function createTriggers(
     groups,
     desiredServices,
     placement,
-    ownership,
+    claimMarked,
     freshListing,
     progress,
     nodeSyncLatency,
@@ -72,7 +71,7 @@ export function createTriggers(
   const isGone = (key: string, uid: ServiceUID): boolean => services.get(key)?.metadata.uid !== uid;
 
   const onListing = (): void => {
-    if (listing.failure === undefined) ownership.claim();
+    if (listing.failure === undefined) claimMarked();
     const asking = new Set(freshListing.asking());
     for (const group of asking) queue.add(group, urgent);
     if (listing.failure !== undefined) return;

@@ -14,7 +14,7 @@ import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
 import { describeDesired } from "../status/describe-desired.ts";
 import { beginOf } from "../status/event-texts.ts";
-import type { RoundParts } from "./reconcile-deps.ts";
+import type { RoundParts } from "./context.ts";
 import { createRememberFacts } from "./remember-facts.ts";
 
 export interface Work {

@@ -11,7 +11,7 @@ import { type Desired, isWrong, type Member } from "../desired/member.ts";
 import { createSharedSurvey } from "../observed/shared-survey.ts";
 import { concernsUs } from "../predicates.ts";
 import { createShowProblems } from "../status/show-problems.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import type { Round, RoundParts } from "./context.ts";
 
 export interface PlanInput {
   readonly members: readonly Member[];

@@ -5,7 +5,7 @@ import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { changeOf } from "../desired/kind-of-change.ts";
 import { createApply } from "./apply.ts";
 import type { Planned } from "./ask-provider.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import type { Round, RoundParts } from "./context.ts";
 
 export function createChange(
   parts: Pick<

@@ -10,10 +10,11 @@ import type { ObservedLoadBalancer, Publication } from "../../../provider/load-b
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { Change } from "../desired/kind-of-change.ts";
 import type { Member } from "../desired/member.ts";
+import { isLeftElsewhere } from "../observed/ownership.ts";
 import { finalizer, hasFinalizer } from "../predicates.ts";
 import { endOf, releasedAs } from "../status/event-texts.ts";
 import { ingressOf, isSameIngress } from "../status/ingress.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import type { Round, RoundParts } from "./context.ts";
 
 interface Reached {
   readonly members: readonly Member[];
@@ -23,13 +24,14 @@ interface Reached {
 }
 
 export function createFinish({
-  ports: { balancers, writes },
+  ports,
+  groups,
   conditions,
   desiredServices: { endings },
-  ownership,
   progress,
   reporter,
-}: Pick<RoundParts, "ports" | "conditions" | "desiredServices" | "ownership" | "progress" | "reporter">) {
+}: Pick<RoundParts, "ports" | "groups" | "conditions" | "desiredServices" | "progress" | "reporter">) {
+  const { balancers, writes } = ports;
   const serve = async (
     { service, desired, problems }: Member,
     { observed, done }: Reached,
@@ -66,7 +68,7 @@ export function createFinish({
     const isLeft = observed?.owners.includes(desired.owner.uid) === true;
     if (isLeft) return requeue(seconds(2), "the cloud to let go of the load balancer");
     // It moved, and the group it left has not let go of it: without the finalizer nobody would know whose that was.
-    if (ownership.isLeftElsewhere(desired.owner.uid, group)) {
+    if (isLeftElsewhere(ports, groups, desired.owner.uid, group)) {
       return requeue(progress.patience(group, seconds(2)), "another group to let go of the load balancer");
     }
     // In one write: with the last finalizer the Service is gone, and a second one would meet nobody.

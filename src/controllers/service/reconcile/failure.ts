@@ -7,7 +7,7 @@ import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError, isLostRace } from "../../errors.ts";
 import { isEnding } from "../predicates.ts";
 import { failureOf, updateFailureOf } from "../status/event-texts.ts";
-import type { RoundParts } from "./reconcile-deps.ts";
+import type { RoundParts } from "./context.ts";
 
 export function createFailure({
   ports: { services, listing, clock, random },

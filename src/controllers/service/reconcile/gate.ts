@@ -5,8 +5,8 @@ import { keyOf } from "../../../kube/objects.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { isPaused } from "../predicates.ts";
-import { createOperationProblem } from "../status/operation-problem.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import type { Round, RoundParts } from "./context.ts";
+import { createOperationProblem } from "./operation-problem.ts";
 import { createRememberFacts } from "./remember-facts.ts";
 
 export function createGate(

@@ -2,13 +2,13 @@
 // ends. Nothing waits here; whatever a round began, the next one observes.
 
 import { type Outcome, settled } from "../../../runtime/workers.ts";
-import { createDesiredGroup } from "../desired/desired-group.ts";
-import { createObserve } from "../observed/observe.ts";
 import { createAskProvider } from "./ask-provider.ts";
 import { createChange } from "./change.ts";
 import { createFinish } from "./complete.ts";
+import type { Round, RoundParts } from "./context.ts";
+import { createDesiredGroup } from "./desired.ts";
 import { createGate } from "./gate.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import { createObserve } from "./observe.ts";
 import { createSettle } from "./record-completion.ts";
 
 export function createRound(parts: RoundParts) {

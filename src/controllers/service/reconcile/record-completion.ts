@@ -6,7 +6,7 @@ import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { concernsUs } from "../predicates.ts";
 import { deletedUnasked } from "../status/event-texts.ts";
 import type { Planned } from "./ask-provider.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import type { Round, RoundParts } from "./context.ts";
 
 export function createSettle(
   {

@@ -4,9 +4,9 @@
 import { isFenced } from "../../../cloud/disposition.ts";
 import type { Outcome } from "../../../runtime/workers.ts";
 import { waiting } from "../../../runtime/workers.ts";
-import type { NodeSyncLatency } from "../queue/node-sync-latency.ts";
+import type { Round, RoundParts } from "./context.ts";
 import type { Failure } from "./failure.ts";
-import type { Round, RoundParts } from "./reconcile-deps.ts";
+import type { NodeSyncLatency } from "./node-sync-latency.ts";
 
 export interface InTurnParts extends Pick<RoundParts, "ports" | "groups" | "turns" | "conditions"> {
   readonly nodeSyncLatency: Pick<NodeSyncLatency, "end">;

@@ -4,9 +4,7 @@
 import type { Problem } from "../../../core/problem.ts";
 import type { Service, ServiceCondition } from "../../../kube/objects.ts";
 import { cloudCondition } from "../../well-known.ts";
-
-/** Something is odd and the rest goes on: a name that is not known, a limit that is reached. */
-export const warningCondition = "CloudWarning";
+import { warningCondition } from "../predicates.ts";
 
 export interface ConditionsPlan {
   /** The whole new list, foreign ones untouched and in their places. */
@@ -15,11 +13,6 @@ export interface ConditionsPlan {
   readonly isChanged: boolean;
   /** False when only warnings came or changed: those are events, and no reason for a write of their own. */
   readonly isWorthAWrite: boolean;
-}
-
-/** Something is said of it that nobody takes back but us. */
-export function hasOurConditions({ status }: Service): boolean {
-  return (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
 }
 
 const longestMessage = 1024;

@@ -2,10 +2,15 @@
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { RoundParts } from "../reconcile/reconcile-deps.ts";
-import type { ProblemTopic } from "./service-reporter.ts";
+import type { Conditions } from "./conditions.ts";
+import type { ProblemTopic, ServiceReporter } from "./service-reporter.ts";
 
-export function createShowProblems({ reporter, conditions }: Pick<RoundParts, "reporter" | "conditions">) {
+export interface ShowProblemsDeps {
+  readonly reporter: Pick<ServiceReporter, "problems">;
+  readonly conditions: Pick<Conditions, "show">;
+}
+
+export function createShowProblems({ reporter, conditions }: ShowProblemsDeps) {
   return async (
     topic: ProblemTopic,
     service: Service,

@@ -2,13 +2,13 @@
 // that loses its last one counts for a while longer: health checks are quicker, and a flap moves no target.
 
 import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../../core/brand.ts";
-import { isKubeError, type KubeError } from "../../../kube/errors/kube-error.ts";
+import { isKubeError } from "../../../kube/errors/kube-error.ts";
 import type { EndpointSlice } from "../../../kube/objects.ts";
-import type { Reflector } from "../../../kube/watch/reflector.ts";
 import type { Index } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { abortable, linkedController } from "../../../runtime/abortable.ts";
-import { createDebounce } from "../queue/debounce.ts";
+import { createDebounce } from "../../../runtime/debounce.ts";
+import type { OpenSlices } from "../deps.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }
@@ -16,8 +16,6 @@ export type EndpointAnswer =
   | { readonly kind: "not yet" }
   /** We may not read them. */
   | { readonly kind: "refused"; readonly why: string };
-
-export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<EndpointSlice>;
 
 const serviceLabel = "kubernetes.io/service-name";
 const holdsFor: Milliseconds = seconds(30);

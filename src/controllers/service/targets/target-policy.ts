@@ -5,7 +5,7 @@ import type { NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs } from "../../well-known.ts";
-import type { NodeSelector } from "./node-selector.ts";
+import type { NodeSelector } from "../annotations/node-selector.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
 
 export interface TargetRules {

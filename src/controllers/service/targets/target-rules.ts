@@ -4,7 +4,7 @@
 import { type Milliseconds, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { OwnSettings } from "../annotations/own-annotations.ts";
-import { requestsOnlyLocalTraffic } from "../desired/source-ranges.ts";
+import { requestsOnlyLocalTraffic } from "../annotations/source-ranges.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { TargetRules } from "./target-policy.ts";
 

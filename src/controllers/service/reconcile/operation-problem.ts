@@ -4,8 +4,8 @@
 import type { Service } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { describeError } from "../../errors.ts";
-import type { RoundParts } from "../reconcile/reconcile-deps.ts";
-import { failureOf } from "./event-texts.ts";
+import { failureOf } from "../status/event-texts.ts";
+import type { RoundParts } from "./context.ts";
 
 export function createOperationProblem({
   ports: { writes },

@@ -7,12 +7,12 @@ import type { Service } from "../../../kube/objects.ts";
 import { WorkQueue } from "../../../runtime/work-queue.ts";
 import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
 import type { ServiceDeps } from "../deps.ts";
+import type { DesiredServices } from "../desired/desired-services.ts";
+import { isWrong } from "../desired/member.ts";
 import { concernsUs } from "../predicates.ts";
-import type { Groups } from "../queue/groups.ts";
+import type { Groups } from "../state/groups.ts";
 import { failureOf } from "../status/event-texts.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
-import type { DesiredServices } from "./desired-services.ts";
-import { isWrong } from "./member.ts";
 
 export function createPlacement(
   { services, balancers, clock, random }: Pick<ServiceDeps, "services" | "balancers" | "clock" | "random">,

@@ -8,12 +8,11 @@ import type { ServiceControllerOptions } from "../deps.ts";
 import type { BalancerInputs } from "../desired/balancer-inputs.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
-import type { Ownership } from "../observed/ownership.ts";
-import type { Groups } from "../queue/groups.ts";
-import type { Turns } from "../queue/owner-lock.ts";
+import type { Groups } from "../state/groups.ts";
+import type { Progress } from "../state/progress.ts";
 import type { Conditions } from "../status/conditions.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
-import type { Progress } from "./progress.ts";
+import type { Turns } from "./owner-lock.ts";
 
 /** A group in hand. */
 export interface Round {
@@ -28,7 +27,6 @@ export interface RoundParts {
   readonly groups: Groups;
   readonly desiredServices: DesiredServices;
   readonly freshListing: FreshListing;
-  readonly ownership: Ownership;
   readonly turns: Turns;
   readonly operations: Operations;
   readonly inputs: BalancerInputs;

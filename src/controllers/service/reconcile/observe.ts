@@ -3,8 +3,8 @@
 
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
-import type { Round, RoundParts } from "../reconcile/reconcile-deps.ts";
 import { createShowProblems } from "../status/show-problems.ts";
+import type { Round, RoundParts } from "./context.ts";
 
 interface Observed {
   readonly kind: "observed";

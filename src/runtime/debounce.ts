@@ -1,7 +1,7 @@
 // Changes that come in bursts, answered once when the burst is over; one that does not end is answered now and then.
 
-import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import type { Clock } from "../platform/clock.ts";
 
 const quiet: Milliseconds = milliseconds(200);
 const longest: Milliseconds = milliseconds(2000);

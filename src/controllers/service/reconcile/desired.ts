@@ -3,14 +3,15 @@
 
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
-import type { Round, RoundParts } from "../reconcile/reconcile-deps.ts";
+import { selectMembers, type TakingPart } from "../desired/select-members.ts";
+import { isStillUsed } from "../observed/ownership.ts";
 import { createShowProblems } from "../status/show-problems.ts";
-import { selectMembers, type TakingPart } from "./select-members.ts";
+import type { Round, RoundParts } from "./context.ts";
 
 export function createDesiredGroup(
-  parts: Pick<RoundParts, "groups" | "desiredServices" | "ownership" | "reporter" | "conditions">,
+  parts: Pick<RoundParts, "ports" | "groups" | "desiredServices" | "reporter" | "conditions">,
 ) {
-  const { groups, desiredServices, ownership } = parts;
+  const { ports, groups, desiredServices } = parts;
   const show = createShowProblems(parts);
 
   return async (
@@ -25,7 +26,7 @@ export function createDesiredGroup(
       observed,
       owed: groups.debtsOf(group),
       isHeld: (uid) => desiredServices.endings.isHeld(uid),
-      isStillUsed: (gone) => ownership.isStillUsed(observed, gone),
+      isStillUsed: (gone) => isStillUsed(ports, observed, gone),
     });
   };
 }

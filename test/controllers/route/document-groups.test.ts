@@ -18,11 +18,11 @@ const removals: readonly RouteChange[] = ranges.map((destination) => ({
 }));
 const shown = (groups: readonly Group[]) => groups.map((group) => [...group]);
 
-test("what was refused before goes after the others, by itself; what rests is not sent, nor what stands with it", () => {
+test("groupsOf sends failed changes alone after the others, and holds changes that are in backoff together with their route", () => {
   const backoffs = new RouteBackoffs(new VirtualClock());
-  const [refused, resting] = [creations[1], removals[2]] as [RouteChange, RouteChange];
+  const [refused, inBackoff] = [creations[1], removals[2]] as [RouteChange, RouteChange];
   backoffs.failed(keyOf(refused), aboutOf(refused), milliseconds(0));
-  backoffs.failed(keyOf(resting), aboutOf(resting), seconds(60));
+  backoffs.failed(keyOf(inBackoff), aboutOf(inBackoff), seconds(60));
   const { held, groups } = groupsOf([...removals, ...creations], backoffs);
   expect(shown(groups)).toEqual([[ranges[0]], [ranges[1]]]);
   expect(held.map(({ change, outcome }) => [change.do, change.route.destination, outcome.kind])).toEqual([
@@ -31,7 +31,7 @@ test("what was refused before goes after the others, by itself; what rests is no
   ]);
 });
 
-test("halves keep their order and everything in them, and one alone is not halved", () => {
+test("halvesOf keeps order and content, and does not halve a single change", () => {
   expect(shown(halvesOf(new Set(ranges)))).toEqual([ranges.slice(0, 2), ranges.slice(2)]);
   expect(halvesOf(new Set(ranges.slice(0, 1)))).toEqual([]);
 });

@@ -23,7 +23,7 @@ const there = (handle: string, range: string, changes: Partial<ObservedRoute> = 
   ownership: "marked",
   ...changes,
 });
-const nobody: Spared = {
+const none: Spared = {
   destinations: new Set(),
   keys: new Set(),
   names: new Set(),
@@ -47,80 +47,83 @@ const b = wanted("10.244.1.0/24", "b");
 const range = "10.244.1.0/24";
 
 const cases: readonly Case[] = [
-  { name: "nothing there", wanted: [a], observed: [], create: [range] },
+  { name: "creates a route when the table is empty", wanted: [a], observed: [], create: [range] },
   {
-    name: "right by machine",
+    name: "keeps a route that matches by machine",
     wanted: [a],
     observed: [there("1", range, { targetKey: "m-a" })],
     present: [range],
   },
   {
-    name: "right by name",
+    name: "keeps a route that matches by name",
     wanted: [a],
     observed: [there("1", range, { targetName: "a" })],
     present: [range],
   },
   {
-    name: "right by address",
+    name: "keeps a route that matches by address",
     wanted: [a],
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.1") })],
     present: [range],
   },
   {
-    name: "the machine counts before the name",
+    name: "prefers the machine over the name",
     wanted: [a],
     observed: [there("1", range, { targetKey: "m-a", targetName: "called otherwise" })],
     present: [range],
   },
   {
-    name: "the right machine under an address it has no more",
+    name: "replaces a route to the right machine with an outdated address",
     wanted: [a],
     observed: [there("1", range, { targetKey: "m-a", targetAddress: ipAddress("10.0.0.2") })],
     remove: ["1"],
     create: [range],
   },
   {
-    name: "nowhere, although the target is known",
+    name: "replaces a route whose target does not exist, although it matches",
     wanted: [a],
     observed: [there("1", range, { targetKey: "m-a", leadsNowhere: true })],
     remove: ["1"],
     create: [range],
   },
   {
-    name: "a target nobody knows",
+    name: "replaces a route with an unknown target",
     wanted: [a],
     observed: [there("1", range)],
     remove: ["1"],
     create: [range],
   },
   {
-    name: "an address, and the node tells none yet",
+    name: "leaves a route with an address undecided while the Node has no address",
     wanted: [{ ...a, target: target("a", { addresses: [] }) }],
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.1") })],
     undecided: [range],
   },
-  { name: "not wanted", observed: [there("1", range, { targetKey: "m-x" })], remove: ["1"] },
-  { name: "not wanted and foreign", observed: [there("1", range, { ownership: "foreign" })] },
-  { name: "not wanted and outside", observed: [there("1", "10.9.0.0/24")] },
-  { name: "not wanted and only half inside", observed: [there("1", "10.244.0.0/15")] },
+  { name: "removes an unwanted route", observed: [there("1", range, { targetKey: "m-x" })], remove: ["1"] },
+  { name: "keeps an unwanted foreign route", observed: [there("1", range, { ownership: "foreign" })] },
+  { name: "keeps an unwanted route outside the cluster's ranges", observed: [there("1", "10.9.0.0/24")] },
   {
-    name: "not wanted and wider than the cluster",
+    name: "keeps an unwanted route partly outside the cluster's ranges",
+    observed: [there("1", "10.244.0.0/15")],
+  },
+  {
+    name: "keeps an unwanted unmarked route wider than the cluster's ranges",
     observed: [there("1", "10.0.0.0/8", { ownership: "unmarked" })],
   },
   {
-    name: "not wanted and unmarked",
+    name: "removes an unwanted unmarked route",
     observed: [there("1", range, { ownership: "unmarked" })],
     remove: ["1"],
   },
   {
-    name: "twice, the second one right",
+    name: "removes a wrong duplicate and keeps the right route",
     wanted: [a],
     observed: [there("1", range, { targetKey: "m-x" }), there("2", range, { targetKey: "m-a" })],
     remove: ["1"],
     present: [range],
   },
   {
-    name: "right twice, once ours",
+    name: "keeps a right foreign route and a right own one",
     wanted: [a],
     observed: [
       there("1", range, { targetKey: "m-a", ownership: "foreign" }),
@@ -129,44 +132,44 @@ const cases: readonly Case[] = [
     present: [range],
   },
   {
-    name: "two nodes with one range, none there: the first has it",
+    name: "gives a range to the first of two Nodes when it has no route",
     wanted: [a, b],
     observed: [],
     create: [range],
     refused: ["b PodCIDRTaken"],
   },
   {
-    name: "two nodes with one range, the second has the route: it keeps it",
+    name: "gives a range to the Node that has its route already",
     wanted: [a, b],
     observed: [there("1", range, { targetKey: "m-b" })],
     present: [range],
     refused: ["a PodCIDRTaken"],
   },
   {
-    name: "taken by a foreign route",
+    name: "refuses a range with a foreign route elsewhere",
     wanted: [a],
     observed: [there("1", range, { ownership: "foreign", targetKey: "m-x" })],
     refused: ["a RouteTaken"],
   },
   {
-    name: "taken by a route of a node that is left alone",
+    name: "refuses a range with a route to a spared Node",
     wanted: [a],
     observed: [there("1", range, { targetKey: "m-paused" })],
     spared: { keys: new Set(["m-paused"]) },
     refused: ["a RouteTaken"],
   },
   {
-    name: "to a node that is left alone, by name",
+    name: "keeps a route to a spared Node's name",
     observed: [there("1", range, { targetName: "paused" })],
     spared: { names: new Set(["paused"]) },
   },
   {
-    name: "to a node that is left alone, by address",
+    name: "keeps a route to a spared Node's address",
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.7") })],
     spared: { addresses: new Set(["10.0.0.7"]) },
   },
   {
-    name: "of the range of a node that is left alone",
+    name: "keeps a route for a spared Node's range",
     observed: [there("1", range, { targetKey: "m-x" })],
     spared: { destinations: new Set<Cidr>([cidr(range)]) },
   },
@@ -177,7 +180,7 @@ describe("planRoutes", () => {
     const plan = planRoutes({
       wanted: each.wanted ?? [],
       observed: each.observed,
-      spared: { ...nobody, ...each.spared },
+      spared: { ...none, ...each.spared },
       clusterCIDRs: [cidr("10.244.0.0/16")],
     });
     const ranges = (routes: readonly WantedRoute[]) => routes.map(({ destination }) => destination as string);
@@ -197,7 +200,7 @@ describe("planRoutes", () => {
   });
 });
 
-test("a machine that is not known makes a match unknown, never a difference", () => {
+test("matchTarget returns unknown rather than a difference when the Node's machine is unknown", () => {
   const { machine: _, ...unknown } = target("a");
   expect(matchTarget(unknown, there("1", range, { targetKey: "m-a" }))).toBe("unknown");
 });

@@ -21,10 +21,10 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
   return world;
 };
 
-describe("as a document", () => {
+describe("routes as a document", () => {
   const document = { style: "document" } as const;
 
-  test("any number of changes is one call [F62]", async () => {
+  test("sends any number of changes in one call [F62]", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 50; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     for (let index = 100; index < 110; index += 1) w.cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" });
@@ -34,7 +34,7 @@ describe("as a document", () => {
     expect(w.cloud.table).toHaveLength(50);
   });
 
-  test("when somebody else changed it, it is read again and nothing of theirs is lost [F62]", async () => {
+  test("reads the document again and keeps others' changes after a conflict [F62]", async () => {
     const w = setUp({ script: document }).add("n1", "10.244.1.0/24");
     w.cloud.beforeChange = () => {
       w.cloud.put("172.16.0.0/12", { ownership: "unmarked", targetKey: "x" });
@@ -46,7 +46,7 @@ describe("as a document", () => {
     expect(w.syncs.map(({ failed }) => failed)).not.toContain(1);
   });
 
-  test("when all of it is refused for one entry, the others go through in a few halvings", async () => {
+  test("isolates a refused entry with a few halvings and applies the others", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("10.244.3.0/24", refusal("invalid"));
@@ -55,7 +55,7 @@ describe("as a document", () => {
     expect(w.cloud.changes.length).toBeLessThanOrEqual(14);
   });
 
-  test("a cloud that is away is not asked in halves", async () => {
+  test("does not halve the changes when the cloud is unavailable", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 8; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("*", refusal("unavailable"));
@@ -63,7 +63,7 @@ describe("as a document", () => {
     expect(w.cloud.changes).toEqual(["change +8 -0"]);
   });
 
-  test("a pass that breaks off after its listing is not told as a failed listing, once until one goes through", async () => {
+  test("reports a reconcile that fails after its listing as unfinished, once until one succeeds", async () => {
     let hasRevision = false;
     const withoutRevision = (clock: VirtualClock): RoutesAsDocument => {
       const { routes } = new ScriptedRoutes(clock, document);
@@ -91,7 +91,7 @@ describe("as a document", () => {
     expect(reasons()).toEqual(["RoutesUnfinished", "RoutesUnfinished"]);
   });
 
-  /** Two routes, of which the first failed before and so goes by itself. */
+  /** Two routes. The first failed before, so it is sent alone. */
   const applyTwo = async (readAgain?: () => Promise<never>) => {
     const clock = new VirtualClock();
     const cloud = new ScriptedRoutes(clock, document);
@@ -127,13 +127,13 @@ describe("as a document", () => {
     return { cloud, outcomes: results.map(({ outcome }) => outcome.kind) };
   };
 
-  test("what was refused before goes by itself and takes nothing new down with it", async () => {
+  test("sends a change that failed before alone, so that new ones are not affected", async () => {
     const { cloud, outcomes } = await applyTwo();
     expect(cloud.changes).toEqual(["change +1 -0", "change +1 -0"]);
     expect(outcomes).toEqual(["done", "done"]);
   });
 
-  test("a document that cannot be read again in the middle takes nothing back that was done before", async () => {
+  test("keeps the results of the first change when reading the document again fails", async () => {
     const { cloud, outcomes } = await applyTwo(() => Promise.reject(refusal("unavailable")));
     expect(cloud.changes).toEqual(["change +1 -0"]);
     expect(outcomes.toSorted()).toEqual(["done", "failed"]);

@@ -18,11 +18,11 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 const styles = ["one-by-one", "document"] as const;
 
-describe.each(styles)("%s", (style) => {
+describe.each(styles)("route controller with faults, %s", (style) => {
   const withStyle = (setup: RouteSetup = {}): RouteWorld =>
     setUp({ ...setup, script: { ...setup.script, style } });
 
-  test("comes to the same end with a fault at any call, whether or not the call landed", async () => {
+  test("reaches the same state with a fault at any call, whether or not the call took effect", async () => {
     const live = async (w: RouteWorld): Promise<readonly string[]> => {
       w.add("n1", "10.244.1.0/24").add("n2", "10.244.2.0/24");
       w.cloud.put("10.244.2.0/24", { targetKey: "n1" });
@@ -57,7 +57,7 @@ describe.each(styles)("%s", (style) => {
     }
   });
 
-  const settledForAMoment = async (): Promise<RouteWorld> => {
+  const recentlyReconciled = async (): Promise<RouteWorld> => {
     const w = withStyle().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     await w.start().pass(3);
@@ -65,16 +65,16 @@ describe.each(styles)("%s", (style) => {
     return w;
   };
 
-  test("a creation takes a listing that is a moment old", async () => {
-    const w = await settledForAMoment();
+  test("creates a route based on a listing a moment old", async () => {
+    const w = await recentlyReconciled();
     w.add("n2", "10.244.2.0/24");
     w.inventory.wantListing(w.clock.monotonic(), "refresh");
     await w.pass(3);
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([1, 2]);
   });
 
-  test("a creation takes no listing that is older than that", async () => {
-    const w = await settledForAMoment();
+  test("lists again before it creates a route when the listing is old", async () => {
+    const w = await recentlyReconciled();
     await w.pass(30);
     w.add("n2", "10.244.2.0/24");
     w.inventory.wantListing(w.clock.monotonic(), "refresh");
@@ -82,7 +82,7 @@ describe.each(styles)("%s", (style) => {
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 2]);
   });
 
-  test("a machine that a look happened to find is not looked for any more", async () => {
+  test("stops searching for a machine that another reconcile found", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { hasMachine: false });
     await w.settle();
     await w.pass(120);
@@ -98,9 +98,9 @@ describe.each(styles)("%s", (style) => {
     expect(w.syncs).toHaveLength(checks);
   });
 
-  test("a removal rests on a listing that began after the node went", async () => {
-    const w = await settledForAMoment();
-    // Somebody made it anew meanwhile: what was listed has another handle.
+  test("removes a route based only on a listing that began after its Node was deleted", async () => {
+    const w = await recentlyReconciled();
+    // Another writer recreated the route, so its handle differs from the listed one.
     w.cloud.table = [];
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     w.nodes.remove("n1");
@@ -108,7 +108,7 @@ describe.each(styles)("%s", (style) => {
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 0]);
   });
 
-  test("a term that ends in the middle of a pass leaves nothing behind, and the next one finishes it", async () => {
+  test("leaves nothing pending when its leadership session ends during a reconcile, and the next session completes the work", async () => {
     const w = setUp({ script: { style, takes: seconds(1) } })
       .add("n1", "10.244.1.0/24")
       .add("n2", "10.244.2.0/24");
@@ -132,7 +132,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("what the fence refuses is nobody's failure and is tried again", async () => {
+  test("reports no failure for a change that the fence blocked, and retries it", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("unavailable", "not the leader", "fenced"));
     await w.settle();
@@ -143,7 +143,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a listing that fails changes nothing, is said once and is tried again after growing rests", async () => {
+  test("changes nothing after a failed listing, reports it once and retries with growing backoff", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.2.0/24", { targetKey: "gone" });
     w.cloud.failures.set("list", refusal("unavailable", "GET /routes failed: 500"));
@@ -158,7 +158,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
   });
 
-  test("a route that fails holds up none of the others and is tried again alone", async () => {
+  test("retries a failing route alone without delaying the others", async () => {
     const w = withStyle();
     for (let index = 0; index < 8; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("10.244.3.0/24", refusal("invalid", "the cloud does not like it"));
@@ -180,7 +180,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n3")).toBe("False RouteCreated");
   });
 
-  test("a node whose machine is not known yet waits for it, and the table is not listed meanwhile", async () => {
+  test("waits for an unknown machine without listing the table", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { hasMachine: false });
     await w.settle();
     await w.pass(120);
@@ -192,7 +192,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("routes of nodes whose machine cannot be told are left as they are", async () => {
+  test("keeps the routes of Nodes whose machines cannot be determined", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     w.machines.failure = { error: refusal("unavailable") };
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
@@ -201,14 +201,14 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.changes).toEqual([]);
   });
 
-  test("a node of another cloud is not ours, nor are routes to its range", async () => {
+  test("ignores Nodes of another cloud and routes for their ranges", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { providerID: "other://n1" });
     w.cloud.put("10.244.1.0/24", { ownership: "unmarked", targetAddress: ipAddress("10.0.0.1") });
     await w.settle();
     expect([w.cloud.changes, w.nodes.sent]).toEqual([[], []]);
   });
 
-  test("a range outside the cluster's gets no route, is said once, and says nothing of the node's network", async () => {
+  test("creates no route for a range outside the cluster's, reports it once, and sets no condition", async () => {
     const w = withStyle({ settings: { fullCheck: exactly(minutes(1)) } }).add("n1", "10.99.1.0/24");
     await w.settle();
     await w.pass(600);
@@ -216,7 +216,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDROutsideCluster"]);
   });
 
-  test("of two ranges one outside the cluster's: nobody says that the node has all its routes", async () => {
+  test("sets no condition on a Node with one of two ranges outside the cluster's", async () => {
     const w = withStyle({ clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"] });
     w.add("n1", ["10.244.1.0/24", "fd00:99::/64"]);
     await w.settle();
@@ -225,7 +225,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDROutsideCluster"]);
   });
 
-  test("of two nodes with one range the one that has the route keeps it", async () => {
+  test("keeps the route of a range that two Nodes have", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24").add("n2", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "n2" });
     await w.settle();
@@ -234,7 +234,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDRTaken"]);
   });
 
-  test("is told once when four fifths of the table are taken, and again after it was emptier", async () => {
+  test("reports a table that is four fifths full once, and again after it was emptier", async () => {
     const w = withStyle({ script: { limit: 5 } });
     for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
@@ -253,7 +253,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.syncs.at(-1)).toMatchObject({ isComplete: true, limit: 5, wanted: 4, there: 4 });
   });
 
-  test("a condition that could not be written is written later, without another listing", async () => {
+  test("retries a failed condition update without another listing", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     w.nodes.server.faults.intercept = ({ method }) =>
       method === "PATCH" ? new Response("{}", { status: 500 }) : undefined;
@@ -265,7 +265,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.listings).toBe(listings);
   });
 
-  test("kubelets that write their status cost nothing [F59]", async () => {
+  test("makes no cloud request when kubelets update their status [F59]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     await w.settle();
     const before = w.cloud.lines.length;
@@ -276,14 +276,14 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.lines).toHaveLength(before);
   });
 
-  test("--route-reconciliation-period is kept exactly", async () => {
+  test("reconciles exactly every --route-reconciliation-period", async () => {
     const w = withStyle({ settings: { fullCheck: exactly(seconds(10)) } });
     await w.start().pass(60.5);
     expect(w.cloud.calls.map(({ at }) => at)).toEqual([0, 10, 20, 30, 40, 50, 60].map((at) => at * 1000));
   });
 });
 
-test("its own writes of conditions come back through the watch and wake nobody [F59]", async () => {
+test("the route controller ignores watch events of its own condition updates [F59]", async () => {
   const passesWith = async (conditions: readonly Condition[], writes: number): Promise<number> => {
     const w = setUp({ lag: 2000 });
     for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`, { conditions });
@@ -297,7 +297,7 @@ test("its own writes of conditions come back through the watch and wake nobody [
   expect(await passesWith([], 3)).toBe(await passesWith([written], 0));
 });
 
-test("a condition that was not written in the last term is not written in the next one before the table is known", async () => {
+test("the route controller writes no pending condition of an earlier session before it knows the table", async () => {
   const w = await setUp({}).add("n0", "10.244.1.0/24").settle();
   expect(w.network("n0")).toBe("False RouteCreated");
   await w.stop();
@@ -316,7 +316,7 @@ test("a condition that was not written in the last term is not written in the ne
   await running;
 });
 
-test("a listing that is in hand when the manager is asked to stop is waited for, and what follows from it is done", async () => {
+test("a listing in progress at shutdown completes, and so do the changes that follow from it", async () => {
   const w = setUp({ script: { takes: seconds(2) } }).add("n1", "10.244.1.0/24");
   await w.start().pass(1);
   w.drain();

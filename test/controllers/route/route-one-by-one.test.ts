@@ -13,8 +13,8 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 
 const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 
-describe("one by one", () => {
-  test("at most so many changes at once", async () => {
+describe("routes one by one", () => {
+  test("change at most the configured number at the same time", async () => {
     const w = setUp({ settings: { changesAtOnce: 4 }, script: { takes: milliseconds(100) } });
     for (let index = 0; index < 20; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
@@ -22,7 +22,7 @@ describe("one by one", () => {
     expect(w.cloud.mostInFlight).toBe(4);
   });
 
-  test("a route waits for everything that overlaps it, and for nothing else", async () => {
+  test("wait for removals of overlapping routes and for nothing else", async () => {
     const w = setUp({ script: { takes: milliseconds(100) } });
     w.cloud.refusesOverlaps = true;
     w.cloud.put("10.244.0.0/23", { targetKey: "gone" });
@@ -36,7 +36,7 @@ describe("one by one", () => {
     expect(last?.at).toBe(removal?.at as number);
   });
 
-  test("a route whose place could not be cleared is not tried; both are tried again together", async () => {
+  test("are not created when the removal in their place fails, and both are retried together", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.failures.set("r1", refusal("invalid", "it is in use"));
@@ -50,7 +50,7 @@ describe("one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a full table is emptied of what nobody needs before anything is added", async () => {
+  test("make room in a full table before any route is created", async () => {
     const w = setUp({ script: { limit: 2, takes: milliseconds(50) } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
     w.cloud.put("10.244.9.0/24", { targetKey: "gone" });
@@ -62,7 +62,7 @@ describe("one by one", () => {
     expect(last?.at).toBe((first?.at ?? 0) + 50);
   });
 
-  test("a route that is removed by somebody else at the same moment is gone, which was wanted", async () => {
+  test("count as removed when another writer removed them", async () => {
     const w = setUp();
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
     w.cloud.failures.set("r1", refusal("not-found"));
@@ -70,7 +70,7 @@ describe("one by one", () => {
     expect([w.reportedProblems, w.cloud.changes]).toEqual([[], ["remove r1"]]);
   });
 
-  test("a cloud that is still at it is asked again then, and the condition waits", async () => {
+  test("are checked again when the cloud asks to, and the condition waits", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
     await w.settle();
@@ -81,7 +81,7 @@ describe("one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a route that exists after all is seen at the next look and makes no noise", async () => {
+  test("that turn out to exist are accepted at the next check without an event", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("conflict", "it exists"));
     await w.start().pass(0.05);
@@ -91,7 +91,7 @@ describe("one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a node with another address is another question: what rests is tried at once", async () => {
+  test("are retried immediately when their Node's address changes", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("invalid"));
     await w.settle();
@@ -105,7 +105,7 @@ describe("one by one", () => {
     expect(w.cloud.changes.slice(before)).toEqual(["create 10.244.1.0/24"]);
   });
 
-  test("of two routes of ours with one destination the right one stays", async () => {
+  test("with the same destination are reduced to the right one", async () => {
     const w = setUp().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
@@ -114,13 +114,13 @@ describe("one by one", () => {
   });
 });
 
-test("the canonical range is what the cloud is asked for", async () => {
+test("the cloud receives the canonical form of a range", async () => {
   const w = setUp().add("n1", "10.244.1.7/24");
   await w.settle();
   expect(w.cloud.table.map(({ destination }) => destination)).toEqual([cidr("10.244.1.0/24")]);
 });
 
-test("upstream's message is on the node whose route could not be made", async () => {
+test("the Node of a failed route gets upstream's event", async () => {
   const w = setUp({ script: { takes: milliseconds(1500) } }).add("n1", "10.244.1.0/24");
   w.cloud.failures.set("10.244.1.0/24", refusal("quota", "no more routes"));
   await w.settle();

@@ -5,7 +5,7 @@ import type { Pending, StepOutcome } from "../../../src/provider/plan.ts";
 import { RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
 
-// Routes that take the cloud long and are asked about by ticket: nobody waits in a worker, nobody lists the table for it.
+// Routes with long-running operations: no worker waits for them, and checking them lists no table.
 
 const waitingFor = "the network";
 const stillAtIt = (operation: string): StepOutcome => ({
@@ -43,7 +43,7 @@ const setUp = (count = 1) => {
   return { w, pending };
 };
 
-test("routes that take ten minutes are asked about together by ticket, and the table is not listed meanwhile [F58 F59]", async () => {
+test("long operations of several routes are checked together, without listing the table [F58 F59]", async () => {
   const { w, pending } = setUp(5);
   await w.settle();
   const { listings } = w.cloud;
@@ -67,7 +67,7 @@ test("routes that take ten minutes are asked about together by ticket, and the t
   await w.stop();
 });
 
-test("while one takes long the others are made", async () => {
+test("a long operation does not delay other routes", async () => {
   const { w } = setUp();
   await w.settle();
   w.add("quick", "10.244.9.0/24");
@@ -78,7 +78,7 @@ test("while one takes long the others are made", async () => {
   await w.stop();
 });
 
-test("work that failed is told on its node in the cloud's words, and is tried again later", async () => {
+test("a failed operation is reported on its Node with the cloud's message and retried later", async () => {
   const { w, pending } = setUp();
   await w.settle();
   pending.outcomes.set("t1", refusal("quota", "no room in the table"));
@@ -92,7 +92,7 @@ test("work that failed is told on its node in the cloud's words, and is tried ag
   await w.stop();
 });
 
-test("work that is lost is observed, and made again where nothing has come of it", async () => {
+test("a lost operation is observed in the table, and its route is created again when missing", async () => {
   const { w, pending } = setUp();
   await w.settle();
   pending.outcomes.set("t1", "lost");
@@ -102,7 +102,7 @@ test("work that is lost is observed, and made again where nothing has come of it
   await w.stop();
 });
 
-test("a route whose node went meanwhile is removed when the cloud has made it", async () => {
+test("a route whose Node was deleted during its operation is removed once it exists", async () => {
   const { w, pending } = setUp();
   await w.settle();
   w.nodes.remove("n1");
@@ -114,7 +114,7 @@ test("a route whose node went meanwhile is removed when the cloud has made it", 
   await w.stop();
 });
 
-test("a change of a whole document has one ticket, which is asked about once", async () => {
+test("a document change has one operation, which is checked once", async () => {
   const pending = new Desk();
   const w = new RouteWorld({ pending, script: { style: "document" } });
   w.cloud.outcomes.push(stillAtIt("t1"));
@@ -130,7 +130,7 @@ test("a change of a whole document has one ticket, which is asked about once", a
   await w.stop();
 });
 
-test("tickets do not outlive a term: the next one observes", async () => {
+test("operations are forgotten at the end of a leadership session, and the next one observes the table", async () => {
   const { w, pending } = setUp();
   w.inventory.wantListing(0, "refresh");
   await w.pass(1);
@@ -148,7 +148,7 @@ test("tickets do not outlive a term: the next one observes", async () => {
   await w.stop();
 });
 
-test("a route that nobody can ask about is said on its node after three attempts, once until it is fine again [F59 N8]", async () => {
+test("an operation that cannot be checked is reported on its Node after three attempts, once until it works again [F59 N8]", async () => {
   const { w, pending } = setUp();
   pending.failure = refusal("forbidden", "tickets may not be read");
   await w.settle();

@@ -1,4 +1,4 @@
-// The route controller with whole providers against their clouds: one call per route, and one document.
+// The route controller with real providers against their clouds: one with a call per route, one with a document.
 
 import { afterEach, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
@@ -36,7 +36,7 @@ const there = (routes: Routes | undefined): Routes => {
   return routes;
 };
 
-test("one call per route: ours come and go, another cluster's in the same range stay [F58 F60]", async () => {
+test("the provider with one call per route changes only its own routes, not another cluster's in the same range [F58 F60]", async () => {
   let cloud: FakeCloud | undefined;
   world = new RouteWorld({
     routes: (clock) => {
@@ -56,16 +56,16 @@ test("one call per route: ours come and go, another cluster's in the same range 
       .list()
       .map(({ destination, machine }) => `${destination} -> ${machine}`)
       .toSorted();
-  const theirs = "10.244.9.0/24 -> gone";
-  expect(shown()).toEqual(["10.244.1.0/24 -> n1", "10.244.2.0/24 -> n2", "10.244.3.0/24 -> n3", theirs]);
+  const foreign = "10.244.9.0/24 -> gone";
+  expect(shown()).toEqual(["10.244.1.0/24 -> n1", "10.244.2.0/24 -> n2", "10.244.3.0/24 -> n3", foreign]);
   for (const index of [1, 2, 3]) world.nodes.remove(`n${index}`);
   await world.pass(10);
-  expect(shown()).toEqual([theirs]);
+  expect(shown()).toEqual([foreign]);
 });
 
-test("one document: what else is in it survives [F60 F62]", async () => {
+test("the provider with one document keeps the entries of others [F60 F62]", async () => {
   const cloud = new AwkwardCloud();
-  const [theirs] = cloud.entries;
+  const [foreign] = cloud.entries;
   cloud.entries = [...cloud.entries, { to: "10.244.8.0/24", via: "gone" }];
   world = new RouteWorld({
     routes: () => there(awkward.connect({}, contextOver(cloud.transport, "mine")).routes),
@@ -78,7 +78,7 @@ test("one document: what else is in it survives [F60 F62]", async () => {
     "10.244.2.0/24 via n2",
     "10.244.3.0/24 via n3",
   ]);
-  expect(cloud.entries[0]).toEqual(theirs as NonNullable<typeof theirs>);
-  // The one that nobody asks for went before the machines were known, the three came together.
+  expect(cloud.entries[0]).toEqual(foreign as NonNullable<typeof foreign>);
+  // The unwanted route was removed before the machines were known; the three others came together.
   expect(cloud.revision).toBe(3);
 });

@@ -1,5 +1,5 @@
-// The route controller over a sandbox, scripted machines and a scripted table of routes, in virtual time: what a test of
-// its whole behaviour starts from. Everything a test may want to look at is a member.
+// The route controller with a test API server, scripted machines and a scripted route table, in virtual time. Tests
+// inspect its members.
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
 import { createRouteController, type RouteController } from "../../../src/controllers/route/controller.ts";
@@ -28,7 +28,7 @@ export interface RouteSetup {
   readonly machines?: Omit<ScriptOptions, "clock">;
   readonly mode?: "enforce" | "observe";
   readonly lag?: number;
-  /** In place of the scripted table. */
+  /** Replaces the scripted table. */
   readonly routes?: (clock: VirtualClock) => Routes;
   readonly pending?: Pending;
   readonly selector?: Readonly<Record<string, string>>;
@@ -92,7 +92,7 @@ export class RouteWorld {
     });
   }
 
-  /** A Node with its machine, both known to everybody. */
+  /** Adds a Node and its machine, both visible immediately. */
   add(name: string, podCIDRs: readonly string[] | string, more: NodeToAdd = {}): this {
     const ranges = typeof podCIDRs === "string" ? [podCIDRs] : podCIDRs;
     const { address = "10.0.0.1", providerID = `fake://${name}` } = more;
@@ -119,13 +119,13 @@ export class RouteWorld {
     return this;
   }
 
-  /** Runs until everything that was there at the start has been looked at. */
+  /** Runs until everything that existed at the start is reconciled. */
   async settle(): Promise<this> {
     await this.start().pass(20);
     return this;
   }
 
-  /** Nothing new is begun; what is in hand may finish. */
+  /** Starts nothing new and completes the work in progress. */
   drain(): void {
     this.#stop.abort(new Draining("The test is about to be over.", new AbortController().signal));
   }
@@ -143,7 +143,7 @@ export class RouteWorld {
     return this.nodes.node(name).status.conditions?.find(({ type }) => type === "NetworkUnavailable");
   }
 
-  /** "False RouteCreated". */
+  /** For example "False RouteCreated". */
   network(name: string): string | undefined {
     const condition = this.conditionOf(name);
     return condition && `${condition.status} ${condition.reason}`;

@@ -1,5 +1,5 @@
-// A table of routes that does what a test tells it, in either style of the contract: it holds routes, notes every call,
-// and can fail for one destination, for all, or lose a race about its revision.
+// A scripted route table in either style of the contract: it records every call and can fail for one destination, for
+// all, or with a revision conflict.
 
 import type { Milliseconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
@@ -20,9 +20,9 @@ export interface RoutesScript {
   readonly style?: Routes["style"];
   readonly families?: Routes["families"];
   readonly limit?: number;
-  /** How long every call takes. */
+  /** Duration of every call. */
   readonly takes?: Milliseconds;
-  /** What the cloud knows of a target; the machine and its first address when left out. */
+  /** What the cloud returns of a target: by default the machine and its first address. */
   readonly knows?: (target: RouteTarget) => Partial<ObservedRoute>;
   readonly ownership?: ObservedRoute["ownership"];
 }
@@ -40,13 +40,13 @@ export class ScriptedRoutes {
   revision = 1;
   /** "list", "create 10.244.1.0/24", "remove r1", "change +2 -1", in order, with their times. */
   readonly calls: { readonly at: number; readonly what: string }[] = [];
-  /** Thrown for this destination, in either direction; under "list" by every listing. */
+  /** Thrown for this destination by creations and removals, and under "list" by every listing. */
   readonly failures = new Map<string, Error>();
-  /** Answers of the creations, or of the changes of the document, to come. */
+  /** Results of the next creations, or of the next document changes. */
   readonly outcomes: StepOutcome[] = [];
-  /** Called once, before the next change is looked at. */
+  /** Called once, before the next change is checked. */
   beforeChange: (() => void) | undefined;
-  /** The call at this position fails, before or after what it does has been done. */
+  /** The call at this position fails, before or after it takes effect. */
   failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
   refusesOverlaps = false;
   inFlight = 0;
@@ -62,7 +62,7 @@ export class ScriptedRoutes {
     this.routes = script.style === "document" ? this.#document() : this.#oneByOne();
   }
 
-  /** As somebody else puts it there. */
+  /** Adds a route as another writer would. */
   put(destination: string, changes: Partial<ObservedRoute> = {}): ObservedRoute {
     const ownership = this.#script.ownership ?? "marked";
     const route = { handle: `r${this.#next++}`, destination: cidr(destination), ownership, ...changes };

@@ -7,22 +7,22 @@ export const ofRoutes: readonly Unpinned[] = [
   {
     behaviour: "NetworkUnavailable results of reconcile",
     provedBy: [
-      "every pod range gets a route to its node's machine, and the node says so [F58]",
-      "dual stack: one route per range, and the node is reachable only when both are there [F63]",
+      "creates a route per pod range to the Node's machine and sets the Node's condition [F58]",
+      "creates a route per range in dual stack, and reports the Node reachable only with both [F63]",
     ],
     note: "D61",
   },
   {
     behaviour: "failing create and delete",
     provedBy: [
-      "comes to the same end with a fault at any call, whether or not the call landed",
-      "a route that fails holds up none of the others and is tried again alone",
+      "reaches the same state with a fault at any call, whether or not the call took effect",
+      "retries a failing route alone without delaying the others",
     ],
     note: "D54",
   },
   {
     behaviour: "FailedToCreateRoute text",
-    provedBy: ["upstream's message is on the node whose route could not be made"],
+    provedBy: ["the Node of a failed route gets upstream's event"],
   },
   {
     behaviour: "node losing its CIDR",
@@ -32,21 +32,21 @@ export const ofRoutes: readonly Unpinned[] = [
   { behaviour: "blackhole with a known target", provedBy: ["a blackhole whose target is known is replaced"] },
   {
     behaviour: "different textual forms of one CIDR",
-    provedBy: ["another spelling of a range is the same range"],
+    provedBy: ["treats another spelling of a range as the same range"],
     note: "D52",
   },
-  { behaviour: "concurrency limit", provedBy: ["at most so many changes at once"] },
+  { behaviour: "concurrency limit", provedBy: ["change at most the configured number at the same time"] },
   {
     behaviour: "ordering of delete and create",
     provedBy: [
-      "a node that changed its address gets its route changed, the old one first [F61]",
-      "a range that moved to another node has its old route removed before the new one is made",
+      "replaces the route of a Node with a new address, removing the old one first [F61]",
+      "removes the old route of a range that moved to another Node before creating the new one",
     ],
   },
   {
     behaviour: "gate-off loop",
     provedBy: [
-      "--route-reconciliation-period is kept exactly",
+      "reconciles exactly every --route-reconciliation-period",
       "TestHandleNodeUpdate 3, upstream's way: without any change there is a look from time to time",
     ],
     note: "D55",
@@ -55,8 +55,8 @@ export const ofRoutes: readonly Unpinned[] = [
     behaviour: "rate limiting and requeue with the gate on",
     provedBy: [
       "what failed is tried again without any event",
-      "a burst of nodes is one pass with one listing [F59]",
-      "a listing that fails changes nothing, is said once and is tried again after growing rests",
+      "handles a burst of Nodes with one reconcile and one listing [F59]",
+      "changes nothing after a failed listing, reports it once and retries with growing backoff",
     ],
     note: "D88",
   },

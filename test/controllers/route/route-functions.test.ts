@@ -21,7 +21,7 @@ describe("--cluster-cidr", () => {
     ["10.244.0.0/16,fd00:10:244::/48", ["10.244.0.0/16", "fd00:10:244::/48"]],
     [" fd00:10:244::/48 , 10.244.0.0/16,", ["fd00:10:244::/48", "10.244.0.0/16"]],
     ["10.244.7.1/16", ["10.244.0.0/16"]],
-  ])("%p is read", (text, expected) => {
+  ])("accepts %p", (text, expected) => {
     expect(readClusterCIDRs(text)).toMatchObject({ kind: "run", cidrs: expected });
   });
 
@@ -31,7 +31,7 @@ describe("--cluster-cidr", () => {
     ["10.244.0.0", '"10.244.0.0" is no address range'],
     ["10.244.0.0/16,10.245.0.0/16", "more than one IPv4 range"],
     ["10.244.0.0/16,fd00::/48,fd01::/48", "more than one IPv6 range"],
-  ])("%p switches routes off with a warning", (text, expected) => {
+  ])("disables routes with a warning for %p", (text, expected) => {
     const read = readClusterCIDRs(text);
     if (read.kind !== "skip") throw new Error("It was to be skipped.");
     expect(read.problem).toMatchObject({ severity: "warning", key: "--cluster-cidr" });
@@ -40,7 +40,7 @@ describe("--cluster-cidr", () => {
   });
 });
 
-describe("which changes concern routes", () => {
+describe("isRelevantForRoutes", () => {
   const node = (draft: Omit<NodeDraft, "name"> = {}): Node =>
     toNode({
       name: "n1",
@@ -55,18 +55,23 @@ describe("which changes concern routes", () => {
     conditions: [{ type: "NetworkUnavailable", status, reason }],
   });
   test.each<[string, Node | undefined, Node | undefined, boolean]>([
-    ["a node with a range", undefined, node(), true],
-    ["a node without a range", undefined, bare, false],
-    ["a node with a range goes", node(), undefined, true],
-    ["a node without a range goes", bare, undefined, false],
-    ["its range comes", bare, node(), true],
-    ["another node of the name", node(), node({ uid: "other" }), true],
-    ["its provider id comes", node({ spec: { podCIDRs: ["10.244.1.0/24"] } }), node(), true],
-    ["it is paused", node(), node({ annotations: { [pausedAnnotation]: "true" } }), true],
-    ["another annotation", node(), node({ annotations: { a: "b" } }), false],
-    ["another address", node(), changed({ addresses: [{ type: "InternalIP", address: "10.0.0.2" }] }), true],
+    ["accepts a new Node with a range", undefined, node(), true],
+    ["ignores a new Node without a range", undefined, bare, false],
+    ["accepts the deletion of a Node with a range", node(), undefined, true],
+    ["ignores the deletion of a Node without a range", bare, undefined, false],
+    ["accepts a Node's first range", bare, node(), true],
+    ["accepts a new Node with the same name", node(), node({ uid: "other" }), true],
+    ["accepts a Node's new provider id", node({ spec: { podCIDRs: ["10.244.1.0/24"] } }), node(), true],
+    ["accepts a pause", node(), node({ annotations: { [pausedAnnotation]: "true" } }), true],
+    ["ignores another annotation", node(), node({ annotations: { a: "b" } }), false],
     [
-      "a host name more",
+      "accepts another address",
+      node(),
+      changed({ addresses: [{ type: "InternalIP", address: "10.0.0.2" }] }),
+      true,
+    ],
+    [
+      "ignores an additional host name",
       node(),
       changed({
         addresses: [
@@ -76,11 +81,16 @@ describe("which changes concern routes", () => {
       }),
       false,
     ],
-    ["somebody says that it has no network", node(), changed(network("True")), true],
-    ["that is said once more", changed(network("True")), changed(network("True", "NotMine")), false],
-    ["it has its network", changed(network("True")), changed(network("False")), false],
+    ["accepts NetworkUnavailable set by another writer", node(), changed(network("True")), true],
     [
-      "another spelling of the range",
+      "ignores a repeated NetworkUnavailable",
+      changed(network("True")),
+      changed(network("True", "NotMine")),
+      false,
+    ],
+    ["ignores a network that becomes available", changed(network("True")), changed(network("False")), false],
+    [
+      "ignores another spelling of the range",
       node(),
       node({ spec: { providerID: "fake://1", podCIDRs: ["10.244.1.9/24"] } }),
       false,
@@ -103,7 +113,7 @@ describe("planWanted", () => {
     });
   const spec = { podCIDRs: ["10.244.1.0/24", "10.9.0.0/24", "nonsense", "fd00::/64", "10.244.1.3/24"] };
 
-  test("only what can be made is asked for, and the rest is said where it belongs", () => {
+  test("plans only possible routes and reports the others on their Nodes or once for all", () => {
     const { routes, nodeProblems, problems, spared } = plan([{ name: "n1", spec }]);
     expect(routes.map(({ destination }) => destination)).toEqual([cidr("10.244.1.0/24")]);
     expect(nodeProblems.get("n1")?.map(({ reason }) => reason)).toEqual([
@@ -114,7 +124,7 @@ describe("planWanted", () => {
     expect(spared.names.size).toBe(0);
   });
 
-  test.each(["unknown", "foreign"] as const)("a node whose machine is %s is left alone", (kind) => {
+  test.each(["unknown", "foreign"] as const)("spares a Node whose machine is %s", (kind) => {
     const { routes, spared, waiting } = plan([{ name: "n1", spec }], kind);
     expect(routes).toEqual([]);
     expect([...spared.keys, ...spared.names]).toEqual(["key-n1", "n1"]);
@@ -122,7 +132,7 @@ describe("planWanted", () => {
     expect(waiting).toHaveLength(kind === "unknown" ? 1 : 0);
   });
 
-  test("older nodes come first, whatever the order of the store", () => {
+  test("prefers older Nodes in any order of the store", () => {
     const at = (name: string, createdAt: number) => ({
       name,
       createdAt,
@@ -133,7 +143,7 @@ describe("planWanted", () => {
   });
 });
 
-test("overlaps finds exactly the ranges that overlap", () => {
+test("overlaps finds exactly the overlapping ranges", () => {
   const range = fc
     .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: 20, max: 32 }), fc.boolean())
     .map(([part, bits, isIPv4]) =>
@@ -150,8 +160,8 @@ test("overlaps finds exactly the ranges that overlap", () => {
   );
 });
 
-describe("rests", () => {
-  test("each by itself; another question rests no more, and what is not asked for is forgotten", async () => {
+describe("RouteBackoffs", () => {
+  test("track each route alone, reset when the request changes, and forget routes that are not requested", async () => {
     const clock = new VirtualClock();
     const backoffs = new RouteBackoffs(clock);
     backoffs.failed("a", "x", seconds(10));
@@ -168,7 +178,7 @@ describe("rests", () => {
       1,
       0,
     ]);
-    // Both have ended: whoever was not tried all the same waits for something else.
+    // Both delays have ended; a route that was still not tried waits for something else.
     expect(backoffs.next).toBeUndefined();
     backoffs.failed("a", "x", seconds(10));
     expect(backoffs.failuresOf("a", "x")).toBe(2);
@@ -182,7 +192,7 @@ test.each([
   [80, 100, 1],
   [130, 100, 1],
   [1_000_000, undefined, 0],
-])("%p routes of %p", (routes, limit, expected) => {
+])("describeFill warns from four fifths on: %p routes of %p", (routes, limit, expected) => {
   expect(describeFill({ routes, ...(limit !== undefined && { limit }) }, 0.8)).toHaveLength(expected);
 });
 
@@ -192,11 +202,11 @@ test.each([
   [1500, "1.5s"],
   [62_500, "1m2.5s"],
   [3_600_000, "1h0m0s"],
-])("%p ms is printed as Go prints it", (duration, expected) => {
+])("asGoPrints formats %p ms as Go does", (duration, expected) => {
   expect(asGoPrints(milliseconds(duration))).toBe(expected);
 });
 
-test("the full check is jittered around twelve hours, and exact when it is given", () => {
+test("the full check is jittered around twelve hours, and exact when configured", () => {
   const { fullCheck } = routeDefaults;
   const hours = [0, 0.5, 1].map((fraction) => nextFullCheck(fullCheck, fraction) / minutes(60));
   expect(hours.map((each) => Math.round(each * 10) / 10)).toEqual([9.6, 12, 14.4]);

@@ -16,11 +16,11 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 const styles = ["one-by-one", "document"] as const;
 const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 
-describe.each(styles)("%s", (style) => {
+describe.each(styles)("route controller, %s", (style) => {
   const withStyle = (setup: RouteSetup = {}): RouteWorld =>
     setUp({ ...setup, script: { ...setup.script, style } });
 
-  test("every pod range gets a route to its node's machine, and the node says so [F58]", async () => {
+  test("creates a route per pod range to the Node's machine and sets the Node's condition [F58]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { address: "10.0.0.1" });
     w.add("n2", "10.244.2.0/24", { address: "10.0.0.2" });
     await w.settle();
@@ -34,7 +34,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reported).toEqual([]);
   });
 
-  test("on a settled state nothing is written, nor at the full checks that follow [F58]", async () => {
+  test("writes nothing when all routes match, also at later full checks [F58]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1", targetAddress: ipAddress("10.0.0.1") });
     await w.settle();
@@ -42,12 +42,12 @@ describe.each(styles)("%s", (style) => {
     await w.pass(48 * 3600);
     expect(w.cloud.changes).toEqual([]);
     expect(w.nodes.sent).toEqual([]);
-    // One at the start, then every twelve hours give or take a fifth.
+    // One at the start, then one every twelve hours, plus or minus a fifth.
     expect(w.cloud.listings).toBeGreaterThanOrEqual(4);
     expect(w.cloud.listings).toBeLessThanOrEqual(6);
   });
 
-  test("a burst of nodes is one pass with one listing [F59]", async () => {
+  test("handles a burst of Nodes with one reconcile and one listing [F59]", async () => {
     const w = withStyle();
     await w.settle();
     const before = w.cloud.listings;
@@ -62,7 +62,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n99")).toBe("False RouteCreated");
   });
 
-  test("the route of a node goes when the node is gone [F59]", async () => {
+  test("removes the route of a deleted Node [F59]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24").add("n2", "10.244.2.0/24");
     await w.settle();
     w.nodes.remove("n1");
@@ -70,7 +70,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.shown()).toEqual(["10.244.2.0/24 -> n2 10.0.0.1"]);
   });
 
-  test("a node that changed its address gets its route changed, the old one first [F61]", async () => {
+  test("replaces the route of a Node with a new address, removing the old one first [F61]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     await w.settle();
     w.nodes.change("n1", (node) => ({
@@ -84,7 +84,7 @@ describe.each(styles)("%s", (style) => {
     );
   });
 
-  test("a range that moved to another node has its old route removed before the new one is made", async () => {
+  test("removes the old route of a range that moved to another Node before creating the new one", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     await w.settle();
     w.nodes.remove("n1");
@@ -95,7 +95,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reported).toEqual([]);
   });
 
-  test("dual stack: one route per range, and the node is reachable only when both are there [F63]", async () => {
+  test("creates a route per range in dual stack, and reports the Node reachable only with both [F63]", async () => {
     const w = withStyle({ clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"] });
     w.add("n1", ["10.244.1.0/24", "fd00:10:244:1::/64"]);
     w.cloud.failures.set("fd00:10:244:1::/64", refusal("invalid", "not today"));
@@ -108,7 +108,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a family the cloud lacks is said once and is no error [F63]", async () => {
+  test("reports an address family that the cloud lacks once, without an error on the Node [F63]", async () => {
     const w = withStyle({
       clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"],
       script: { families: ["IPv4"] },
@@ -123,7 +123,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reported).toEqual([]);
   });
 
-  test("another spelling of a range is the same range", async () => {
+  test("treats another spelling of a range as the same range", async () => {
     const w = withStyle({ clusterCIDRs: ["a00::/8"] }).add("n1", "a00:0100:0000::/24", {
       conditions: [created],
     });
@@ -132,9 +132,9 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.changes).toEqual([]);
   });
 
-  test("what is not ours, or lies outside the cluster's ranges, is never touched [F60]", async () => {
+  test("never touches foreign routes or routes outside the cluster's ranges [F60]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
-    const theirs = [
+    const foreign = [
       w.cloud.put("10.244.7.0/24", { ownership: "foreign", targetKey: "x" }),
       w.cloud.put("10.9.0.0/24", { ownership: "marked", leadsNowhere: true }),
       w.cloud.put("10.0.0.0/8", { ownership: "unmarked", targetKey: "x" }),
@@ -143,12 +143,12 @@ describe.each(styles)("%s", (style) => {
     w.cloud.put("10.244.8.0/24", { ownership: "unmarked", targetKey: "gone" });
     w.cloud.put("10.244.9.0/24", { ownership: "marked", leadsNowhere: true });
     await w.settle();
-    expect(w.cloud.table.slice(0, 4)).toEqual(theirs);
+    expect(w.cloud.table.slice(0, 4)).toEqual(foreign);
     expect(w.cloud.shown()).toContain("10.244.1.0/24 -> n1 10.0.0.1");
     expect(w.cloud.table).toHaveLength(5);
   });
 
-  test("a foreign route that already leads where ours would is left to do its work", async () => {
+  test("accepts a foreign route that leads to the right machine", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { ownership: "foreign", targetKey: "n1" });
     await w.settle();
@@ -156,7 +156,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a range that somebody else's route takes elsewhere is shown on the node, once [F60]", async () => {
+  test("reports a range with a foreign route elsewhere once on its Node [F60]", async () => {
     const w = withStyle({ settings: { fullCheck: exactly(minutes(1)) } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { ownership: "foreign", targetKey: "x" });
     await w.settle();
@@ -166,7 +166,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.reasons("n1")).toEqual(["RouteTaken"]);
   });
 
-  test("a paused node keeps its routes as they are, and its condition", async () => {
+  test("keeps the routes and the condition of a paused Node", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { isPaused: true }).add("n2", []);
     w.cloud.put("10.244.1.0/24", { targetKey: "elsewhere" });
     w.cloud.put("10.244.5.0/24", { targetKey: "n1" });
@@ -177,7 +177,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
   });
 
-  test("a node without pod ranges is never touched, whatever leads to it", async () => {
+  test("never writes to a Node without pod ranges, whatever routes lead to it", async () => {
     const w = withStyle().add("n1", []);
     w.cloud.put("10.244.5.0/24", { targetKey: "n1" });
     await w.settle();
@@ -185,7 +185,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("nothing is removed before the nodes are known to be all there", async () => {
+  test("removes nothing before the Node cache is complete", async () => {
     const w = withStyle();
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     w.isSynced = false;
@@ -196,7 +196,7 @@ describe.each(styles)("%s", (style) => {
     expect(w.cloud.table).toEqual([]);
   });
 
-  test("observe mode writes nothing down but its plan", async () => {
+  test("writes only its plan to the journal in observe mode", async () => {
     const w = withStyle({ mode: "observe" }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.2.0/24", { targetKey: "gone" });
     await w.settle();

@@ -20,8 +20,8 @@ import { toNode } from "../../support/api-server-nodes.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
-// Where the route controller holds itself back: it races nobody for ever, asks no cloud a hundred times, and says nothing
-// of Nodes that are not its business any more.
+// Limits of the route controller: it stops racing another writer, stops asking a cloud that refuses, and writes
+// nothing to Nodes that it no longer manages.
 
 const document = { style: "document" } as const;
 let world: RouteWorld | undefined;
@@ -39,7 +39,7 @@ const asDocument = ({ routes }: ScriptedRoutes): RoutesAsDocument => {
   return routes;
 };
 
-test("somebody who changes the document all the time is not raced without end", async () => {
+test("a document that another writer keeps changing is retried three times per reconcile", async () => {
   let races = 0;
   const contested = (clock: VirtualClock): RoutesAsDocument => {
     const routes = asDocument(new ScriptedRoutes(clock, document));
@@ -53,7 +53,7 @@ test("somebody who changes the document all the time is not raced without end", 
   expect(races).toBe(3);
 });
 
-test("a cloud that refuses every change is not asked about each of them in one pass", async () => {
+test("a cloud that refuses every change is not asked about each change in one reconcile", async () => {
   const w = setUp({ script: document });
   for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
   w.cloud.failures.set("*", refusal("quota"));
@@ -61,7 +61,7 @@ test("a cloud that refuses every change is not asked about each of them in one p
   expect(w.cloud.changes.length).toBeLessThan(45);
 });
 
-test("a manager that is told to end in the middle of its changes says of none that it failed", async () => {
+test("a shutdown during document changes reports no route as failed", async () => {
   const clock = new VirtualClock();
   const routes = asDocument(new ScriptedRoutes(clock, document));
   const backoffs = new RouteBackoffs(clock);
@@ -71,7 +71,7 @@ test("a manager that is told to end in the middle of its changes says of none th
   }));
   if (first === undefined || second === undefined) throw new Error("Two were made.");
   const failedBefore = { do: "create", route: first } as const;
-  // So that there are two changes of the document, one after the other.
+  // This splits the work into two changes of the document, one after the other.
   backoffs.failed(keyOf(failedBefore), aboutOf(failedBefore), seconds(0));
   const stop = new AbortController();
   const table = new RouteTable(routes, clock, stop.signal);
@@ -122,7 +122,7 @@ const judged = (change: (node: Node) => Node) => {
   };
 };
 
-test("a Node that is paused, or handed to another manager, after the look at its routes is not written to", async () => {
+test("a Node paused or handed to another manager since its reconcile gets no condition", async () => {
   const paused = ({ metadata, ...node }: Node): Node => ({
     ...node,
     metadata: { ...metadata, annotations: { [pausedAnnotation]: "true" } },
@@ -137,14 +137,14 @@ test("a Node that is paused, or handed to another manager, after the look at its
   expect(third.written).toEqual(["n1"]);
 });
 
-test("a route that failed often and then waits for the cloud is not begun with as if it were new", () => {
+test("waiting for the cloud keeps a route's count of failures", () => {
   const backoffs = new RouteBackoffs(new VirtualClock());
   for (let count = 0; count < 3; count += 1) backoffs.failed("route", "n1", seconds(1));
   backoffs.wait("route", "n1", seconds(1));
   expect(backoffs.failuresOf("route", "n1")).toBe(3);
 });
 
-test("a look that takes another listing keeps its distance from the last one, however often something changes", () => {
+test("a check that needs another listing keeps its minimum distance from the last one", () => {
   const clock = new VirtualClock();
   const times = new CheckSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
   times.begin();

@@ -1,21 +1,21 @@
 import { expect, test } from "bun:test";
 import { RouteWorld } from "./route-world.ts";
 
-// Two managers in one cluster, each with Nodes of its own: what belongs to the other's Nodes is left alone.
+// Two managers in one cluster, each with its own Nodes: neither touches what belongs to the other's Nodes.
 
 const east = { account: "east" };
 const setUp = () => new RouteWorld({ selector: east });
 
-test("Nodes of another manager get no route, no condition and no event, and their machines are not looked for [N15]", async () => {
+test("another manager's Nodes get no route, condition, event or machine lookup [N15]", async () => {
   const w = setUp();
   w.add("mine", "10.244.1.0/24", { labels: east });
-  w.add("theirs", "10.244.2.0/24", { labels: { account: "west" }, hasMachine: false, providerID: "" });
+  w.add("foreign", "10.244.2.0/24", { labels: { account: "west" }, hasMachine: false, providerID: "" });
   w.add("known", "10.244.3.0/24", { labels: { account: "west" } });
   await w.settle();
   const asked = w.machines.calls.length;
   await w.pass(3600);
   expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
-  expect([w.network("mine"), w.network("theirs"), w.network("known")]).toEqual([
+  expect([w.network("mine"), w.network("foreign"), w.network("known")]).toEqual([
     "False RouteCreated",
     undefined,
     undefined,
@@ -24,20 +24,20 @@ test("Nodes of another manager get no route, no condition and no event, and thei
   await w.stop();
 });
 
-test("no route to the pods of another manager's Node is removed, also one for many ranges in a table without marks [N15]", async () => {
+test("routes to another manager's Nodes are kept, also a wide one in a table without marks [N15]", async () => {
   const w = new RouteWorld({ selector: east, script: { ownership: "unmarked" } });
   w.add("mine", "10.244.1.0/24", { labels: east });
-  w.add("theirs", "10.244.128.0/24", { labels: { account: "west" }, hasMachine: false });
+  w.add("foreign", "10.244.128.0/24", { labels: { account: "west" }, hasMachine: false });
   w.cloud.put("10.244.128.0/24", { targetKey: "elsewhere" });
   w.cloud.put("10.244.128.0/17", { targetKey: "a-gateway" });
-  w.cloud.put("10.244.9.0/24", { targetKey: "nobody" });
+  w.cloud.put("10.244.9.0/24", { targetKey: "missing" });
   await w.settle();
   await w.pass(3600);
   expect(w.cloud.changes.toSorted()).toEqual(["create 10.244.1.0/24", "remove r3"]);
   await w.stop();
 });
 
-test("a Node that is handed over to this manager gets its route, and one that is handed on keeps it [N15]", async () => {
+test("a Node that moves to this manager gets its route, and one that moves to another manager keeps it [N15]", async () => {
   const w = setUp();
   w.add("n1", "10.244.1.0/24", { labels: { account: "west" } });
   await w.settle();

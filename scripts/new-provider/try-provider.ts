@@ -16,7 +16,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
+import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 
 /** What the skeleton's simulator has; a rewritten one keeps it. */
 interface Simulator {
@@ -79,10 +79,10 @@ export async function tryProvider(folder: string, write: (text: string) => void)
   });
   const server = new ApiServer({ clock, random });
   const authority = createAuthority("fairlead sandbox", clock, random);
-  const face = await startHttpsFace({ server, authority, port: 0, token: random.uuid() });
+  const https = await HttpsServer.start({ server, authority, port: 0, token: random.uuid() });
   const scratch = mkdtempSync(join(tmpdir(), "fairlead-"));
   const kubeconfig = join(scratch, "kubeconfig");
-  await saveKubeconfig(face, files, kubeconfig);
+  await saveKubeconfig(https, files, kubeconfig);
   const timing = { readyAfter: milliseconds(100), tick: milliseconds(100) };
   const kubelets = new Kubelets({ server, clock, random, isMachineUp: () => true, timing });
   for (const [index, name] of nodeNames.entries())
@@ -157,7 +157,7 @@ export async function tryProvider(folder: string, write: (text: string) => void)
     stop.abort(new Error("asked to stop"));
     await ended?.catch(() => undefined);
     kubelets.stop();
-    await Promise.all([face.stop(), served.stop(true)]);
+    await Promise.all([https.stop(), served.stop(true)]);
     rmSync(scratch, { recursive: true, force: true });
   }
 }

@@ -16,7 +16,7 @@ import { createAuthority } from "../../src/pki/authority.ts";
 import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
-import { saveKubeconfig, startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
+import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 
 export interface SandboxOptions {
   readonly nodes: number;
@@ -52,7 +52,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const served = serveFakeCloud(cloud, 0);
 
   const server = new ApiServer({ clock, random });
-  const face = await startHttpsFace({
+  const https = await HttpsServer.start({
     server,
     authority: createAuthority("fairlead sandbox", clock, random),
     port,
@@ -63,7 +63,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);
   const kubeconfig = join(folder, "kubeconfig");
-  await saveKubeconfig(face, files, kubeconfig);
+  await saveKubeconfig(https, files, kubeconfig);
 
   const kubelets = new Kubelets({
     server,
@@ -89,7 +89,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const manager = await createManager({ provider, settings, platform, log }, signal);
   const ended = manager.run().finally(async () => {
     kubelets.stop();
-    await Promise.all([face.stop(), served[Symbol.asyncDispose]()]);
+    await Promise.all([https.stop(), served[Symbol.asyncDispose]()]);
     removeFolder();
   });
   return { server, cloud, kubelets, manager, kubeconfig, ended };

@@ -1,15 +1,24 @@
-// What provider authors test with, as "#ccm/testing": the conformance suites, virtual time, and what a simulator needs
-// besides "#ccm". Never part of an executable.
+// What a provider author tests with, as "#ccm/testing": the conformance suites, virtual time, and what a simulator needs
+// besides "#ccm". It is for tests and simulators only; a build refuses to put it into an executable.
 
+// For tests of one provider beyond the suites: a connected provider, desired load balancers, faults.
+export { readSettings } from "../core/read-settings.ts";
+// For simulators: time that a test moves, and the transport that a simulated cloud implements.
 export { type Clock, sleep } from "../platform/clock.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";
-export { adoptionConformance } from "./conformance/adoption-conformance.ts";
-export { converge, type Drive, type Driven } from "./conformance/balancer-driver.ts";
-export { FaultyTransport } from "./conformance/faulty-transport.ts";
+export {
+  type Converged,
+  type ConvergeOptions,
+  Crash,
+  converge,
+  type SavedFacts,
+} from "./conformance/converge.ts";
+export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
+// The conformance suites, and what they need from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";
 export { collect, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";
-export { type DesiredWords, makeDesired, targetOf } from "./conformance/make-desired.ts";
+export { type DesiredOptions, makeDesired, targetOf } from "./conformance/make-desired.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
-export type { Harness, SimulatedCloud } from "./conformance/simulated-cloud.ts";
+export type { AnyCloud, Harness, SimulatedCloud } from "./conformance/simulated-cloud.ts";
 export { VirtualClock } from "./virtual-time/virtual-clock.ts";

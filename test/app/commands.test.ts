@@ -5,7 +5,7 @@ import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { runProgram } from "../../src/app/run.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // What each command prints, and which flags it refuses.
@@ -16,7 +16,7 @@ const clock = new VirtualClock();
 
 const notAsked = () => Promise.reject(new Error("not asked"));
 
-const answer = async (args: readonly string[], disk = memoryFiles()) => {
+const answer = async (args: readonly string[], disk = new MemoryFiles()) => {
   let out = "";
   const errors: string[] = [];
   const write = (text: string) => {
@@ -99,7 +99,7 @@ test("webhook-manifest uses the port of the flags, and explains how to get an au
 });
 
 test("webhook-manifest contains the authority in --webhook-cert-dir, created once and then reused", async () => {
-  const disk = memoryFiles();
+  const disk = new MemoryFiles();
   const args = ["webhook-manifest", "--webhook-cert-dir=/certs"];
   const first = await answer(args, disk);
   const bundle = clientOf(first.out).caBundle ?? "";
@@ -114,7 +114,7 @@ test("webhook-manifest contains the authority in --webhook-cert-dir, created onc
 test("webhook-manifest contains the authority of a given chain, and fails when the chain has none", async () => {
   const authority = createAuthority("given", clock, seededRandom(2));
   const { cert } = authority.issueServer("webhook", ["localhost"]);
-  const disk = memoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });
+  const disk = new MemoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });
   const of = (path: string) => answer(["webhook-manifest", `--webhook-tls-cert-file=${path}`], disk);
   const chain = await of("/chain.crt");
   expect(clientOf(chain.out).caBundle).toBe(Buffer.from(authority.cert).toString("base64"));

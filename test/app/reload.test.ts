@@ -9,7 +9,7 @@ import "../../src/config-file/parse-yaml.ts";
 import type { Listen, ListenOptions } from "../../src/platform/listener.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // A whole process with its port, while its configuration file changes: what belongs to the process continues,
@@ -25,7 +25,7 @@ const figures = {
 
 const start = async (...flags: readonly string[]) => {
   const world = new ServiceWorld({ nodes: 0 });
-  const disk = memoryFiles({ [path]: file(...flags) });
+  const disk = new MemoryFiles({ [path]: file(...flags) });
   const lines: string[] = [];
   let port: ListenOptions | undefined;
   const listen: Listen = async (options) => {

@@ -12,7 +12,7 @@ import { createAuthority } from "../../src/pki/authority.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // The exact arguments of the manifests that the Go managers ship, on the fake cloud with the flags and presets
@@ -44,7 +44,7 @@ const vsphere = cloud({
   ignoredFlags: { logtostderr: "all lines go to stderr" },
 });
 
-const files = memoryFiles({ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" });
+const files = new MemoryFiles({ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" });
 const read = (provider: AnyProvider, args: readonly string[]): Promise<Configuration> =>
   readAll({ provider, args, files: files.files, environment: {} });
 
@@ -153,7 +153,7 @@ test.each(shipped)(
     const world = new ServiceWorld({ latency: 0 });
     world.create("web");
     const account = "/var/run/secrets/kubernetes.io/serviceaccount";
-    const disk = memoryFiles({
+    const disk = new MemoryFiles({
       [`${account}/token`]: "a-token",
       [`${account}/ca.crt`]: createAuthority("cluster", world.clock, seededRandom(4)).cert,
       ...{ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" },

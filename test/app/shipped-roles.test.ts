@@ -17,7 +17,7 @@ import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import type { AccessRequest } from "../../src/testing/apiserver/http/reviews.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { uninitialized } from "../support/node-controllers.ts";
@@ -74,7 +74,7 @@ const openWorld = () => {
         platform: {
           clock,
           random: seededRandom(name.length),
-          files: memoryFiles({}).files,
+          files: new MemoryFiles({}).files,
           transport: asTransport(server, { username: "fairlead", groups: ["system:authenticated"] }),
           cloudTransport: cloudTransport(cloud),
           environment: { HOSTNAME: name, FAKE_TOKEN: token },

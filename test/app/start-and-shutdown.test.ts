@@ -6,7 +6,7 @@ import "../../src/app/process-life.ts"; // Loaded late by the program itself, wh
 import { runProgram } from "../../src/app/run.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
@@ -20,7 +20,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
   const platform = {
     clock: world.clock,
     random: seededRandom(3),
-    files: memoryFiles({}).files,
+    files: new MemoryFiles({}).files,
     transport: asTransport(world.server),
     cloudTransport: cloudTransport(world.cloud),
     environment: { FAKE_ENDPOINT: "https://someone:hunter2@cloud.example:8443" },
@@ -60,7 +60,7 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
   const nobody = () => Promise.reject(new Error("not asked"));
   const clock = new VirtualClock();
   const platform = {
-    ...{ clock, random: seededRandom(3), files: memoryFiles({}).files, environment: {} },
+    ...{ clock, random: seededRandom(3), files: new MemoryFiles({}).files, environment: {} },
     ...{ transport: nobody, cloudTransport: nobody },
   };
   const given = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];

@@ -11,7 +11,7 @@ import { createAuthority } from "../../src/pki/authority.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import { startHttpsFace } from "../../src/testing/apiserver/serving/https.ts";
+import { HttpsServer } from "../../src/testing/apiserver/serving/https-server.ts";
 import { inParallel } from "../cluster/rig/in-parallel.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { kubeletNode } from "../cluster/rig/kubelet-objects.ts";
@@ -28,9 +28,9 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
   keepFolder(folder);
   const authority = createAuthority("hardening-ca", options.certificatesAsOf ?? systemClock, systemRandom);
   const server = new ApiServer({ clock: systemClock, random: systemRandom });
-  const face = await startHttpsFace({ server, authority, token: crypto.randomUUID() });
+  const https = await HttpsServer.start({ server, authority, token: crypto.randomUUID() });
   const kubeconfig = join(folder, "kubeconfig");
-  writeFileSync(kubeconfig, face.kubeconfig, { mode: 0o644 });
+  writeFileSync(kubeconfig, https.kubeconfig, { mode: 0o644 });
   const cloud = new FakeCloud({ clock: systemClock });
   const served = serveFakeCloud(cloud, 0);
   // Where everybody may execute it, whoever it runs as.
@@ -77,7 +77,7 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
     async [Symbol.asyncDispose](): Promise<void> {
       for (const process of running) await process.stop();
       await served[Symbol.asyncDispose]();
-      await face.stop();
+      await https.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -88,12 +88,12 @@ describe("a fresh skeleton", () => {
 
   test("passes exactly what needs nothing written, and fails everything else [F99 S12]", () => {
     expect(green()).toEqual([
-      'meadow: instances: knows no machine in ""',
-      'meadow: instances: knows no machine in "node-0"',
-      'meadow: instances: knows no machine in "other-cloud://1"',
-      'meadow: instances: knows no machine in "meadow://"',
-      "meadow: instances: says nothing of a machine when the cloud did not answer",
-      "meadow: routes: keeps what somebody else wrote between reading and changing",
+      'meadow: instances: finds no source for the provider id ""',
+      'meadow: instances: finds no source for the provider id "node-0"',
+      'meadow: instances: finds no source for the provider id "other-cloud://1"',
+      'meadow: instances: finds no source for the provider id "meadow://"',
+      "meadow: instances: a lookup has no answer for a machine when its request fails",
+      "meadow: routes: keeps what another client wrote between reading and changing",
     ]);
     expect(suiteNames.map((suite) => redIn("1", suite).length > 5)).toEqual([true, true, true]);
   });

@@ -8,7 +8,7 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { runProgram } from "../../src/app/run.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ScriptedBalancers } from "../support/scripted-balancers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
@@ -75,7 +75,7 @@ const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
     err: (text: string) => void lines.push(text),
   };
   const platform = {
-    ...{ clock: new VirtualClock(), random: seededRandom(3), files: memoryFiles({}).files },
+    ...{ clock: new VirtualClock(), random: seededRandom(3), files: new MemoryFiles({}).files },
     ...{ environment: {}, transport: nobody, cloudTransport: nobody },
   };
   const code = await runProgram(provider, args, streams, platform, new AbortController().signal);

@@ -55,13 +55,13 @@ describe("awkward", () => {
 
   test("serves a pool by one balancer until its last Service leaves", async () => {
     const lab = new Lab(harness);
-    const memory = new Map();
-    await converge({ lab, memory }, [inPool("one", 80)]);
-    await converge({ lab, memory }, [inPool("one", 80), inPool("two", 81)]);
+    const savedFacts = new Map();
+    await converge({ lab, savedFacts }, [inPool("one", 80)]);
+    await converge({ lab, savedFacts }, [inPool("one", 80), inPool("two", 81)]);
     expect(frontsOf(lab)).toEqual([[80, 81]]);
-    await converge({ lab, memory }, [inPool("one", 80, "delete"), inPool("two", 81)]);
+    await converge({ lab, savedFacts }, [inPool("one", 80, "delete"), inPool("two", 81)]);
     expect(frontsOf(lab)).toEqual([[81]]);
-    await converge({ lab, memory }, [inPool("two", 81, "delete")]);
+    await converge({ lab, savedFacts }, [inPool("two", 81, "delete")]);
     expect(frontsOf(lab)).toEqual([]);
   });
 

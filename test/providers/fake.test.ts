@@ -8,6 +8,7 @@ import {
   Lab,
   loadBalancersConformance,
   makeDesired,
+  readSettings,
   routesConformance,
   targetOf,
 } from "#ccm/testing";
@@ -16,7 +17,6 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { type NodeName, seconds } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
-import { readSettings } from "../../src/core/read-settings.ts";
 
 const pageSize = 3;
 
@@ -24,7 +24,7 @@ const harness: Harness = {
   definition: fake,
   config: { "page-size": String(pageSize), "lookup-limit": "4" },
   listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
-  adopting: (id) => ({ adopt: id }),
+  adoptionAnnotations: (id) => ({ adopt: id }),
   simulate: (clock) => {
     const cloud = new FakeCloud({ clock, actionTime: seconds(3), token: "fake" });
     cloud.routes.create({ destination: "10.244.9.0/24", machine: "1", labels: { cluster: "another" } });
@@ -75,21 +75,21 @@ describe("fake", () => {
 
   test("lets a Service go without losing its balancer", async () => {
     const lab = new Lab(harness);
-    const memory = new Map();
+    const savedFacts = new Map();
     const targets = [targetOf("node-1", "machines", "1")];
-    await converge({ lab, memory }, [makeDesired(harness, { name: "web", targets })]);
-    await converge({ lab, memory }, [makeDesired(harness, { name: "web", ending: "release" })]);
+    await converge({ lab, savedFacts }, [makeDesired(harness, { name: "web", targets })]);
+    await converge({ lab, savedFacts }, [makeDesired(harness, { name: "web", ending: "release" })]);
     const { balancers } = lab.simulated.state() as { balancers: readonly { name: string; labels: object }[] };
     expect(balancers.map(({ labels }) => labels)).toEqual([{ cluster: "another" }, {}]);
   });
 
   test("gives an address of each family that a Service asks for, and lets in whom it names", async () => {
     const lab = new Lab(harness);
-    const memory = new Map();
+    const savedFacts = new Map();
     const plain = makeDesired(harness, { name: "web" });
     const dual = { ...plain, families: ["IPv4", "IPv6"] as const, sourceRanges: [cidr("198.51.100.0/24")] };
     const shown = async (desired: typeof plain) => {
-      const { observed } = await converge({ lab, memory }, [desired]);
+      const { observed } = await converge({ lab, savedFacts }, [desired]);
       const balancer = observed.get(desired.owner.uid);
       const ranges = balancer && lab.cloud.loadBalancers?.rangesOf?.(balancer, desired.owner.uid);
       return [lab.cloud.loadBalancers?.publish(desired, balancer), ranges];

@@ -7,7 +7,7 @@ import { milliseconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { systemFiles } from "../../src/platform/system-files.ts";
 import { createCertificateSource } from "../../src/server/served-certificates.ts";
-import { memoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 // The self-made serving certificate: which files it is stored in, and which authority signs it after a year.
@@ -49,7 +49,7 @@ test("writing the own certificate restricts an existing world-readable key to mo
 
 test("the next own certificate has the same authority, in the same process and after a restart", async () => {
   const clock = new VirtualClock();
-  const disk = memoryFiles();
+  const disk = new MemoryFiles();
   const { source } = sourceOf(clock, disk.files, "/certs");
   const first = await source.first();
   const { ca } = source;
@@ -70,7 +70,7 @@ test("the next own certificate has the same authority, in the same process and a
 
 test("a new authority replaces one that would expire before its certificate", async () => {
   const clock = new VirtualClock();
-  const disk = memoryFiles();
+  const disk = new MemoryFiles();
   const { source } = sourceOf(clock, disk.files, "/certs");
   await source.first();
   const { ca } = source;
@@ -82,7 +82,7 @@ test("a new authority replaces one that would expire before its certificate", as
 
 test("a key that does not match its certificate is replaced, not served", async () => {
   const clock = new VirtualClock();
-  const disk = memoryFiles();
+  const disk = new MemoryFiles();
   await sourceOf(clock, disk.files, "/certs").source.first();
   await sourceOf(clock, disk.files, "/others", 2).source.first();
   disk.put("/certs/ccm.key", await disk.files.read("/others/ccm.key"));

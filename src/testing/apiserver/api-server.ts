@@ -1,5 +1,5 @@
-// The API server without a network: one function from a request to a response, over a store that tests may also touch directly.
-// Which path means what is decided here; rules about objects are in object-registry.ts, watches in plan-watch.ts and watch-stream.ts.
+// The test API server without sockets: a function from a request to a response, over a store that tests may also use directly.
+// It routes requests; the rules about objects are in storage/object-registry.ts, watches in storage/plan-watch.ts.
 
 import { seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -13,13 +13,13 @@ import { type RequestInfo, readRequest } from "./http/read-request.ts";
 import { type Authorize, answerReview } from "./http/reviews.ts";
 import { serveDelete, serveDeleteCollection } from "./http/serve-delete.ts";
 import { patchObject } from "./http/serve-patch.ts";
-import { type ReadParts, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
+import { type ReadDeps, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
 import { ServiceAccountTokens } from "./http/service-account-tokens.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./objects/api-error.ts";
 import { textAt } from "./objects/json.ts";
 import { type Identity, type KubeObject, timestamp } from "./objects/kube-object.ts";
 import { type Resource, resourceNamed, reviews } from "./objects/resource-table.ts";
-import { eventSweeper } from "./storage/expire-events.ts";
+import { EventExpiry } from "./storage/expire-events.ts";
 import { Lister } from "./storage/list-objects.ts";
 import { ObjectRegistry, type WriteOptions } from "./storage/object-registry.ts";
 import type { GoneAs, StreamingLists, WatchSettings } from "./storage/plan-watch.ts";
@@ -27,20 +27,20 @@ import { seedObjects } from "./storage/seed-objects.ts";
 import { type ChangeListener, Store } from "./storage/store.ts";
 
 export interface ApiServerOptions {
-  /** What `/version` says. */
+  /** The version that `/version` reports. */
   readonly version?: string;
   readonly streamingLists?: StreamingLists;
   readonly goneAs?: GoneAs;
-  /** Changes remembered per resource. */
+  /** How many changes the history keeps per resource. */
   readonly historyLimit?: number;
-  /** Changes that may wait for a slow watch before it is cut off. */
+  /** How many changes may wait for a slow watch before it is disconnected. */
   readonly waitingLimit?: number;
   readonly tokens?: Readonly<Record<string, Identity>>;
-  /** Everything is allowed unless this says no. */
+  /** Absent: everything is allowed. */
   readonly authorize?: Authorize;
 }
 
-export interface ApiServerParts {
+export interface ApiServerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly options?: ApiServerOptions;
@@ -51,17 +51,17 @@ export class ApiServer {
   readonly objects: ObjectRegistry;
   readonly tokens: ServiceAccountTokens;
   readonly faults: Faults = {};
-  /** Requests by verb and resource, such as `patch nodes/status`. */
+  /** Number of requests by verb and resource, such as `patch nodes/status`. */
   readonly requests = new Map<string, number>();
-  /** May be changed while it runs: streaming lists, and how a too old watch is refused. */
+  /** May be changed while the server runs. */
   readonly watchSettings: { -readonly [K in keyof WatchSettings]: WatchSettings[K] };
   readonly #clock: Clock;
   readonly #options: ApiServerOptions;
   readonly #lister: Lister;
-  readonly #read: ReadParts;
-  readonly #sweepEvents: () => void;
+  readonly #read: ReadDeps;
+  readonly #eventExpiry: EventExpiry;
 
-  constructor({ clock, random, options = {} }: ApiServerParts) {
+  constructor({ clock, random, options = {} }: ApiServerDeps) {
     this.#clock = clock;
     this.#options = options;
     this.store = new Store(options.historyLimit ?? 20_000);
@@ -80,22 +80,22 @@ export class ApiServer {
       lister: this.#lister,
       settings: this.watchSettings,
     };
-    this.#sweepEvents = eventSweeper(this.store, clock);
+    this.#eventExpiry = new EventExpiry(this.store, clock);
     seedObjects(this.objects);
   }
 
-  /** Calls synchronously after each write, with the object before and after; returns what ends it. */
+  /** Calls the listener synchronously after each write; returns a function that removes it. */
   onWrite(listener: ChangeListener): () => void {
     return this.store.onWrite(listener);
   }
 
-  /** Forgets history and listings half read: older versions are answered with 410 from now on. */
+  /** Drops the history and unfinished listings: older versions are answered with 410 from now on. */
   compact(): void {
     this.store.compact();
-    this.#lister.forget();
+    this.#lister.expireContinuations();
   }
 
-  /** Rejects only as a network does: connection broken, or aborted. Every refusal is a response. */
+  /** Rejects only when the connection breaks or the signal aborts. Every error of the server is a response. */
   async handle(request: TransportRequest, identity: Identity, signal: AbortSignal): Promise<Response> {
     signal.throwIfAborted();
     const info = readRequest(request.method, request.url);
@@ -114,7 +114,7 @@ export class ApiServer {
       return response;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // The server waits this long for the version asked for before it gives up.
+      // The server waits this long for the requested version before it gives up.
       if (error.code === 504) await sleep(this.#clock, seconds(3), signal);
       return answerError(error, warnings);
     }
@@ -193,7 +193,7 @@ export class ApiServer {
     const validation = query.get("fieldValidation");
     const options: WriteOptions = {
       dryRun: query.getAll("dryRun").includes("All"),
-      ...((validation === "Strict" || validation === "Ignore") && { fieldValidation: validation }),
+      fieldValidation: validation === "Strict" || validation === "Ignore" ? validation : "Warn",
       warn: (text) => warnings.push(text),
     };
     const serve = (code: number, object: KubeObject): Response =>
@@ -208,7 +208,7 @@ export class ApiServer {
       case "create": {
         if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
         const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
-        if (resource.storage === "events") this.#sweepEvents();
+        if (resource.storage === "events") this.#eventExpiry.eventCreated();
         return serve(201, object);
       }
       case "update": {

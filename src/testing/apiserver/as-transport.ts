@@ -1,4 +1,4 @@
-// The API server as a Transport: for unit tests and simulation, in virtual time, without a socket. Who calls is told by the bearer token.
+// The test API server as a Transport, without sockets, for unit tests and the simulation. The bearer token identifies the caller.
 
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
 import type { ApiServer } from "./api-server.ts";
@@ -16,7 +16,7 @@ function bearerToken(request: TransportRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headerOf(request, "authorization") ?? "")?.[1];
 }
 
-/** Requests without a token come from `identity`; those with one need a token the server knows. */
+/** A request without a token comes from `identity`; an unknown token is rejected with 401. */
 export function asTransport(server: ApiServer, identity: Identity = administrator): Transport {
   return async (request, signal) => {
     const token = bearerToken(request);

@@ -1,11 +1,11 @@
-// What a test may do to a request before the server sees it. The server itself has no faults of its own.
+// Faults that a test injects between a client and the test API server.
 
 import type { TransportRequest } from "../../platform/transport.ts";
 import type { RequestInfo } from "./http/read-request.ts";
 
 /**
- * A Response is the answer. `drop` breaks the connection before anything happened; `lose-answer` does the work and then breaks it;
- * `hang` never answers until the caller gives up; undefined lets the request through.
+ * A Response is sent as the answer. `drop` breaks the connection before the server acts, `lose-answer` after it has acted.
+ * `hang` never answers; undefined lets the request through.
  */
 export type FaultOutcome = Response | "drop" | "lose-answer" | "hang" | undefined;
 
@@ -13,7 +13,7 @@ export interface Faults {
   intercept?: ((request: TransportRequest, info: RequestInfo) => FaultOutcome) | undefined;
 }
 
-/** What a broken connection looks like to a caller. */
+/** The error that a client sees when its connection breaks. */
 export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
   readonly code = "ECONNRESET";

@@ -1,22 +1,24 @@
-// A transport that fails one chosen request in a chosen way, and remembers every request. The cloud behind it stays as
-// good as it is.
+// A transport that records every request and fails one chosen request in a chosen way. The cloud behind it never fails.
 
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
 
-/** `lost-answer`: done, but nobody hears of it. `cut`: half a body. `nonsense`: 200 with JSON of somebody else. The others happen before anything is done. */
-export type FaultHow = "reset" | "error" | "hang" | "cut" | "lost-answer" | "nonsense";
+/**
+ * How a request fails. `lost-answer`: the cloud acts, but its answer is lost. `cut`: half of the body arrives. `nonsense`:
+ * 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud.
+ */
+export type FaultKind = "reset" | "error" | "hang" | "cut" | "lost-answer" | "nonsense";
 
-/** What may happen to any request. */
-export const faultHows = [
+/** Faults that any request may meet. */
+export const faultKinds = [
   "reset",
   "error",
   "hang",
   "cut",
   "lost-answer",
-] as const satisfies readonly FaultHow[];
+] as const satisfies readonly FaultKind[];
 
-/** What may happen to a reading one, besides. */
-export const readFaultHows = [...faultHows, "nonsense"] as const satisfies readonly FaultHow[];
+/** Faults that a reading request may meet. */
+export const readFaultKinds = [...faultKinds, "nonsense"] as const satisfies readonly FaultKind[];
 
 function hang(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -25,9 +27,10 @@ function hang(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** Wraps a transport: `failAt` fails one request, `setDown` fails all, `requests` lists every request so far. */
 export class FaultyTransport {
   readonly #inner: Transport;
-  #fault: { readonly at: number; readonly how: FaultHow } | undefined;
+  #fault: { readonly at: number; readonly kind: FaultKind } | undefined;
   #isDown = false;
   readonly requests: TransportRequest[] = [];
 
@@ -35,20 +38,20 @@ export class FaultyTransport {
     this.#inner = inner;
   }
 
-  /** 0 is the next request. */
-  failAt(position: number, how: FaultHow): void {
-    this.#fault = { at: this.requests.length + position, how };
+  /** Position 0 is the next request. */
+  failAt(position: number, kind: FaultKind): void {
+    this.#fault = { at: this.requests.length + position, kind };
   }
 
-  /** From now on every request fails, or none. */
+  /** While down, every request fails with a connection reset. */
   setDown(isDown: boolean): void {
     this.#isDown = isDown;
   }
 
   readonly transport: Transport = async (request, signal) => {
     const position = this.requests.push(request) - 1;
-    const how = this.#isDown ? "reset" : this.#fault?.at === position ? this.#fault.how : undefined;
-    switch (how) {
+    const kind = this.#isDown ? "reset" : this.#fault?.at === position ? this.#fault.kind : undefined;
+    switch (kind) {
       case undefined:
         return this.#inner(request, signal);
       case "reset":
@@ -61,15 +64,13 @@ export class FaultyTransport {
         return Response.json({ status: "captive" });
       case "lost-answer":
         await this.#inner(request, signal);
-        throw new TypeError("The connection was closed before an answer came.");
+        throw new TypeError("The connection was closed before the response arrived.");
       case "cut": {
-        const { status, headers, ...response } = await this.#inner(request, signal).then(async (whole) => ({
-          status: whole.status,
-          headers: whole.headers,
-          text: await whole.text(),
-        }));
-        const half = response.text.slice(0, response.text.length / 2);
-        return new Response(response.text === "" ? null : half, { status, headers });
+        const whole = await this.#inner(request, signal);
+        const { status, headers } = whole;
+        const text = await whole.text();
+        const half = text.slice(0, text.length / 2);
+        return new Response(text === "" ? null : half, { status, headers });
       }
     }
   };

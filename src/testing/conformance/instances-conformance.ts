@@ -1,16 +1,17 @@
-// What every provider's machines must keep to: a listing is whole or an error, an answer has three values, an id belongs
-// to one source, and reading changes nothing.
+// The contract of a provider's instances: a listing is complete or an error, a lookup finds, finds nothing or has no answer,
+// each id belongs to one source, and reading changes nothing.
 
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceSource } from "../../provider/instances.ts";
-import { readFaultHows } from "./faulty-transport.ts";
+import { readFaultKinds } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 const names = Array.from({ length: 7 }, (_, index) => `node-${index}`);
 
+/** Runs the contract of `instances` as bun tests. Call it at the top level of a test file. */
 export function instancesConformance(name: string, harness: Harness): void {
   const fresh = (machines: readonly string[] = names) => {
     const lab = new Lab(harness);
@@ -39,7 +40,7 @@ export function instancesConformance(name: string, harness: Harness): void {
   };
 
   describe(`${name}: instances`, () => {
-    test("lists every machine once, at the price of its pages", async () => {
+    test("lists every machine once, with the expected number of requests", async () => {
       const { lab, instances } = fresh();
       const listed = await listAll(lab, instances.sources);
       expect(namesOf(listed)).toEqual(names);
@@ -48,20 +49,20 @@ export function instancesConformance(name: string, harness: Harness): void {
       expect(await listAll(lab, instances.sources)).toEqual(listed);
     });
 
-    test("lists an empty cloud as empty", async () => {
+    test("lists no machines in an empty cloud", async () => {
       const { lab, instances } = fresh([]);
       expect(await listAll(lab, instances.sources)).toEqual([]);
       expect(lab.requests.length).toBe(harness.listingRequests(0));
     });
 
-    test("changes nothing by reading and leaves no listeners", async () => {
+    test("reads without changing the cloud or leaking abort listeners", async () => {
       const { lab, instances } = fresh();
       await listAll(lab, instances.sources);
       for (const one of names) await findByName(lab, instances.sources, one);
-      expect([lab.mutations, lab.liars, lab.leftListeners]).toEqual([0, [], 0]);
+      expect([lab.mutations, lab.undeclaredMutations, lab.leakedListeners]).toEqual([0, [], 0]);
     });
 
-    test("gives every id to exactly one source, which reads its own key in it", async () => {
+    test("maps every provider id to exactly one source, which reads its key from it", async () => {
       const { lab, instances } = fresh();
       expect(new Set(instances.sources.map((source) => source.name)).size).toBe(instances.sources.length);
       for (const source of instances.sources) {
@@ -74,14 +75,14 @@ export function instancesConformance(name: string, harness: Harness): void {
     });
 
     test.each(["", "node-0", "other-cloud://1", ...harness.definition.schemes])(
-      "knows no machine in %p",
+      "finds no source for the provider id %p",
       (id) => {
         const { instances } = fresh();
         expect(instances.sources.filter((source) => source.keyOf(id) !== undefined)).toEqual([]);
       },
     );
 
-    test("finds what a listing shows, and answers with an empty list for what is not there", async () => {
+    test("lookups find every listed machine, and return an empty list for an unknown one", async () => {
       const { lab, instances } = fresh();
       for (const source of instances.sources) {
         const listed = await listOf(lab, source);
@@ -103,7 +104,7 @@ export function instancesConformance(name: string, harness: Harness): void {
             for (const one of asked) {
               const wanted = listed.filter((instance) => keysOf(instance).includes(one));
               const answered = found.get(one) ?? [];
-              // What the listing leaves out, a lookup may tell.
+              // A lookup may return the state where the listing omits it.
               const asListed = answered.map(({ state, ...rest }, index) =>
                 wanted[index]?.state === undefined ? rest : { ...rest, ...(state && { state }) },
               );
@@ -115,18 +116,18 @@ export function instancesConformance(name: string, harness: Harness): void {
       }
     });
 
-    test("says nothing of a machine when the cloud did not answer", async () => {
-      for (const how of readFaultHows) {
+    test("a lookup has no answer for a machine when its request fails", async () => {
+      for (const kind of readFaultKinds) {
         const { lab, instances } = fresh();
         for (const lookup of nameLookups(instances.sources)) {
-          lab.faulty.failAt(0, how);
+          lab.faulty.failAt(0, kind);
           const found = await lab.run((call) => lookup.find(["node-0"], call)).catch(() => new Map());
           expect([...found.keys()]).toEqual([]);
         }
       }
     });
 
-    test("gives all candidates for an ambiguous name", async () => {
+    test("returns every machine with an ambiguous name", async () => {
       const { lab, instances } = fresh([...names, "node-3"]);
       const listed = await listAll(lab, instances.sources);
       const twins = listed.filter((instance) => instance.names.includes("node-3"));
@@ -138,7 +139,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       }
     });
 
-    test("tells running, stopped and terminating machines apart, and forgets removed ones", async () => {
+    test("distinguishes running, stopped and terminating machines, and does not return removed ones", async () => {
       const { lab, instances } = fresh();
       lab.simulated.stopMachine("node-1");
       lab.simulated.terminateMachine("node-2");
@@ -147,7 +148,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       const states = new Map(listed.map((instance) => [instance.names[0], instance.state]));
       for (const instance of listed.filter(({ state }) => state === undefined)) {
         const source = instances.sources.find(({ keyOf }) => keyOf(instance.id) !== undefined);
-        // A listing may leave the state out only where a lookup by id tells it.
+        // A listing may omit the state only where a lookup by id returns it.
         const found = await lab.run(async (call) => source?.lookups?.id?.find([instance.key], call));
         states.set(instance.names[0], found?.get(instance.key)?.[0]?.state);
       }
@@ -160,12 +161,12 @@ export function instancesConformance(name: string, harness: Harness): void {
       expect(await findByName(lab, instances.sources, "node-3")).toEqual([]);
     });
 
-    test.each(readFaultHows)("lists all or throws, with %p at any request", async (how) => {
+    test.each(readFaultKinds)("lists everything or throws, with a %p fault at any request", async (kind) => {
       const clean = fresh();
       await listAll(clean.lab, clean.instances.sources);
       for (let position = 0; position < clean.lab.requests.length; position++) {
         const { lab, instances } = fresh();
-        lab.faulty.failAt(position, how);
+        lab.faulty.failAt(position, kind);
         let failed = 0;
         const listed: Instance[] = [];
         for (const source of instances.sources) {
@@ -173,27 +174,27 @@ export function instancesConformance(name: string, harness: Harness): void {
             listed.push(...(await listOf(lab, source)));
           } catch (error) {
             failed++;
-            // A deadline comes back as the signal's own reason; everything else is a typed error.
-            if (how !== "hang") expect(CloudError.is(error)).toBe(true);
+            // A deadline surfaces as the signal's reason; everything else is a CloudError.
+            if (kind !== "hang") expect(CloudError.is(error)).toBe(true);
           }
         }
         expect({ failed, whole: namesOf(listed).length === names.length }).toEqual({
           failed: 1,
           whole: false,
         });
-        expect(lab.leftListeners).toBe(0);
+        expect(lab.leakedListeners).toBe(0);
         expect(namesOf(await listAll(lab, instances.sources))).toEqual(names);
       }
     });
 
-    test("throws rather than list too little", async () => {
+    test("throws instead of returning an incomplete listing", async () => {
       const { lab, instances } = fresh();
       if (lab.simulated.shortenNextPage === undefined) return;
       lab.simulated.shortenNextPage();
       await expect(listAll(lab, instances.sources)).rejects.toBeInstanceOf(CloudError);
     });
 
-    test("ends promptly with its signal, and asks nothing when that has ended", async () => {
+    test("stops when its signal aborts, and sends nothing when it has already aborted", async () => {
       const { lab, instances } = fresh();
       for (const source of instances.sources) {
         const controller = new AbortController();

@@ -1,5 +1,5 @@
-// One experiment: a fresh simulated cloud in virtual time, a provider connected to it over a transport that can fail, and
-// a record of what was asked. A second `connect` is the same cloud after a crash of the process.
+// A test environment for a provider: a fresh simulated cloud in virtual time, the provider connected to it over a transport
+// that can fail, and a record of its requests.
 
 import { getEventListeners } from "node:events";
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -12,24 +12,26 @@ import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { FaultyTransport } from "./faulty-transport.ts";
 import type { AnyCloud, Harness, SimulatedCloud } from "./simulated-cloud.ts";
 
+/** Inputs without any Secret, ConfigMap or file. */
 export const noInputs: Inputs = {
   secret: () => undefined,
   configMap: () => undefined,
   file: () => undefined,
 };
 
-const patience: Milliseconds = seconds(30);
+const callTimeout: Milliseconds = seconds(30);
 
+/** A provider connected to its simulated cloud. `connect` again simulates a restart of the process: the cloud stays. */
 export class Lab {
   readonly clock = new VirtualClock();
   readonly simulated: SimulatedCloud;
   readonly faulty: FaultyTransport;
-  /** Every request with the provider's word on whether it mutates. */
+  /** Every request, with the provider's declaration of whether it mutates. */
   readonly requests: CloudRequest[] = [];
-  /** Requests that were said to change nothing and did. */
-  readonly liars: string[] = [];
-  /** Listeners that a call left behind on its signal. */
-  leftListeners = 0;
+  /** Operations declared as reading that changed the cloud's state. */
+  readonly undeclaredMutations: string[] = [];
+  /** Abort listeners that calls did not remove from their signal. */
+  leakedListeners = 0;
   cloud: AnyCloud;
   readonly #harness: Harness;
 
@@ -40,10 +42,12 @@ export class Lab {
     this.cloud = this.connect();
   }
 
+  /** How many requests were declared as mutating. */
   get mutations(): number {
     return this.requests.filter(({ mutates }) => mutates).length;
   }
 
+  /** Connects a new instance of the provider, as after a restart. */
   connect(): AnyCloud {
     const { definition, config } = this.#harness;
     const { values, problems } = readSettings(definition.config, config, { what: "setting" });
@@ -57,22 +61,22 @@ export class Lab {
     return this.cloud;
   }
 
-  /** Runs to its end in virtual time, with a deadline as a governed call has one. */
+  /** Runs the work to its end in virtual time, with a deadline as in production. */
   async run<T>(work: (call: Call) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const { signal } = controller;
-    const cancel = this.clock.after(patience, () =>
-      controller.abort(new DeadlineError("The cloud", patience)),
+    const cancel = this.clock.after(callTimeout, () =>
+      controller.abort(new DeadlineError("The cloud", callTimeout)),
     );
     let isDone = false;
     const done = work({ signal, urgency: "refresh" }).finally(() => {
       isDone = true;
     });
-    // Looked at by `await done`; without this a rejection before that would count as unhandled.
+    // `return done` rethrows it; without this, a rejection before that would count as unhandled.
     done.catch(() => {});
     await this.clock.until(() => isDone, minutes(10), "a call to end");
     cancel();
-    this.leftListeners += getEventListeners(signal, "abort").length;
+    this.leakedListeners += getEventListeners(signal, "abort").length;
     return done;
   }
 
@@ -86,7 +90,7 @@ export class Lab {
       const before = request.mutates ? "" : JSON.stringify(this.simulated.state());
       const response = await this.faulty.transport(request, call.signal);
       if (!request.mutates && JSON.stringify(this.simulated.state()) !== before)
-        this.liars.push(request.operation);
+        this.undeclaredMutations.push(request.operation);
       return read(response);
     };
     let fetched: Promise<T> | undefined;
@@ -102,6 +106,7 @@ export class Lab {
   }
 }
 
+/** All pages of a listing. */
 export async function collect<T>(pages: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const page of pages) all.push(page);

@@ -1,19 +1,19 @@
-// What every provider's balancers must keep to: one end whatever goes wrong on the way, nothing to do once there, nothing
-// left after teardown, and nobody else's touched.
+// The contract of a provider's load balancers: the same end state whatever fails, no changes once there, nothing left after
+// deletion, and no change to load balancers of other owners.
 
 import { describe, expect, test } from "bun:test";
 import { adoptionConformance } from "./adoption-conformance.ts";
-import { Crash, converge, type Memory } from "./balancer-driver.ts";
-import { faultHows } from "./faulty-transport.ts";
+import { converge, crashes, type SavedFacts } from "./converge.ts";
+import { faultKinds } from "./faulty-transport.ts";
 import { Lab, noInputs } from "./lab.ts";
-import { type DesiredWords, makeDesired, targetOf } from "./make-desired.ts";
+import { type DesiredOptions, makeDesired, targetOf } from "./make-desired.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
 
 const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
 
-/** What it has beyond what all have: only that is looked at. A provider that is not written yet has nothing. */
-function abilitiesOf(harness: Harness): Partial<AnyCloud> {
+/** The optional parts that this provider has. A provider that is not implemented yet has none. */
+function optionalPartsOf(harness: Harness): Partial<AnyCloud> {
   try {
     return new Lab(harness).cloud;
   } catch {
@@ -21,13 +21,14 @@ function abilitiesOf(harness: Harness): Partial<AnyCloud> {
   }
 }
 
+/** Runs the contract of `loadBalancers` as bun tests. Call it at the top level of a test file. */
 export function loadBalancersConformance(
   name: string,
   harness: Harness,
-  /** Put on every Service: what makes them share a balancer, for a second run. */
+  /** Annotations for every Service, such as those that make them share a load balancer. */
   annotations: Readonly<Record<string, string>> = {},
 ): void {
-  const desired = (words: DesiredWords) => makeDesired(harness, { annotations, ...words });
+  const desired = (options: DesiredOptions) => makeDesired(harness, { annotations, ...options });
   const first = [
     desired({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
     desired({ name: "mail", ports: [25], targets }),
@@ -43,65 +44,65 @@ export function loadBalancersConformance(
 
   const fresh = () => {
     const lab = new Lab(harness);
-    const memory: Memory = new Map();
-    return { lab, memory };
+    const savedFacts: SavedFacts = new Map();
+    return { lab, savedFacts };
   };
   const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
 
-  /** The whole life of two Services; what matters is the state after each part of it. */
-  const live = async ({ lab, memory }: { lab: Lab; memory: Memory }): Promise<string[]> => {
+  /** Creates, changes and deletes two Services; returns the cloud's state after each phase. */
+  const live = async ({ lab, savedFacts }: { lab: Lab; savedFacts: SavedFacts }): Promise<string[]> => {
     const states: string[] = [];
     for (const desired of [first, second, gone]) {
-      await converge({ lab, memory }, desired);
+      await converge({ lab, savedFacts }, desired);
       states.push(stateOf(lab));
     }
     return states;
   };
 
-  const { loadBalancers: abilities, pending } = abilitiesOf(harness);
+  const { loadBalancers: parts, pending } = optionalPartsOf(harness);
 
   describe(`${name}: load balancers`, () => {
-    if (abilities?.adopts !== undefined) adoptionConformance(harness);
-    if (abilities !== undefined && pending !== undefined) operationsConformance(harness);
-    if (abilities?.survey !== undefined) {
-      test("plans on a survey that was made for others too as on one of its own, and asks without changing", async () => {
+    if (parts?.adopts !== undefined) adoptionConformance(harness);
+    if (parts !== undefined && pending !== undefined) operationsConformance(harness);
+    if (parts?.survey !== undefined) {
+      test("plans the same with a shared survey as with one of its own, and surveys without changing anything", async () => {
         const { lab } = fresh();
         const { loadBalancers } = lab.cloud;
         const plans = async (surveyed: typeof first): Promise<readonly unknown[]> => {
           const survey = await lab.run(async (call) => loadBalancers?.survey?.(surveyed, call));
           expect(survey).toBeDefined();
-          const given = { survey, inputs: noInputs, orphans: [] };
-          return surveyed.map((one) => loadBalancers?.plan([one], undefined, given));
+          const context = { survey, inputs: noInputs, orphans: [] };
+          return surveyed.map((one) => loadBalancers?.plan([one], undefined, context));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
         expect(await plans(first)).toEqual(alone);
-        expect([lab.mutations, lab.liars, lab.leftListeners]).toEqual([0, [], 0]);
+        expect([lab.mutations, lab.undeclaredMutations, lab.leakedListeners]).toEqual([0, [], 0]);
       });
     }
 
-    test("converges, changes with the wish, and leaves nothing behind", async () => {
-      const { lab, memory } = fresh();
+    test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
+      const { lab, savedFacts } = fresh();
       const before = stateOf(lab);
-      const [made, changed, removed] = await live({ lab, memory });
+      const [made, changed, removed] = await live({ lab, savedFacts });
       expect(made).not.toBe(before);
       expect(changed).not.toBe(made);
       expect(removed).toBe(before);
-      expect([lab.liars, lab.leftListeners]).toEqual([[], 0]);
+      expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
     });
 
-    test("does nothing once settled, nor after a restart", async () => {
-      const { lab, memory } = fresh();
-      await converge({ lab, memory }, first);
+    test("changes nothing once converged, also after a restart", async () => {
+      const { lab, savedFacts } = fresh();
+      await converge({ lab, savedFacts }, first);
       const before = lab.mutations;
-      expect((await converge({ lab, memory }, first)).steps).toBe(0);
+      expect((await converge({ lab, savedFacts }, first)).steps).toBe(0);
       lab.connect();
-      expect((await converge({ lab, memory }, first)).steps).toBe(0);
+      expect((await converge({ lab, savedFacts }, first)).steps).toBe(0);
       expect(lab.mutations).toBe(before);
     });
 
-    test("publishes addresses, or says that the status is not ours, once settled", async () => {
-      const { lab, memory } = fresh();
-      const { observed, members } = await converge({ lab, memory }, first);
+    test("publishes addresses once converged, or declares that it does not own the status", async () => {
+      const { lab, savedFacts } = fresh();
+      const { observed, members } = await converge({ lab, savedFacts }, first);
       for (const [group, desired] of members) {
         for (const member of desired) {
           const publication = lab.cloud.loadBalancers?.publish(member, observed.get(group));
@@ -110,71 +111,66 @@ export function loadBalancersConformance(
       }
     });
 
-    test("waits with publishing while there is nothing", () => {
+    test("publishes nothing while there is no load balancer", () => {
       const [member] = first;
       const publication = member && fresh().lab.cloud.loadBalancers?.publish(member, undefined);
       expect(publication?.kind).toBe("wait");
     });
 
-    test("plans nothing for a wish that ends before anything was made", async () => {
-      const { lab, memory } = fresh();
-      expect((await converge({ lab, memory }, gone)).steps).toBe(0);
+    test("plans nothing for a Service that is deleted before its load balancer exists", async () => {
+      const { lab, savedFacts } = fresh();
+      expect((await converge({ lab, savedFacts }, gone)).steps).toBe(0);
       expect(lab.mutations).toBe(0);
     });
 
-    test("leaves to an owner that is neither a member nor known to be gone what serves it", async () => {
-      const { lab, memory } = fresh();
-      await converge({ lab, memory }, first);
+    test("keeps what serves an owner that is not known to be deleted", async () => {
+      const { lab, savedFacts } = fresh();
+      await converge({ lab, savedFacts }, first);
       const before = stateOf(lab);
       for (const [index, one] of first.entries()) {
-        const strangers = first.flatMap(({ owner }, other) => (other === index ? [] : [owner.uid]));
-        expect((await converge({ lab, memory, strangers }, [one])).steps).toBe(0);
+        const unknownOwners = first.flatMap(({ owner }, other) => (other === index ? [] : [owner.uid]));
+        expect((await converge({ lab, savedFacts, unknownOwners }, [one])).steps).toBe(0);
       }
       expect(stateOf(lab)).toBe(before);
-      // One member may go meanwhile, and takes only its own with it.
+      // Deleting one member removes only what served that member.
       const [web, mail] = first.map(({ owner }) => owner.uid);
-      if (web === undefined || mail === undefined) throw new Error("There must be two.");
-      await converge({ lab, memory, strangers: [mail] }, gone.slice(0, 1));
-      const without = stateOf(lab);
-      expect(without).not.toBe(before);
-      await converge({ lab, memory }, [...gone.slice(0, 1), ...first.slice(1)]);
-      expect(stateOf(lab)).toBe(without);
+      if (web === undefined || mail === undefined) throw new Error("Expected two Services.");
+      await converge({ lab, savedFacts, unknownOwners: [mail] }, gone.slice(0, 1));
+      const afterDeletion = stateOf(lab);
+      expect(afterDeletion).not.toBe(before);
+      await converge({ lab, savedFacts }, [...gone.slice(0, 1), ...first.slice(1)]);
+      expect(stateOf(lab)).toBe(afterDeletion);
     });
 
-    test.each(faultHows)("comes to the same end with %p at any request", async (how) => {
+    test.each(faultKinds)("reaches the same end state with a %p fault at any request", async (kind) => {
       const clean = fresh();
       const expected = await live(clean);
       for (let position = 0; position < clean.lab.requests.length; position++) {
         const run = fresh();
-        run.lab.faulty.failAt(position, how);
+        run.lab.faulty.failAt(position, kind);
         expect({ position, states: await live(run) }).toEqual({ position, states: expected });
-        expect(run.lab.leftListeners).toBe(0);
+        expect(run.lab.leakedListeners).toBe(0);
       }
     });
 
     test.each(["before-facts", "after-facts"] as const)(
-      "comes to the same end after a crash %s of any step",
+      "reaches the same end state after a crash %s of any step",
       async (when) => {
         const clean = fresh();
         const expected = await live(clean);
-        for (const [part, desired] of [first, second, gone].entries()) {
+        for (const [phase, desired] of [first, second, gone].entries()) {
           for (let atStep = 0; ; atStep++) {
-            const { lab, memory } = fresh();
-            for (const earlier of [first, second].slice(0, part)) await converge({ lab, memory }, earlier);
-            const crashed = await converge({ lab, memory, crash: { atStep, when } }, desired).then(
-              () => false,
-              (error) => {
-                if (error instanceof Crash) return true;
-                throw error;
-              },
-            );
-            if (!crashed) break;
+            const { lab, savedFacts } = fresh();
+            for (const earlier of [first, second].slice(0, phase))
+              await converge({ lab, savedFacts }, earlier);
+            const crash = { atStep, when };
+            if (!(await crashes(converge({ lab, savedFacts, crash }, desired)))) break;
             lab.connect();
-            await converge({ lab, memory }, desired);
-            expect({ part, atStep, state: stateOf(lab) }).toEqual({
-              part,
+            await converge({ lab, savedFacts }, desired);
+            expect({ phase, atStep, state: stateOf(lab) }).toEqual({
+              phase,
               atStep,
-              state: expected[part] as string,
+              state: expected[phase] as string,
             });
           }
         }

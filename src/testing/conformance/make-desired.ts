@@ -1,20 +1,26 @@
-// A Service's wish as a provider gets it, from the few things a test wants to say about it.
+// Builds the desired load balancer that a provider receives, from the few options that a test needs.
 
 import type { IpAddress, NodeName, ServiceUID } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { BalancerTarget, DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-export interface DesiredWords {
+/** What a test says about a Service. */
+export interface DesiredOptions {
+  /** Name of the Service; its uid is made from it. */
   readonly name: string;
+  /** TCP ports, 80 when absent. The node port is 30000 above. */
   readonly ports?: readonly number[];
   readonly targets?: readonly BalancerTarget[];
   /** Names without the provider's prefix. */
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Set when the Service is being deleted. */
   readonly ending?: "delete" | "release";
 }
 
+/** A Node as a target: its name, and the instance source and key of its machine. */
 export function targetOf(name: string, source: string, key: string): BalancerTarget {
   return {
     node: name as NodeName,
@@ -25,21 +31,26 @@ export function targetOf(name: string, source: string, key: string): BalancerTar
   };
 }
 
-export function makeDesired(harness: Harness, words: DesiredWords): DesiredLoadBalancer<Fields> {
-  const uid = `5e1f-${words.name}` as ServiceUID;
+/** The desired load balancer of a Service; throws when the provider rejects the annotations. */
+export function makeDesired(harness: Harness, options: DesiredOptions): DesiredLoadBalancer<Fields> {
+  const uid = `5e1f-${options.name}` as ServiceUID;
   const fields: Fields = harness.definition.annotations?.fields ?? {};
-  const { values, problems } = readSettings(fields, words.annotations ?? {}, { what: "annotation" });
+  const { values, problems } = readSettings(fields, options.annotations ?? {}, { what: "annotation" });
   if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join("\n"));
-  return {
-    owner: { uid, namespace: "default", name: words.name },
+  return defined({
+    owner: { uid, namespace: "default", name: options.name },
     defaultName: `a${uid.replaceAll("-", "")}`.slice(0, 32),
-    ports: (words.ports ?? [80]).map((port) => ({ protocol: "TCP", port, nodePort: 30_000 + port })),
-    targets: words.targets ?? [],
+    ports: (options.ports ?? [80]).map((port) => ({
+      protocol: "TCP" as const,
+      port,
+      nodePort: 30_000 + port,
+    })),
+    targets: options.targets ?? [],
     sourceRanges: [],
-    families: ["IPv4"],
-    externalTrafficPolicy: "Cluster",
+    families: ["IPv4" as const],
+    externalTrafficPolicy: "Cluster" as const,
     settings: values,
     facts: {},
-    ...(words.ending !== undefined && { ending: words.ending }),
-  };
+    ending: options.ending,
+  });
 }

@@ -1,5 +1,5 @@
-// What every provider's routes must keep to, in either style: the wanted ones are there, ours that are not wanted go, and
-// everybody else's stay as they are.
+// The contract of a provider's routes, in either style: desired routes are created, marked routes that are not desired are
+// removed, and all other routes stay as they are.
 
 import { describe, expect, test } from "bun:test";
 import { type NodeName, seconds } from "../../core/brand.ts";
@@ -8,12 +8,13 @@ import { diffByKey } from "../../core/diff-by-key.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedRoute, Routes, WantedRoute } from "../../provider/routes.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
-import { faultHows } from "./faulty-transport.ts";
+import { Crash, crashes } from "./converge.ts";
+import { faultKinds } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 const clusterRange = cidr("10.244.0.0/16");
-const mostRounds = 50;
+const maxPasses = 50;
 
 function wantedRoute(range: string, key: string): WantedRoute {
   return {
@@ -51,15 +52,13 @@ function planOf(wanted: readonly WantedRoute[], observed: readonly ObservedRoute
 }
 
 interface Disturbance {
-  /** Called between reading and changing, once. */
+  /** Called once, between reading and changing. */
   beforeChange?: (() => void) | undefined;
-  /** The process dies when so many steps were done. */
+  /** The process crashes after this many steps. */
   stepsLeft?: number;
 }
 
-class Crash extends Error {}
-
-async function round(
+async function reconcile(
   lab: Lab,
   routes: Routes,
   wanted: readonly WantedRoute[],
@@ -102,9 +101,10 @@ async function round(
   return create.length + remove.length;
 }
 
+/** Runs the contract of `routes` as bun tests. Call it at the top level of a test file. */
 export function routesConformance(name: string, harness: Harness): void {
   const first = [wantedRoute("10.244.1.0/24", "1"), wantedRoute("10.244.2.0/24", "2")];
-  // One stays, one leads elsewhere now, one is new.
+  // One is unchanged, one has another target, one is new.
   const second = [
     wantedRoute("10.244.1.0/24", "1"),
     wantedRoute("10.244.2.0/24", "3"),
@@ -122,9 +122,9 @@ export function routesConformance(name: string, harness: Harness): void {
     const { routes } = lab.cloud;
     if (routes === undefined) throw new Error(`${name} has no routes.`);
     let changes = 0;
-    for (let count = 0; count < mostRounds; count++) {
+    for (let count = 0; count < maxPasses; count++) {
       try {
-        const made = await round(lab, routes, wanted, disturbance);
+        const made = await reconcile(lab, routes, wanted, disturbance);
         if (made === 0) return changes;
         changes += made;
       } catch (error) {
@@ -132,7 +132,7 @@ export function routesConformance(name: string, harness: Harness): void {
         await lab.clock.advance(seconds(5));
       }
     }
-    throw new Error(`It did not settle within ${mostRounds} rounds.`);
+    throw new Error(`The routes did not converge within ${maxPasses} passes.`);
   };
 
   const live = async (lab: Lab): Promise<string[]> => {
@@ -145,16 +145,16 @@ export function routesConformance(name: string, harness: Harness): void {
   };
 
   describe(`${name}: routes`, () => {
-    test("makes, moves and removes ours, and leaves everybody else's", async () => {
+    test("creates, moves and removes its own routes, and keeps all others", async () => {
       const lab = fresh();
       const before = stateOf(lab);
       const [made, moved, removed] = await live(lab);
       expect(new Set([before, made, moved]).size).toBe(3);
       expect(removed).toBe(before);
-      expect([lab.liars, lab.leftListeners]).toEqual([[], 0]);
+      expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
     });
 
-    test("does nothing once settled, nor after a restart", async () => {
+    test("changes nothing once converged, also after a restart", async () => {
       const lab = fresh();
       await converge(lab, first);
       const before = lab.mutations;
@@ -163,44 +163,38 @@ export function routesConformance(name: string, harness: Harness): void {
       expect(lab.mutations).toBe(before);
     });
 
-    test.each(faultHows)("comes to the same end with %p at any request", async (how) => {
+    test.each(faultKinds)("reaches the same end state with a %p fault at any request", async (kind) => {
       const clean = fresh();
       const expected = await live(clean);
       for (let position = 0; position < clean.requests.length; position++) {
         const lab = fresh();
-        lab.faulty.failAt(position, how);
+        lab.faulty.failAt(position, kind);
         expect({ position, states: await live(lab) }).toEqual({ position, states: expected });
-        expect(lab.leftListeners).toBe(0);
+        expect(lab.leakedListeners).toBe(0);
       }
     });
 
-    test("comes to the same end after a crash between any two steps", async () => {
+    test("reaches the same end state after a crash between any two steps", async () => {
       const expected = await live(fresh());
-      const lives = [first, second, []];
-      for (const [part, wanted] of lives.entries()) {
+      const phases = [first, second, []];
+      for (const [phase, wanted] of phases.entries()) {
         for (let steps = 1, hasCrashed = true; hasCrashed; steps++) {
           const lab = fresh();
-          for (const earlier of lives.slice(0, part)) await converge(lab, earlier);
-          hasCrashed = await converge(lab, wanted, { stepsLeft: steps }).then(
-            () => false,
-            (error) => {
-              if (error instanceof Crash) return true;
-              throw error;
-            },
-          );
+          for (const earlier of phases.slice(0, phase)) await converge(lab, earlier);
+          hasCrashed = await crashes(converge(lab, wanted, { stepsLeft: steps }));
           lab.connect();
           const left = await converge(lab, wanted);
           if (!hasCrashed) expect(left).toBe(0);
-          expect({ part, steps, state: stateOf(lab) }).toEqual({
-            part,
+          expect({ phase, steps, state: stateOf(lab) }).toEqual({
+            phase,
             steps,
-            state: expected[part] as string,
+            state: expected[phase] as string,
           });
         }
       }
     });
 
-    test("keeps what somebody else wrote between reading and changing", async () => {
+    test("keeps what another client wrote between reading and changing", async () => {
       const lab = fresh();
       const { disturbRoutes } = lab.simulated;
       if (disturbRoutes === undefined) return;

@@ -1,5 +1,5 @@
-// What a provider author brings to the conformance suites: the definition, its configuration and a fresh simulated cloud
-// on demand. Faults, time, signals and counting are the suites' own business.
+// What a provider author gives to the conformance suites: the definition, its configuration, and a function that makes a
+// simulated cloud. The suites add faults, time, signals and counting.
 
 import type { Fields } from "../../core/settings.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -8,32 +8,39 @@ import type { Step } from "../../provider/plan.ts";
 import type { Cloud, ProviderDefinition } from "../../provider/provider.ts";
 import type { VirtualClock } from "../virtual-time/virtual-clock.ts";
 
+/** A cloud in memory, as the conformance suites see and change it. */
 export interface SimulatedCloud {
-  /** One request in, one answer out; synchronous inside, in the clock's time. */
+  /** Answers each request synchronously, in the clock's time. */
   readonly transport: Transport;
   addMachine(name: string): void;
   stopMachine(name: string): void;
   terminateMachine(name: string): void;
   removeMachine(name: string): void;
-  /** All that a provider may change, without ids and times: equal states are equally good ends. */
+  /** Everything that a provider may change, without ids and times: the suites compare end states by it. */
   state(): unknown;
-  /** The next page of machines lacks an entry although the cloud says that it is there, where a cloud says such things. */
+  /** Drops an entry from the next page of machines while the page's total still counts it. For clouds that report a total. */
   shortenNextPage?(): void;
-  /** Somebody makes a balancer by hand, which carries no mark; gives its id. Needed where balancers can be adopted. */
+  /** Creates a load balancer without Fairlead's marks and returns its id. Required when the provider has `adopts`. */
   addUnmarkedBalancer?(): string;
-  /** Somebody else changes the routes' table, where it is one document. */
+  /** Changes the route table as another client would. For clouds whose routes are one document. */
   disturbRoutes?(): void;
 }
 
+/** What a conformance suite needs to run a provider against its simulated cloud. */
 export interface Harness {
   // biome-ignore lint/suspicious/noExplicitAny: the suites take a provider of any types and hand them back unread.
   readonly definition: ProviderDefinition<any, any, any, any, any>;
+  /** Values of the provider's settings. */
   readonly config: Readonly<Record<string, string>>;
   simulate(clock: VirtualClock): SimulatedCloud;
-  /** What a Service says to have this balancer; names without the provider's prefix. Needed where balancers can be adopted. */
-  adopting?(id: string): Readonly<Record<string, string>>;
-  /** Requests that one listing of all sources costs when there are so many machines. */
+  /**
+   * Annotations with which a Service adopts the load balancer with this id, without the provider's prefix. Required when
+   * the provider has `adopts`.
+   */
+  adoptionAnnotations?(id: string): Readonly<Record<string, string>>;
+  /** How many requests it takes to list all sources when there are this many machines. */
   listingRequests(machines: number): number;
 }
 
+/** A connected provider of any types. */
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;

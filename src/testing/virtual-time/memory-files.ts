@@ -1,29 +1,37 @@
-// A disk in memory: what is written there is there at once, and each write is a new version.
+// Files in memory for tests. Each write creates a new version of the file.
 
 import type { Files } from "../../platform/files.ts";
 
-export interface MemoryFiles {
-  readonly files: Files;
-  put(path: string, content: string): void;
-  remove(path: string): void;
+interface MemoryFile {
+  readonly content: string;
+  readonly version: number;
 }
 
-export function memoryFiles(first: Readonly<Record<string, string>> = {}): MemoryFiles {
-  const contents = new Map(Object.entries(first));
-  const versions = new Map([...contents.keys()].map((path) => [path, 1]));
-  const put = (path: string, content: string): void => {
-    contents.set(path, content);
-    versions.set(path, (versions.get(path) ?? 0) + 1);
-  };
-  const files: Files = {
+export class MemoryFiles {
+  readonly #contents = new Map<string, MemoryFile>();
+  #lastVersion = 0;
+
+  /** The same files as the code under test sees them. It cannot run programs. */
+  readonly files: Files = {
     read: async (path) => {
-      const content = contents.get(path);
-      if (content === undefined) throw Object.assign(new Error(`there is no ${path}`), { code: "ENOENT" });
-      return content;
+      const file = this.#contents.get(path);
+      if (file === undefined) throw Object.assign(new Error(`no such file: ${path}`), { code: "ENOENT" });
+      return file.content;
     },
-    version: async (path) => (contents.has(path) ? String(versions.get(path)) : undefined),
-    write: async (path, content) => put(path, content),
-    run: () => Promise.reject(new Error("There are no programs here.")),
+    version: async (path) => this.#contents.get(path)?.version.toString(),
+    write: async (path, content) => this.put(path, content),
+    run: () => Promise.reject(new Error("MemoryFiles cannot run programs")),
   };
-  return { files, put, remove: (path) => contents.delete(path) };
+
+  constructor(contents: Readonly<Record<string, string>> = {}) {
+    for (const [path, content] of Object.entries(contents)) this.put(path, content);
+  }
+
+  put(path: string, content: string): void {
+    this.#contents.set(path, { content, version: ++this.#lastVersion });
+  }
+
+  remove(path: string): void {
+    this.#contents.delete(path);
+  }
 }

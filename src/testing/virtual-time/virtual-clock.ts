@@ -1,4 +1,4 @@
-// Time that stands still until a test moves it. Timers fire in order of their due time, then of their making.
+// A clock that stands still until a test advances it. Timers fire by due time, then in the order in which they were set.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -9,9 +9,10 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Lets every promise chain that can go on do so: microtasks, and what needs a turn of the event loop. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Lets every promise chain that can proceed do so: microtasks, and what needs one turn of the event loop. */
+const flushPromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** A `Clock` in virtual time; it starts at 2026-01-01 UTC unless given another epoch. */
 export class VirtualClock implements Clock {
   #elapsed = 0;
   #order = 0;
@@ -36,33 +37,34 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** How many timers are set. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Runs everything that falls due within this time, each at its own moment, with all that follows from it. */
+  /** Fires every timer due within this time, each at its own moment, and what these set in turn. */
   async advance(duration: Milliseconds): Promise<void> {
     const end = this.#elapsed + duration;
-    await settle();
+    await flushPromises();
     for (;;) {
       const next = this.#next();
       if (next === undefined || next.due > end) break;
       this.#timers.delete(next);
       this.#elapsed = Math.max(this.#elapsed, next.due);
       next.callback();
-      await settle();
+      await flushPromises();
     }
     this.#elapsed = end;
   }
 
-  /** Advances timer by timer until the condition holds; throws with the text when it does not hold in time. */
+  /** Advances timer by timer until the condition holds; throws when it does not hold `within` this time. */
   async until(condition: () => boolean, within: Milliseconds, what: string): Promise<void> {
     const end = this.#elapsed + within;
-    await settle();
+    await flushPromises();
     while (!condition()) {
       const next = this.#next();
       if (next === undefined || next.due > end) {
-        throw new Error(`Waited ${within} ms of virtual time for ${what}; it did not happen.`);
+        throw new Error(`Timed out after ${within} ms of virtual time waiting for ${what}.`);
       }
       await this.advance((next.due - this.#elapsed) as Milliseconds);
     }

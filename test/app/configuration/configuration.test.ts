@@ -3,7 +3,7 @@ import { fake } from "../../../providers/fake/index.ts";
 import { readAll } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
-import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 // Where a value comes from, and which source takes precedence.
 
@@ -18,7 +18,7 @@ const read = async (
   environment: Readonly<Record<string, string>> = {},
   cloud: AnyProvider = provider,
 ) => {
-  const whole = await readAll({ provider: cloud, args, environment, files: memoryFiles(contents).files });
+  const whole = await readAll({ provider: cloud, args, environment, files: new MemoryFiles(contents).files });
   const { values } = readConfig(cloud, { environment, ...whole.settings.cloud });
   return { ...whole, values, reported: whole.problems.map(({ text }) => text) };
 };
@@ -90,7 +90,7 @@ test("a file that is missing or too long is an error that names the file", async
     "--config=/etc/none",
   ]);
   expect(reported).toEqual([
-    "/etc/none: --config cannot be read: there is no /etc/none",
+    "/etc/none: --config cannot be read: no such file: /etc/none",
     `${own}: it has 300000 characters; at most 262144 are read`,
   ]);
 });

@@ -11,7 +11,7 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
-import { memoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A process whose configuration changes: whole managers over a test API server and a cloud, in virtual time.
@@ -28,7 +28,7 @@ const startIn = async (
   ...more: string[]
 ) => {
   const { clock } = world;
-  const disk = memoryFiles(contents);
+  const disk = new MemoryFiles(contents);
   const lines: string[] = [];
   const results: ReloadResult[] = [];
   const tokens = new Set<string>();

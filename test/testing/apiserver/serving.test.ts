@@ -139,6 +139,6 @@ describe("protobuf", () => {
 
   test("is refused when it is cut short or something else", () => {
     expect(() => readProtobuf(configMap.slice(0, -3))).toThrow(RangeError);
-    expect(() => readProtobuf(message([1, 2, 3, 4]))).toThrow("does not begin");
+    expect(() => readProtobuf(message([1, 2, 3, 4]))).toThrow("does not start with");
   });
 });

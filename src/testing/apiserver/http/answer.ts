@@ -1,4 +1,4 @@
-// Responses in the server's form. Bodies are text that was made once per write; nothing is cloned on the way out.
+// Builds the HTTP responses of the test API server.
 
 import type { ApiError } from "../objects/api-error.ts";
 import type { JsonObject } from "../objects/json.ts";

@@ -1,5 +1,4 @@
-// What the server tells about itself: groups, resources, version, and the little of OpenAPI that kubectl asks before it applies.
-// It knows kinds and verbs, not objects.
+// The discovery documents: groups, resources, version, and the part of OpenAPI that `kubectl apply` reads.
 
 import type { JsonObject } from "../objects/json.ts";
 import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "../objects/resource-table.ts";
@@ -64,7 +63,7 @@ function groupEntry(name: string): JsonObject {
   };
 }
 
-/** kubectl asks here whether a kind can validate fields on the server, before it applies. */
+/** `kubectl apply` reads here whether the server can validate the fields of a kind. */
 function openApiFor(group: string): JsonObject {
   const paths: Record<string, JsonObject> = {};
   const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
@@ -85,7 +84,7 @@ function openApiFor(group: string): JsonObject {
   }
   return {
     openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "sandbox" },
+    info: { title: "Kubernetes", version: "test" },
     paths,
     components: { schemas: {} },
   };
@@ -110,7 +109,7 @@ function versionInfo(gitVersion: string): JsonObject {
     buildDate: "1970-01-01T00:00:00Z",
     goVersion: "",
     compiler: "bun",
-    platform: "sandbox",
+    platform: "test",
   };
 }
 

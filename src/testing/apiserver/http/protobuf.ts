@@ -1,4 +1,4 @@
-// Reads the few objects that kubectl sends as protobuf whatever the server offers (`create …`, `auth …`, `create token`). Answers are always JSON.
+// Decodes the few objects that kubectl always sends as protobuf (`create …`, `auth …`, `create token`). Responses are always JSON.
 
 import type { Json, JsonObject } from "../objects/json.ts";
 
@@ -75,7 +75,7 @@ const messages: Readonly<Record<string, Message>> = {
 const decoder = new TextDecoder();
 type Part = number | Uint8Array;
 
-/** The fields of a message as numbers and bytes, in their order. */
+/** The fields of a message in their order, as numbers and bytes. */
 function readParts(bytes: Uint8Array): (readonly [number, Part])[] {
   const parts: (readonly [number, Part])[] = [];
   let at = 0;
@@ -97,7 +97,7 @@ function readParts(bytes: Uint8Array): (readonly [number, Part])[] {
       if (at + length > bytes.length) throw new RangeError("The message ends in the middle of a field.");
       parts.push([tag >>> 3, bytes.subarray(at, at + length)]);
       at += length;
-    } else throw new RangeError(`Wire type ${wire} is not expected here.`);
+    } else throw new RangeError(`Unexpected wire type ${wire}.`);
   }
   return parts;
 }
@@ -129,7 +129,7 @@ function readField(part: Part, type: string): Json {
 
 function readMessage(bytes: Uint8Array, name: string): JsonObject {
   const message = messages[name];
-  if (message === undefined) throw new RangeError(`The sandbox does not read ${name} from protobuf.`);
+  if (message === undefined) throw new RangeError(`The test API server cannot decode ${name} from protobuf.`);
   const result: Record<string, Json> = {};
   for (const [number, part] of readParts(bytes)) {
     const [field, type] = message[number] ?? [];
@@ -153,7 +153,7 @@ const magic = [0x6b, 0x38, 0x73, 0x00];
 /** The object in an envelope of `application/vnd.kubernetes.protobuf`; throws a RangeError for anything else. */
 export function readProtobuf(bytes: Uint8Array): JsonObject {
   if (magic.some((byte, index) => bytes[index] !== byte)) {
-    throw new RangeError("The body does not begin with the prefix of Kubernetes' protobuf.");
+    throw new RangeError("The body does not start with the Kubernetes protobuf prefix.");
   }
   const parts = new Map(readParts(bytes.subarray(magic.length)));
   const [types, raw] = [parts.get(1), parts.get(2)];

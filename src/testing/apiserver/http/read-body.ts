@@ -1,4 +1,4 @@
-// Request bodies: JSON, YAML where the server takes it, and the little protobuf that kubectl insists on. Nothing is checked against a kind.
+// Reads request bodies: JSON, YAML where the server accepts it, and the protobuf that kubectl sends. It does not validate them.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { ApiError, badRequest } from "../objects/api-error.ts";
@@ -47,7 +47,7 @@ export function readObject(request: TransportRequest, kind: string): JsonObject 
   return value;
 }
 
-/** Empty for a request that has none, as a DELETE may. */
+/** The DeleteOptions in the body; empty when there is no body. */
 export function readOptions(request: TransportRequest): JsonObject {
   if (request.body === undefined || request.body.length === 0) return {};
   if (mediaTypeOf(request) === protobuf) return readBinary(request);

@@ -1,4 +1,4 @@
-// From a method and a URL to what is asked for: verb, resource, namespace, name, subresource and parameters. Nothing is looked up.
+// Parses a method and a URL into verb, resource, namespace, name, subresource and parameters.
 
 import { findResource, type Resource } from "../objects/resource-table.ts";
 
@@ -6,11 +6,11 @@ export interface RequestInfo {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** get, list, watch, create, update, patch, delete, deletecollection; for other paths the method in small letters. */
+  /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case method for other paths. */
   readonly verb: string;
   readonly group: string;
   readonly version: string;
-  /** Empty when the path is not below a group version. */
+  /** Empty when the path is not below a group and version. */
   readonly plural: string;
   readonly resource: Resource | undefined;
   readonly namespace: string;
@@ -37,7 +37,7 @@ function verbFor(method: string, name: string, query: URLSearchParams): string {
 }
 
 export function readRequest(method: string, url: string): RequestInfo {
-  const { pathname: path, searchParams: query } = new URL(url, "http://sandbox");
+  const { pathname: path, searchParams: query } = new URL(url, "http://test-api-server");
   const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
   const [root, ...rest] = parts;
   const group = root === "apis" ? (rest.shift() ?? "") : "";

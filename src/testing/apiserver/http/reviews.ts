@@ -1,4 +1,4 @@
-// Reviews: kinds that are created, answered and forgotten. Who a token belongs to and what a user may do is asked of the functions passed in.
+// Answers TokenReviews, SubjectAccessReviews and SelfSubject*Reviews with the given authenticate and authorize functions.
 
 import type { Clock } from "../../../platform/clock.ts";
 import { isObject, type JsonObject, listAt, objectAt, textAt } from "../objects/json.ts";
@@ -11,11 +11,11 @@ export interface AccessRequest {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** Set instead of a resource for paths such as /metrics. */
+  /** Set for non-resource paths such as /metrics. */
   readonly path: string;
 }
 
-export type Authorize = (identity: Identity, question: AccessRequest) => boolean;
+export type Authorize = (identity: Identity, request: AccessRequest) => boolean;
 export type Authenticate = (token: string) => Identity | undefined;
 
 function userInfo({ username, groups, uid }: Identity): JsonObject {
@@ -26,7 +26,7 @@ function userInfo({ username, groups, uid }: Identity): JsonObject {
   };
 }
 
-function questionIn(spec: JsonObject): AccessRequest {
+function accessRequestIn(spec: JsonObject): AccessRequest {
   const about = objectAt(spec, "resourceAttributes");
   const path = objectAt(spec, "nonResourceAttributes");
   return {
@@ -61,10 +61,12 @@ function statusOf(
       };
     case "subjectaccessreviews": {
       const groups = listAt(spec, "groups").filter((group) => typeof group === "string");
-      return { status: { allowed: authorize({ username: textAt(spec, "user"), groups }, questionIn(spec)) } };
+      return {
+        status: { allowed: authorize({ username: textAt(spec, "user"), groups }, accessRequestIn(spec)) },
+      };
     }
     default:
-      return { status: { allowed: authorize(identity, questionIn(spec)) } };
+      return { status: { allowed: authorize(identity, accessRequestIn(spec)) } };
   }
 }
 

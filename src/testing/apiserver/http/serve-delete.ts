@@ -1,4 +1,4 @@
-// Deleting: one object with its preconditions, or all that a selector names. Finalizers are minded by object-registry.ts.
+// Serves DELETE, for one object with preconditions or for all that match a selector. object-registry.ts handles finalizers.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
 import type { JsonObject } from "../objects/json.ts";
@@ -11,7 +11,7 @@ import { readOptions } from "./read-body.ts";
 import type { RequestInfo } from "./read-request.ts";
 import { selectorFor } from "./serve-read.ts";
 
-// These are answered with the object that was, the others with a Status.
+// For these, the answer to a deletion is the deleted object; for others it is a Status.
 const answersWithObject = new Set([
   "pods",
   "services",
@@ -58,8 +58,8 @@ export function serveDeleteCollection(
   options: WriteOptions,
 ): Response {
   const matches = selectorFor(resource, info);
-  const doomed = store.list(resource.storage, info.namespace).filter(matches);
-  const items = doomed.map(
+  const matching = store.list(resource.storage, info.namespace).filter(matches);
+  const items = matching.map(
     ({ metadata }) => registry.delete(resource, metadata.namespace ?? "", metadata.name, {}, options).object,
   );
   return answerJson(200, {

@@ -1,4 +1,4 @@
-// Chooses the kind of patch by its media type. Server-side apply may create the object; the others never do.
+// Serves PATCH: the media type selects the kind of patch. Only server-side apply may create the object.
 
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { badRequest, invalid, required } from "../objects/api-error.ts";
@@ -63,7 +63,7 @@ export function patchObject(
     const first = applyConfiguration(empty, config, resource.schema, applied);
     return { object: registry.create(resource, namespace, first, options), isNew: true };
   }
-  // Applying the same again changes nothing: not even the time in the list of managers.
+  // Applying the same configuration again changes nothing, not even the time in managedFields.
   const change: Change = (current) => applyConfiguration(current, config, resource.schema, applied);
   return {
     object: registry.patch(resource, namespace, name, subresource, change, options),

@@ -1,4 +1,4 @@
-// Reading: one object, a listing, a watch, each as JSON or as a Table. Nothing here writes.
+// Serves GET: one object, a listing or a watch, as JSON, as a Table or as metadata only.
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -17,7 +17,7 @@ import { answerJson, answerText } from "./answer.ts";
 import type { RequestInfo } from "./read-request.ts";
 import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
 
-export interface ReadParts {
+export interface ReadDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,14 +40,14 @@ export function selectorFor(resource: Resource, info: RequestInfo): (object: Kub
     (name === "" || object.metadata.name === name) && byLabel(object.metadata.labels) && byField(object);
 }
 
-/** The object as text: the stored one is made once, a view of it each time. */
-function textOf({ store }: ReadParts, resource: Resource, object: KubeObject): string {
+/** The object as JSON text; cached for the stored version. */
+function textOf({ store }: ReadDeps, resource: Resource, object: KubeObject): string {
   const current = store.get(resource.storage, object.metadata.namespace, object.metadata.name);
-  return current === object ? store.text(object) : JSON.stringify(object);
+  return current === object ? store.jsonOf(object) : JSON.stringify(object);
 }
 
 export function serveObject(
-  parts: ReadParts,
+  deps: ReadDeps,
   resource: Resource,
   object: KubeObject,
   query: URLSearchParams,
@@ -56,21 +56,21 @@ export function serveObject(
   warnings: readonly string[] = [],
 ): Response {
   if (wantsMetadataOnly(accept)) return answerJson(code, toMetadataOnly(object), warnings);
-  if (!wantsTable(accept)) return answerText(code, textOf(parts, resource, object), warnings);
+  if (!wantsTable(accept)) return answerText(code, textOf(deps, resource, object), warnings);
   const metadata = { resourceVersion: object.metadata.resourceVersion };
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   return answerJson(code, toTable(resource.storage, [object], metadata, includeOf(query), now), warnings);
 }
 
-export function serveGet(parts: ReadParts, resource: Resource, info: RequestInfo, accept: Accept): Response {
-  const stored = parts.store.get(resource.storage, info.namespace, info.name);
+export function serveGet(deps: ReadDeps, resource: Resource, info: RequestInfo, accept: Accept): Response {
+  const stored = deps.store.get(resource.storage, info.namespace, info.name);
   if (stored === undefined) throw notFound(resource, info.name);
-  return serveObject(parts, resource, asServed(resource, stored), info.query, accept);
+  return serveObject(deps, resource, asServed(resource, stored), info.query, accept);
 }
 
-export function serveList(parts: ReadParts, resource: Resource, info: RequestInfo, accept: Accept): Response {
+export function serveList(deps: ReadDeps, resource: Resource, info: RequestInfo, accept: Accept): Response {
   const { query, namespace } = info;
-  const page = parts.lister.list(resource.storage, namespace, selectorFor(resource, info), query);
+  const page = deps.lister.list(resource.storage, namespace, selectorFor(resource, info), query);
   const isSelective = query.has("labelSelector") || query.has("fieldSelector");
   const metadata: JsonObject = {
     resourceVersion: String(page.revision),
@@ -79,10 +79,10 @@ export function serveList(parts: ReadParts, resource: Resource, info: RequestInf
   };
   const served = page.items.map((object) => asServed(resource, object));
   if (wantsTable(accept)) {
-    const now = parts.clock.now();
+    const now = deps.clock.now();
     return answerJson(200, toTable(resource.storage, served, metadata, includeOf(query), now));
   }
-  const items = served.map((object) => textOf(parts, resource, object)).join(",");
+  const items = served.map((object) => textOf(deps, resource, object)).join(",");
   const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata });
   return answerText(200, `${head.slice(0, -1)},"items":[${items}]}`);
 }
@@ -99,8 +99,8 @@ function bookmark(resource: Resource, revision: number, isEnd: boolean): JsonObj
   };
 }
 
-/** The line for a frame. The text of the object is made once, whoever watches. */
-function encoderFor(parts: ReadParts, resource: Resource, query: URLSearchParams, accept: Accept) {
+/** Encodes a frame as a line of JSON. All watches share the cached JSON of an object. */
+function encoderFor(deps: ReadDeps, resource: Resource, query: URLSearchParams, accept: Accept) {
   const isTable = wantsTable(accept);
   return (frame: Frame): string => {
     if (frame.type === "ERROR") return frame.text;
@@ -110,31 +110,31 @@ function encoderFor(parts: ReadParts, resource: Resource, query: URLSearchParams
     }
     const served = asServed(resource, frame.object);
     if (!isTable)
-      return `{"type":"${frame.type}","object":${served === frame.object ? parts.store.text(served) : JSON.stringify(served)}}\n`;
+      return `{"type":"${frame.type}","object":${served === frame.object ? deps.store.jsonOf(served) : JSON.stringify(served)}}\n`;
     const { resourceVersion } = served.metadata;
     const table = toTable(
       resource.storage,
       [served],
       { resourceVersion },
       includeOf(query),
-      parts.clock.now(),
+      deps.clock.now(),
     );
     return `${JSON.stringify({ type: frame.type, object: table })}\n`;
   };
 }
 
 export function serveWatch(
-  parts: ReadParts,
+  deps: ReadDeps,
   resource: Resource,
   info: RequestInfo,
   accept: Accept,
   signal: AbortSignal,
 ): Response {
   if (info.method !== "GET") throw methodNotAllowed();
-  const encode = encoderFor(parts, resource, info.query, accept);
+  const encode = encoderFor(deps, resource, info.query, accept);
   const { namespace, query } = info;
   const matches = selectorFor(resource, info);
   const request = { storage: resource.storage, namespace, matches, query, encode };
-  const plan = planWatch(request, parts.settings, parts.store, parts.random);
-  return answerText(200, openWatch(parts.store, parts.clock, plan, signal));
+  const plan = planWatch(request, deps.settings, deps.store, deps.random);
+  return answerText(200, openWatch(deps.store, deps.clock, plan, signal));
 }

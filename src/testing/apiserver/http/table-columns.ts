@@ -1,4 +1,4 @@
-// The columns `kubectl get` shows for each kind. Each cell is a function of the object and the time; the table around it is in table.ts.
+// The columns that `kubectl get` shows for each kind. table.ts builds the table.
 
 import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
@@ -23,7 +23,7 @@ const wide = (name: string, cell: Column["cell"]): Column => column(name, cell, 
 const none = "<none>";
 const unknown = "<unknown>";
 
-/** As kubectl words an age: 59s, 2m3s, 4h5m, 3d, 2y. */
+/** An age as kubectl prints it: 59s, 2m3s, 4h5m, 3d, 2y. */
 export function humanDuration(elapsed: number): string {
   const total = Math.floor(elapsed / 1000);
   if (total < 0) return "0s";

@@ -1,5 +1,4 @@
-// Answers in another form than the object's own: as a Table, which is what `kubectl get` asks for, or as metadata only.
-// What stands in a cell is decided in table-columns.ts.
+// Objects as a Table, which `kubectl get` requests, or as metadata only. table-columns.ts has the columns.
 
 import type { JsonObject } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";

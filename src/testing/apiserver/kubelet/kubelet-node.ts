@@ -1,4 +1,4 @@
-// What a kubelet of a cluster with an external cloud writes about its machine. When it writes is kubelets.ts.
+// The Node and conditions that a kubelet with an external cloud provider writes. kubelets.ts decides when.
 
 import type { Json, JsonObject } from "../objects/json.ts";
 import { timestamp } from "../objects/kube-object.ts";
@@ -6,7 +6,7 @@ import { timestamp } from "../objects/kube-object.ts";
 export interface KubeletSpec {
   readonly name: string;
   readonly systemUUID?: string;
-  /** What `--node-ip` gave, told in an annotation. */
+  /** The address of `--node-ip`, which the kubelet writes into an annotation. */
   readonly providedIP?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly JsonObject[];
@@ -83,7 +83,7 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
     status: {
       capacity: resources,
       allocatable: resources,
-      // Until the cloud has answered, a kubelet of an external cloud knows its host name only, or the address it was told.
+      // With an external cloud provider, a kubelet only reports its host name and the address of --node-ip.
       addresses: [
         ...(spec.providedIP === undefined ? [] : [{ type: "InternalIP", address: spec.providedIP }]),
         { type: "Hostname", address: name },

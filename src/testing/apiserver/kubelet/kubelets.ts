@@ -1,5 +1,5 @@
-// Simulated kubelets: they join, say they are ready, and send heartbeats while their machine is up; beside them the watcher of heartbeats.
-// They know nothing of clouds: whether a machine is up is asked of a function.
+// Simulated kubelets: they register their Node, become ready, and send heartbeats while their machine is up. A stand-in for
+// the node lifecycle controller marks silent Nodes.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -10,7 +10,7 @@ import { resourceNamed } from "../objects/resource-table.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
 import { followReadyCondition, markUnknown } from "./node-health.ts";
 
-export interface KubeletsParts {
+export interface KubeletsDeps {
   readonly server: ApiServer;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,13 +25,13 @@ export interface KubeletTiming {
   readonly leaseEvery: Milliseconds;
   /** Between writes of the status when nothing changes. */
   readonly statusEvery: Milliseconds;
-  /** Silence after which a node is Unknown. */
+  /** Time without heartbeats after which a Node becomes Unknown. */
   readonly graceAfter: Milliseconds;
-  /** How often kubelets and their watcher look. */
+  /** How often each kubelet runs. */
   readonly tick: Milliseconds;
 }
 
-const usual: KubeletTiming = {
+const defaultTiming: KubeletTiming = {
   readyAfter: seconds(3),
   leaseEvery: seconds(10),
   statusEvery: seconds(300),
@@ -44,11 +44,11 @@ interface Kubelet {
   readonly joinedAt: number;
   isReady: boolean;
   readySince: number;
-  leaseDue: number;
-  statusDue: number;
+  nextLeaseAt: number;
+  nextStatusAt: number;
   lastSeen: number;
-  /** The Node as it was when its taints were last found, or made, right. */
-  settled: KubeObject | undefined;
+  /** The version of the Node whose taints were last brought in line with its Ready condition. */
+  taintsCheckedFor: KubeObject | undefined;
 }
 
 const nodes = resourceNamed("nodes");
@@ -56,21 +56,21 @@ const leases = resourceNamed("leases");
 const leaseNamespace = "kube-node-lease";
 
 export class Kubelets {
-  readonly #parts: KubeletsParts;
+  readonly #deps: KubeletsDeps;
   readonly #timing: KubeletTiming;
   readonly #kubelets = new Map<string, Kubelet>();
   readonly #gone = new Set<string>();
   #cancel: (() => void) | undefined;
 
-  constructor(parts: KubeletsParts) {
-    this.#parts = parts;
-    this.#timing = { ...usual, ...parts.timing };
+  constructor(deps: KubeletsDeps) {
+    this.#deps = deps;
+    this.#timing = { ...defaultTiming, ...deps.timing };
     this.#schedule();
   }
 
-  /** A machine's kubelet registers its Node, or finds the one it registered before. */
+  /** Starts the kubelet of a machine; it registers its Node unless that exists already. */
   join(spec: KubeletSpec): void {
-    const { clock, random, server } = this.#parts;
+    const { clock, random, server } = this.#deps;
     const now = clock.monotonic();
     if (server.store.get("nodes", "", spec.name) === undefined) {
       server.objects.create(nodes, "", describeNode(spec, random.uuid(), clock.now()));
@@ -81,15 +81,15 @@ export class Kubelets {
       joinedAt: now,
       isReady: false,
       readySince: clock.now(),
-      // Spread, so that a thousand kubelets that joined together do not beat together.
-      leaseDue: now + random.fraction() * this.#timing.leaseEvery,
-      statusDue: now + this.#timing.readyAfter,
+      // Spread, so that kubelets which joined together do not renew their leases together.
+      nextLeaseAt: now + random.fraction() * this.#timing.leaseEvery,
+      nextStatusAt: now + this.#timing.readyAfter,
       lastSeen: now,
-      settled: undefined,
+      taintsCheckedFor: undefined,
     });
   }
 
-  /** The machine is gone for good; its Node stays until somebody deletes it. */
+  /** The machine is gone for good. Its Node stays until it is deleted. */
   leave(name: string): void {
     if (this.#kubelets.has(name)) this.#gone.add(name);
   }
@@ -104,18 +104,18 @@ export class Kubelets {
   }
 
   #schedule(): void {
-    this.#cancel = this.#parts.clock.after(this.#timing.tick, () => {
+    this.#cancel = this.#deps.clock.after(this.#timing.tick, () => {
       this.#schedule();
-      for (const kubelet of this.#kubelets.values()) this.#visit(kubelet);
+      for (const kubelet of this.#kubelets.values()) this.#tick(kubelet);
     });
   }
 
-  #visit(kubelet: Kubelet): void {
-    const { clock, isMachineUp, server } = this.#parts;
+  #tick(kubelet: Kubelet): void {
+    const { clock, isMachineUp, server } = this.#deps;
     const { name } = kubelet.spec;
     const now = clock.monotonic();
     const isUp = !this.#gone.has(name) && isMachineUp(name);
-    if (isUp) this.#beat(kubelet, now);
+    if (isUp) this.#sendHeartbeat(kubelet, now);
     const node = server.store.get("nodes", "", name);
     if (node === undefined) {
       if (this.#gone.delete(name)) this.#kubelets.delete(name);
@@ -123,43 +123,41 @@ export class Kubelets {
     }
     if (now - kubelet.lastSeen > this.#timing.graceAfter && kubelet.isReady) {
       kubelet.isReady = false;
-      kubelet.statusDue = 0;
+      kubelet.nextStatusAt = 0;
       markUnknown(server.objects, name, clock.now());
     }
     const current = server.store.get("nodes", "", name);
-    if (current === undefined || current === kubelet.settled) return;
+    if (current === undefined || current === kubelet.taintsCheckedFor) return;
     followReadyCondition(server.objects, current, clock.now());
-    kubelet.settled = server.store.get("nodes", "", name);
+    kubelet.taintsCheckedFor = server.store.get("nodes", "", name);
   }
 
-  #beat(kubelet: Kubelet, now: number): void {
-    const { clock, server } = this.#parts;
+  #sendHeartbeat(kubelet: Kubelet, now: number): void {
+    const { clock, server } = this.#deps;
     const { name } = kubelet.spec;
     if (now - kubelet.joinedAt < this.#timing.readyAfter) return;
     kubelet.lastSeen = now;
-    if (server.store.get("nodes", "", name) === undefined) {
-      // A kubelet whose Node was deleted registers again only when it starts anew.
-      return;
-    }
-    if (now >= kubelet.leaseDue) {
-      kubelet.leaseDue = now + this.#timing.leaseEvery;
+    // A running kubelet whose Node was deleted does not register again; it does so when it restarts.
+    if (server.store.get("nodes", "", name) === undefined) return;
+    if (now >= kubelet.nextLeaseAt) {
+      kubelet.nextLeaseAt = now + this.#timing.leaseEvery;
       this.#renewLease(name);
     }
-    if (now < kubelet.statusDue && kubelet.isReady) return;
+    if (now < kubelet.nextStatusAt && kubelet.isReady) return;
     if (!kubelet.isReady) kubelet.readySince = clock.now();
     kubelet.isReady = true;
-    kubelet.statusDue = now + this.#timing.statusEvery;
+    kubelet.nextStatusAt = now + this.#timing.statusEvery;
     const conditions = kubeletConditions(true, clock.now(), kubelet.readySince);
-    const ours = new Set(conditions.map((condition) => condition["type"]));
+    const ownTypes = new Set(conditions.map((condition) => condition["type"]));
     server.objects.patch(nodes, "", name, "status", (node) => {
       const known = (node.status?.["conditions"] ?? []) as readonly { readonly type?: string }[];
-      const others = known.filter(({ type }) => !ours.has(type));
+      const others = known.filter(({ type }) => !ownTypes.has(type));
       return { ...node, status: { ...node.status, conditions: [...others, ...conditions] } };
     });
   }
 
   #renewLease(name: string): void {
-    const { clock, server } = this.#parts;
+    const { clock, server } = this.#deps;
     const renewTime = microTimestamp(clock.now());
     const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
     if (server.store.get("leases", leaseNamespace, name) === undefined) {

@@ -1,5 +1,5 @@
-// A stand-in for the part of kube-controller-manager that watches heartbeats: a silent node becomes Unknown and unreachable, a node that is
-// not ready is tainted, and one that is ready again is cleaned. It evicts nothing.
+// A stand-in for the node lifecycle controller of kube-controller-manager: a silent Node becomes Unknown and unreachable, a Node
+// that is not ready gets a taint, and one that is ready again loses it. It evicts nothing.
 
 import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../objects/json.ts";
 import { type KubeObject, timestamp } from "../objects/kube-object.ts";
@@ -18,7 +18,7 @@ function readyStatus(node: KubeObject): string {
   );
 }
 
-/** Ready=Unknown and the others with it, as for a kubelet that stopped posting status. */
+/** Sets Ready and the other conditions to Unknown, as for a kubelet that stopped posting status. */
 export function markUnknown(registry: ObjectRegistry, name: string, now: number): void {
   registry.patch(nodes, "", name, "status", (node) => {
     const known = listAt(node, "status", "conditions");
@@ -39,7 +39,7 @@ export function markUnknown(registry: ObjectRegistry, name: string, now: number)
   });
 }
 
-/** Makes the taints say what the Ready condition says; those of others stay as they are. */
+/** Makes the Node's not-ready and unreachable taints match its Ready condition; other taints stay. */
 export function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
   const status = readyStatus(node);
   const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;

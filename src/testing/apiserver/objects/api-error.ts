@@ -1,5 +1,6 @@
-// Failures as the API server words them: a metav1.Status with reason, code and details. Nothing here decides when one is due.
+// The API server's errors, with upstream's messages: a metav1.Status with reason, code and details.
 
+import { defined } from "../../../core/defined.ts";
 import type { JsonObject } from "./json.ts";
 import type { Resource } from "./resource-table.ts";
 
@@ -25,16 +26,16 @@ export class ApiError extends Error {
     super(message);
     this.code = code;
     this.reason = reason;
-    this.status = {
+    this.status = defined({
       kind: "Status",
       apiVersion: "v1",
       metadata,
       status: "Failure",
       message,
       reason,
-      ...(details !== undefined && { details }),
+      details,
       code,
-    };
+    });
   }
 }
 
@@ -141,7 +142,8 @@ export function methodNotAllowed(): ApiError {
 
 export const unauthorized = (): ApiError => new ApiError(401, "Unauthorized", "Unauthorized");
 
-// The words Kubernetes has for what is wrong with one field.
+// Causes: what is wrong with one field, with upstream's messages.
+
 export function required(field: string, detail = ""): Cause {
   return {
     reason: "FieldValueRequired",

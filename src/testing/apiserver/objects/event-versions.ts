@@ -1,4 +1,4 @@
-// The two faces of an Event: core/v1 is what is stored, events.k8s.io/v1 is a view of the same. Other kinds have one face only.
+// Converts Events between core/v1, which is stored, and events.k8s.io/v1. Other kinds have one version.
 
 import { type Json, type JsonObject, without } from "./json.ts";
 import type { KubeObject } from "./kube-object.ts";
@@ -19,7 +19,7 @@ function rename(object: JsonObject, from: 0 | 1, apiVersion: string): JsonObject
   for (const pair of names) {
     const value: Json | undefined = object[pair[from]];
     if (value === undefined) continue;
-    // The new version leaves out what the old one prints empty.
+    // events.k8s.io/v1 omits empty fields that core/v1 prints.
     if (from === 0 && value === "") {
       result = without(result, pair[from]);
       continue;

@@ -1,5 +1,4 @@
-// JSON values as the API server sees them: read-only, shared between versions of an object, compared by content.
-// It knows nothing of Kubernetes kinds; see kube-object.ts for those.
+// Read-only JSON values: access by path, comparison by content, and changes that share what stays the same.
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json | undefined };
@@ -51,14 +50,14 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return size === 0;
 }
 
-/** A copy without that key; the same object when the key is not there. */
+/** A copy without the key; the same object when it does not have the key. */
 export function without(object: JsonObject, key: string): JsonObject {
   if (!(key in object)) return object;
   const { [key]: _, ...rest } = object;
   return rest;
 }
 
-/** Sets one place, sharing everything beside it; `undefined` removes. */
+/** A copy with one value changed, sharing everything else; `undefined` removes the value. */
 export function withValue<T extends JsonObject>(
   object: T,
   path: readonly string[],
@@ -74,7 +73,7 @@ export function withValue<T extends JsonObject>(
   return { ...object, [key]: withValue(isObject(child) ? child : {}, rest, value) };
 }
 
-/** Freezes all of it; stops at what is frozen already, so a patched object costs only what is new in it. */
+/** Freezes deeply. It stops at values that are already frozen, so a patched object costs only its new parts. */
 export function freeze<T extends Json | undefined>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

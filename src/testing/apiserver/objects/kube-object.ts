@@ -1,4 +1,4 @@
-// The shape every stored object has. Kinds are not typed further: the schema table checks them as the server does.
+// The shape of every stored object. Kinds have no types of their own; schema.ts describes their fields.
 
 import type { Json, JsonObject } from "./json.ts";
 

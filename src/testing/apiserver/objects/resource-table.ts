@@ -1,4 +1,4 @@
-// Which resources the sandbox serves and how each behaves as a whole. Rules about their fields are in the *-rules.ts files.
+// The resources that the test API server serves, and how each behaves. The rules about their fields are in validation/*-rules.ts.
 
 export interface Resource {
   readonly group: string;
@@ -12,13 +12,13 @@ export interface Resource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly hasStatus: boolean;
-  /** Only some kinds count generations; Nodes and Services do not. */
+  /** Whether metadata.generation counts changes; not for Nodes and Services. */
   readonly tracksGeneration: boolean;
   /** A PUT to a name that does not exist creates it. */
   readonly createsOnUpdate: boolean;
   /** A PUT or PATCH must carry a resource version. */
   readonly needsVersionOnUpdate: boolean;
-  /** Where it is kept; both kinds of Event are kept in one place. */
+  /** Key of its objects in the store. Both versions of Event share one. */
   readonly storage: string;
 }
 
@@ -74,7 +74,7 @@ export const resources: readonly Resource[] = [
   }),
 ];
 
-/** Kinds that are only ever created, and answered at once. */
+/** Kinds that are answered on creation and never stored. */
 export const reviews = [
   { group: "authentication.k8s.io", plural: "selfsubjectreviews", kind: "SelfSubjectReview" },
   { group: "authentication.k8s.io", plural: "tokenreviews", kind: "TokenReview" },
@@ -88,10 +88,10 @@ export function findResource(group: string, version: string, plural: string): Re
   return index.get(`${group}/${version}/${plural}`);
 }
 
-/** By plural, for programs: `resourceNamed("nodes")`. The core group wins. */
+/** The resource with this plural, such as `resourceNamed("nodes")`. The core group takes precedence. */
 export function resourceNamed(plural: string): Resource {
   const found = resources.find((each) => each.plural === plural);
-  if (found === undefined) throw new TypeError(`The sandbox has no resource called "${plural}".`);
+  if (found === undefined) throw new TypeError(`The test API server has no resource "${plural}".`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// The fields of every type the sandbox serves, one type a line, taken from the OpenAPI document of Kubernetes 1.35. Data only: schema.ts reads it.
+// The fields of every type that the test API server serves, one type per line, from the OpenAPI document of Kubernetes 1.35. schema.ts parses it.
 //
 // name[!]:type[@merge key][%][#list keys]   ! required, @ strategic merge by that key (none: a set), % retainKeys, # list map (none: a set)
 // s string, i integer, n number, b boolean, t time, q quantity, x integer or string, o anything, [T] list, {T} map, else a type

@@ -1,4 +1,4 @@
-// The schema table, read once: what type a field has and how lists of it are merged. Checking values is in check-fields.ts.
+// The parsed schema table: the type of each field, and how its lists are merged.
 
 import { schemaTable } from "./schema-table.ts";
 
@@ -14,9 +14,9 @@ export interface Field {
   readonly name: string;
   readonly isRequired: boolean;
   readonly type: FieldType;
-  /** Strategic merge: by this key; the empty key merges scalars as a set. */
+  /** The key by which a strategic merge patch merges the list; the empty key merges scalars as a set. */
   readonly mergeKey?: string;
-  /** Server-side apply: items are told apart by these; none of them means a set. */
+  /** The keys that identify an item in server-side apply; an empty list means a set. */
   readonly listKeys?: readonly string[];
 }
 
@@ -32,7 +32,8 @@ function readType(text: string): FieldType {
 function readField(text: string): Field {
   const match = /^([^:!]+)(!?):([^@%#]+)(@[^%#]*)?(%)?(#.*)?$/.exec(text);
   const [, name, bang, type, merge, , keys] = match ?? [];
-  if (name === undefined || type === undefined) throw new TypeError(`Not a field of the schema: ${text}`);
+  if (name === undefined || type === undefined)
+    throw new TypeError(`Invalid field in the schema table: ${text}`);
   return {
     name,
     isRequired: bang === "!",
@@ -51,7 +52,7 @@ const lines = new Map(
     .map((line) => [line.slice(0, `${line} `.indexOf(" ")), line]),
 );
 
-/** The fields of a type, or undefined for one the table does not know. */
+/** The fields of a type, or undefined for a type that is not in the table. */
 export function fieldsOf(type: string): Fields | undefined {
   const known = types.get(type);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-// JSON patch (RFC 6902) on shared values: only the path that changes is copied. A failed operation is an error, never a guess.
+// Applies a JSON patch (RFC 6902). It copies only the path that changes; a failed operation is an error.
 
 import { badRequest, rejected } from "../objects/api-error.ts";
 import { isList, isObject, isSame, type Json, type JsonObject, without } from "../objects/json.ts";
@@ -32,7 +32,7 @@ function read(document: Json, path: readonly string[]): Json | undefined {
   return current;
 }
 
-/** Replaces the container at the path by what `edit` makes of it. */
+/** Replaces the container at the path by what `change` returns. */
 function edit(document: Json, path: readonly string[], change: (parent: Json, key: string) => Json): Json {
   const [key, ...rest] = path;
   if (key === undefined) throw rejected();
@@ -86,7 +86,7 @@ function applyOne(document: Json, operation: JsonObject): Json {
     case "replace":
       return replace(document, path, value ?? null);
     case "test":
-      // As the server's library has it, testing an absent place for null succeeds.
+      // As in the server's library, a test for null succeeds when the path does not exist.
       if (!isSame(read(document, path) ?? null, value ?? null)) throw rejected();
       return document;
     case "copy":

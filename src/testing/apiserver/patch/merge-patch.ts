@@ -1,4 +1,4 @@
-// JSON merge patch (RFC 7386) on shared values: null removes, objects merge, everything else replaces. Lists are never merged here.
+// Applies a JSON merge patch (RFC 7386): null removes, objects merge, everything else, lists too, is replaced.
 
 import { isObject, isSame, type Json, type JsonObject } from "../objects/json.ts";
 

@@ -1,6 +1,5 @@
-// Server-side apply, as far as it is useful without tracking every writer: only appliers own fields here, so conflicts arise between
-// appliers and fields that an applier leaves out go away, while values set by plain updates are taken over without a conflict.
-// It merges and reports; storing is not done here.
+// A simplified server-side apply: only appliers own fields. Conflicts arise between appliers, fields that an applier omits are
+// removed, and values set by plain updates are taken over without a conflict.
 
 import { ApiError } from "../objects/api-error.ts";
 import {
@@ -47,7 +46,7 @@ function itemOf(field: Field): string | undefined {
   return field.type.is === "list" ? typeOf(field.type.item) : undefined;
 }
 
-/** The fields a configuration names, in the shape of `fieldsV1`. */
+/** The fields that a configuration sets, in the format of `fieldsV1`. */
 function fieldSet(config: JsonObject, type: string | undefined): JsonObject {
   const fields = type === undefined ? undefined : fieldsOf(type);
   const set: Record<string, Json> = {};
@@ -75,7 +74,7 @@ function childField(key: string, type: string | undefined): Field | undefined {
   return type === undefined ? undefined : fieldsOf(type)?.get(key);
 }
 
-/** Live with the configuration's values laid over it. */
+/** The live object merged with the values of the configuration. */
 function overlay(live: JsonObject, config: JsonObject, type: string | undefined): JsonObject {
   const result: Record<string, Json | undefined> = { ...live };
   for (const [key, value] of Object.entries(config)) {
@@ -99,7 +98,7 @@ function overlay(live: JsonObject, config: JsonObject, type: string | undefined)
   return result;
 }
 
-/** Takes away what `owned` names and neither `kept` nor anybody in `others` does. */
+/** Removes the fields in `owned` that no set in `kept` contains. */
 function prune(
   live: JsonObject,
   owned: JsonObject,
@@ -142,27 +141,27 @@ function conflictsIn(
   path: string,
 ): string[] {
   return Object.entries(config).flatMap(([key, value]): string[] => {
-    const theirs = owned[`f:${key}`];
+    const ownedField = owned[`f:${key}`];
     const current = live[key];
-    if (value === undefined || value === null || !isObject(theirs)) return [];
+    if (value === undefined || value === null || !isObject(ownedField)) return [];
     const field = childField(key, type);
     if (isList(value) && isList(current) && field?.listKeys !== undefined) {
       const { listKeys } = field;
       return value.flatMap((item) => {
         const name = keyText(item, listKeys);
-        const mine = current.find((other) => keyText(other, listKeys) === name);
-        if (!isObject(item) || !isObject(mine)) return [];
+        const liveItem = current.find((other) => keyText(other, listKeys) === name);
+        if (!isObject(item) || !isObject(liveItem)) return [];
         return conflictsIn(
-          mine,
+          liveItem,
           item,
-          objectAt(theirs, name),
+          objectAt(ownedField, name),
           itemOf(field),
           `${path}.${key}[${name.slice(2)}]`,
         );
       });
     }
     if (isObject(value) && isObject(current))
-      return conflictsIn(current, value, theirs, typeOf(field?.type), `${path}.${key}`);
+      return conflictsIn(current, value, ownedField, typeOf(field?.type), `${path}.${key}`);
     return isSame(value, current) ? [] : [`${path}.${key}`];
   });
 }
@@ -174,10 +173,10 @@ export function applyConfiguration(
   applied: Applied,
 ): JsonObject {
   const entries = listAt(live, "metadata", "managedFields").filter(isObject);
-  const isMine = (entry: JsonObject) =>
+  const isOwn = (entry: JsonObject) =>
     textAt(entry, "manager") === applied.manager && entry["operation"] === "Apply";
-  const mine = entries.find(isMine);
-  const others = entries.filter((entry) => !isMine(entry));
+  const own = entries.find(isOwn);
+  const others = entries.filter((entry) => !isOwn(entry));
   const conflicts = others.flatMap((entry) =>
     conflictsIn(live, config, objectAt(entry, "fieldsV1"), type, "").map((field) => ({
       field,
@@ -199,10 +198,10 @@ export function applyConfiguration(
   }
   const set = fieldSet(config, type);
   const kept = [set, ...others.map((entry) => objectAt(entry, "fieldsV1"))];
-  const merged = prune(overlay(live, config, type), objectAt(mine, "fieldsV1"), kept, type);
-  const isUnchanged = mine !== undefined && isSame(objectAt(mine, "fieldsV1"), set);
+  const merged = prune(overlay(live, config, type), objectAt(own, "fieldsV1"), kept, type);
+  const isUnchanged = own !== undefined && isSame(objectAt(own, "fieldsV1"), set);
   const entry: JsonObject = isUnchanged
-    ? mine
+    ? own
     : {
         manager: applied.manager,
         operation: "Apply",

@@ -1,5 +1,5 @@
-// Strategic merge patch: lists merge by the keys the schema names, with the `$patch`, `$setElementOrder`, `$deleteFromPrimitiveList`
-// and `$retainKeys` directives. Everything the patch does not name is shared with the object before.
+// Applies a strategic merge patch: lists merge by the keys in the schema, with the `$patch`, `$setElementOrder`,
+// `$deleteFromPrimitiveList` and `$retainKeys` directives.
 
 import { badRequest } from "../objects/api-error.ts";
 import { isList, isObject, isSame, type Json, type JsonObject, without } from "../objects/json.ts";
@@ -18,7 +18,7 @@ function itemTypeOf(type: FieldType | undefined): FieldType | undefined {
 
 const isDirective = (key: string): boolean => key.startsWith("$");
 
-/** What is left of a patch when there is nothing to merge it into. */
+/** The value that a patch sets when there is nothing to merge it into. */
 function stripDirectives(value: Json): Json {
   if (isList(value)) {
     return value.filter((item) => !(isObject(item) && item["$patch"] !== undefined)).map(stripDirectives);
@@ -37,7 +37,7 @@ function keyOf(item: Json, mergeKey: string): Json | undefined {
   return mergeKey === "" ? item : isObject(item) ? item[mergeKey] : undefined;
 }
 
-/** Items named by the order come in that order; the others keep their place relative to their neighbours in the live list. */
+/** Sorts the items in `order` accordingly; other items keep their place relative to their neighbours in the live list. */
 function reorder(items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) {
   const rank = new Map(order.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
   const liveRank = new Map(live.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
@@ -48,9 +48,10 @@ function reorder(items: readonly Json[], live: readonly Json[], order: readonly 
   const others = items.filter((item) => !rank.has(id(item)));
   const result: Json[] = [];
   for (const item of named) {
-    const mine = liveRank.get(id(item));
+    const rankInLive = liveRank.get(id(item));
     for (let next = others[0]; next !== undefined; next = others[0]) {
-      if (mine === undefined || (liveRank.get(id(next)) ?? Number.POSITIVE_INFINITY) > mine) break;
+      if (rankInLive === undefined || (liveRank.get(id(next)) ?? Number.POSITIVE_INFINITY) > rankInLive)
+        break;
       result.push(next);
       others.shift();
     }

@@ -1,9 +1,10 @@
-// The listener for client certificates. It is HTTP over a TLS server of its own, because only there the peer's certificate can be read.
+// Serves clients that authenticate by certificate. It needs node:tls, because Bun.serve does not expose the client's certificate.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { defined } from "../../../core/defined.ts";
 import type { ApiServer } from "../api-server.ts";
 import { answerError } from "../http/answer.ts";
 import { unauthorized } from "../objects/api-error.ts";
@@ -17,11 +18,11 @@ export interface CertificateListener {
 export interface ListenerCredentials {
   readonly key: string;
   readonly cert: string;
-  /** Certificates of clients must be issued by this one. */
+  /** Client certificates must be issued by this authority. */
   readonly ca: string;
 }
 
-/** CN is the user, each O a group. Without `authorized` the subject is only a claim. */
+/** CN is the user, each O a group. The subject counts only when the certificate was verified. */
 function identityOf(socket: TLSSocket): Identity | undefined {
   if (!socket.authorized) return undefined;
   const { CN, O } = socket.getPeerCertificate().subject as unknown as Record<
@@ -56,17 +57,17 @@ async function serve(
   outgoing: ServerResponse,
 ): Promise<void> {
   const stop = new AbortController();
-  outgoing.once("close", () => stop.abort(new Error("The client went away.")));
+  outgoing.once("close", () => stop.abort(new Error("The client disconnected.")));
   try {
     const body = await readBody(message);
     const headers: Record<string, string> = {};
     for (const [key, value] of Object.entries(message.headers)) headers[key] = String(value);
-    const request = {
+    const request = defined({
       method: message.method ?? "GET",
-      url: `https://sandbox${message.url ?? "/"}`,
+      url: `https://test-api-server${message.url ?? "/"}`,
       headers,
-      ...(body.length > 0 && { body }),
-    };
+      body: body.length > 0 ? body : undefined,
+    });
     const response =
       identity === undefined
         ? answerError(unauthorized())

@@ -1,5 +1,6 @@
-// The kubeconfig of a sandbox: one cluster address per kind of credential, everything embedded. JSON, which is YAML.
+// Writes a kubeconfig with everything embedded, as JSON, which is valid YAML.
 
+import { defined } from "../../../core/defined.ts";
 import type { JsonObject } from "../objects/json.ts";
 
 export interface KubeconfigUser {
@@ -13,14 +14,14 @@ export interface KubeconfigUser {
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 function credentialsOf({ token, cert, key }: KubeconfigUser): JsonObject {
-  return {
-    ...(token !== undefined && { token }),
-    ...(cert !== undefined && { "client-certificate-data": base64(cert) }),
-    ...(key !== undefined && { "client-key-data": base64(key) }),
-  };
+  return defined({
+    token,
+    "client-certificate-data": cert && base64(cert),
+    "client-key-data": key && base64(key),
+  });
 }
 
-/** One context per user, called like the user; the first is the current one. */
+/** One context per user, named like the user. The first one is current. */
 export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): string {
   return `${JSON.stringify(
     {

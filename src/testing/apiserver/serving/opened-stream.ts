@@ -1,5 +1,5 @@
-// Makes a watch known to be open before anything happens: Bun.serve holds the head of a response back until its first byte, so a line
-// without an event goes first. Readers of JSON skip it; a real server has no need of it.
+// Lets a client see that its watch is open before the first event: Bun.serve holds a response's headers back until the first
+// byte of the body, so an empty line is sent first. Readers of JSON lines skip it.
 
 const blankLine = Uint8Array.of(0x0a);
 

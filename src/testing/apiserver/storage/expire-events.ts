@@ -1,25 +1,34 @@
-// Events are kept for an hour, as by a real server. They are swept after writes instead of by a timer, so that an idle sandbox has none.
+// Deletes Events that are older than an hour, as a real server does. It runs after writes instead of on a timer, so that an
+// idle server has no timers.
 
 import type { Clock } from "../../../platform/clock.ts";
 import { resourceNamed } from "../objects/resource-table.ts";
 import type { Store } from "./store.ts";
 
-const keptFor = 3_600_000;
-const sweepEvery = 256;
+const maxAge = 3_600_000;
+const createsPerSweep = 256;
 
-/** Call it after each Event that was created; it looks only now and then. */
-export function eventSweeper(store: Store, clock: Clock): () => void {
-  const events = resourceNamed("events");
-  let created = 0;
-  return () => {
-    created++;
-    if (created % sweepEvery !== 0) return;
-    const limit = clock.now() - keptFor;
-    for (const event of [...store.list("events")]) {
-      const touched = event["lastTimestamp"] ?? event.metadata.creationTimestamp;
-      if (Date.parse(String(touched)) < limit && Date.parse(event.metadata.creationTimestamp) < limit) {
-        store.remove(events, event);
-      }
+export class EventExpiry {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  #created = 0;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Call it after each Event that was created; every 256th call deletes expired Events. */
+  eventCreated(): void {
+    this.#created++;
+    if (this.#created % createsPerSweep !== 0) return;
+    const events = resourceNamed("events");
+    const limit = this.#clock.now() - maxAge;
+    for (const event of [...this.#store.list("events")]) {
+      const { creationTimestamp } = event.metadata;
+      const lastSeen = String(event["lastTimestamp"] ?? creationTimestamp);
+      if (Date.parse(lastSeen) < limit && Date.parse(creationTimestamp) < limit)
+        this.#store.remove(events, event);
     }
-  };
+  }
 }

@@ -1,4 +1,4 @@
-// Field selectors: only the fields each resource offers, compared as text. Labels have selectors of their own.
+// Parses and matches field selectors, for the fields that each resource supports.
 
 import { badRequest } from "../objects/api-error.ts";
 import { type Json, valueAt } from "../objects/json.ts";
@@ -35,7 +35,7 @@ const selectable: Record<string, readonly string[]> = {
   secrets: ["type"],
 };
 
-// Selectors speak of both kinds of Event; what is stored is the older one.
+// Selectors may use the field names of both Event versions; core/v1 is stored.
 function storedPath(field: string): string {
   if (field === "source") return "source.component";
   if (field === "reportingController") return "reportingComponent";

@@ -1,4 +1,4 @@
-// Label selectors, equality and set based, as the server parses and matches them. Fields have selectors of their own.
+// Parses and matches label selectors, equality-based and set-based.
 
 import { badRequest } from "../objects/api-error.ts";
 

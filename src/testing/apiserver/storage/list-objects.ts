@@ -1,4 +1,4 @@
-// Listings, whole or in pages. The pages of one listing show one moment: what is left of it is remembered until it is too old.
+// Lists objects, whole or in pages. All pages of a listing come from one revision; the remaining items are kept until they expire.
 
 import type { Clock } from "../../../platform/clock.ts";
 import { ApiError, badRequest, expired, forbiddenField, invalid } from "../objects/api-error.ts";
@@ -12,14 +12,15 @@ export interface Page {
   readonly remaining?: number;
 }
 
-interface Rest {
+/** The items of a listing that have not been sent yet. */
+interface Continuation {
   readonly items: readonly KubeObject[];
   readonly revision: number;
-  readonly madeAt: number;
+  readonly createdAt: number;
 }
 
-const keptFor = 5 * 60_000;
-const keptAtMost = 64;
+const continuationLifetime = 5 * 60_000;
+const maxContinuations = 64;
 
 const tooOldToContinue =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
@@ -48,7 +49,7 @@ function tooLarge(wanted: number, current: number): ApiError {
 export class Lister {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #rests = new Map<string, Rest>();
+  readonly #continuations = new Map<string, Continuation>();
   #serial = 0;
 
   constructor(store: Store, clock: Clock) {
@@ -87,27 +88,27 @@ export class Lister {
     return this.#page(items, match === "Exact" ? (wanted ?? revision) : revision, limit);
   }
 
-  /** Forgets what is left of every listing: the next page of any is too old. */
-  forget(): void {
-    this.#rests.clear();
+  /** Expires all unfinished listings: the next page of each is answered with 410. */
+  expireContinuations(): void {
+    this.#continuations.clear();
   }
 
   #page(items: readonly KubeObject[], revision: number, limit: number): Page {
     if (!(limit > 0) || items.length <= limit) return { items, revision };
     const last = items[limit - 1];
     const now = this.#clock.monotonic();
-    for (const [id, rest] of this.#rests) {
-      if (now - rest.madeAt < keptFor && this.#rests.size < keptAtMost) break;
-      this.#rests.delete(id);
+    for (const [id, { createdAt }] of this.#continuations) {
+      if (now - createdAt < continuationLifetime && this.#continuations.size < maxContinuations) break;
+      this.#continuations.delete(id);
     }
     const id = String(++this.#serial);
-    const rest = items.slice(limit);
-    this.#rests.set(id, { items: rest, revision, madeAt: now });
+    const remaining = items.slice(limit);
+    this.#continuations.set(id, { items: remaining, revision, createdAt: now });
     const start = `${last?.metadata.namespace ?? ""}/${last?.metadata.name ?? ""}`;
     const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start, id })).toString(
       "base64url",
     );
-    return { items: items.slice(0, limit), revision, continueToken: token, remaining: rest.length };
+    return { items: items.slice(0, limit), revision, continueToken: token, remaining: remaining.length };
   }
 
   #continue(
@@ -118,22 +119,25 @@ export class Lister {
     limit: number,
   ): Page {
     const { id, start, rv } = readToken(token);
-    const rest = this.#rests.get(id);
+    const continuation = this.#continuations.get(id);
     if (rv === -1) {
-      // The inconsistent way on: what comes after that name, as it is now.
+      // An inconsistent continuation: the current objects after that name.
       const later = this.#store
         .list(storage, namespace)
         .filter(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}` > start)
         .filter(matches);
       return this.#page(later, this.#store.revision, limit);
     }
-    if (rest === undefined || this.#clock.monotonic() - rest.madeAt >= keptFor) {
+    if (
+      continuation === undefined ||
+      this.#clock.monotonic() - continuation.createdAt >= continuationLifetime
+    ) {
       const inconsistent = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start, id })).toString(
         "base64url",
       );
       throw expired(tooOldToContinue, { continue: inconsistent });
     }
-    return this.#page(rest.items, rest.revision, limit);
+    return this.#page(continuation.items, continuation.revision, limit);
   }
 }
 
@@ -143,7 +147,7 @@ function readToken(token: string): { id: string; start: string; rv: number } {
       string,
       unknown
     >;
-    if (v !== "meta.k8s.io/v1" || typeof rv !== "number") throw new TypeError("not a token of ours");
+    if (v !== "meta.k8s.io/v1" || typeof rv !== "number") throw new TypeError("unknown token");
     return { id: String(id), start: String(start), rv };
   } catch (cause) {
     throw Object.assign(

@@ -1,26 +1,21 @@
-// What an update leaves of an object: the fields it may change taken from the client, the rest kept. Validation is elsewhere.
+// Merges an update into the stored object: fields that this update may change come from the client, the others stay.
 
+import { defined } from "../../../core/defined.ts";
 import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
 import type { KubeObject, ObjectMeta } from "../objects/kube-object.ts";
 import type { Resource } from "../objects/resource-table.ts";
 
-/** Unchanged parts become the very same object again, so that later checks can skip them. */
+/** Replaces unchanged parts by the very same objects as before, so that later checks can skip them. */
 export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {
   const result: Record<string, unknown> = { ...object };
   for (const key in result) if (isSame(object[key], before[key])) result[key] = before[key];
   return result as KubeObject;
 }
 
-/** Everything but metadata and status: what a generation counts. */
-const desired = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
+/** Everything but metadata and status: changes of it increase the generation. */
+const withoutStatus = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
 
-function dropUndefined(meta: ObjectMeta): ObjectMeta {
-  return Object.fromEntries(
-    Object.entries(meta).filter(([, value]) => value !== undefined),
-  ) as unknown as ObjectMeta;
-}
-
-/** The main resource leaves the status alone; the status leaves everything but metadata alone. */
+/** The main resource does not change the status; the status subresource changes only status and metadata. */
 export function mergeUpdate(
   resource: Resource,
   current: KubeObject,
@@ -31,7 +26,7 @@ export function mergeUpdate(
   const metadata = {
     ...objectAt(given, "metadata"),
     name: own.name,
-    ...(own.namespace !== undefined && { namespace: own.namespace }),
+    namespace: own.namespace,
     uid: textAt(given, "metadata", "uid") || own.uid,
     resourceVersion: own.resourceVersion,
     creationTimestamp: own.creationTimestamp,
@@ -39,7 +34,7 @@ export function mergeUpdate(
     deletionTimestamp: own.deletionTimestamp,
     deletionGracePeriodSeconds: own.deletionGracePeriodSeconds,
   } as unknown as ObjectMeta;
-  const shared = isSame(metadata as JsonObject, own as JsonObject) ? own : dropUndefined(metadata);
+  const shared = isSame(metadata as JsonObject, own as JsonObject) ? own : (defined(metadata) as ObjectMeta);
   if (subresource === "status") {
     return { ...current, metadata: shared, status: objectAt(given, "status") };
   }
@@ -50,10 +45,10 @@ export function mergeUpdate(
 }
 
 export function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
-  // Who a slice belongs to is said by its labels, so they count there.
+  // The labels of an EndpointSlice say which Service it belongs to, so changes of them count.
   const isRelabelled =
     resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
-  if (!resource.tracksGeneration || (isSame(desired(object), desired(before)) && !isRelabelled))
+  if (!resource.tracksGeneration || (isSame(withoutStatus(object), withoutStatus(before)) && !isRelabelled))
     return object;
   const generation = (before.metadata.generation ?? 0) + 1;
   return { ...object, metadata: { ...object.metadata, generation } };

@@ -1,5 +1,5 @@
-// Create, update, patch and delete with the server's rules: metadata it owns, conflicts, subresources, finalizers, no write without a change.
-// Synchronous and free of HTTP: kubelets, tests and api-server.ts all come through here.
+// Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources, finalizers, and
+// no write without a change. It is synchronous and knows no HTTP; kubelets, tests and api-server.ts use it.
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -32,7 +32,7 @@ export interface Preconditions {
   readonly resourceVersion?: string;
 }
 
-export interface RegistryParts {
+export interface RegistryDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,7 +46,7 @@ export class ObjectRegistry {
   readonly #random: Random;
   readonly #allocator: ServiceAllocator;
 
-  constructor({ store, clock, random }: RegistryParts) {
+  constructor({ store, clock, random }: RegistryDeps) {
     this.#store = store;
     this.#clock = clock;
     this.#random = random;
@@ -90,7 +90,7 @@ export class ObjectRegistry {
     return asServed(resource, options.dryRun === true ? ready : this.#store.put(resource, ready));
   }
 
-  /** A whole object in place of the current one. Some kinds are created when absent. */
+  /** Replaces the whole object. Some kinds are created when they do not exist. */
   update(
     resource: Resource,
     namespace: string,
@@ -125,7 +125,7 @@ export class ObjectRegistry {
     return { object: this.#replace(resource, stored, decoded, subresource, options), isNew: false };
   }
 
-  /** What `change` makes of the current object; it may throw. */
+  /** Replaces the object by what `change` returns; `change` may throw. */
   patch(
     resource: Resource,
     namespace: string,
@@ -141,7 +141,7 @@ export class ObjectRegistry {
     return this.#replace(resource, stored, decoded, subresource, options);
   }
 
-  /** Removes it, or marks it as leaving while finalizers hold it. */
+  /** Removes the object, or sets its deletion timestamp while it has finalizers. */
   delete(
     resource: Resource,
     namespace: string,
@@ -172,7 +172,7 @@ export class ObjectRegistry {
       if (stored.metadata.deletionTimestamp !== undefined) {
         return { object: asServed(resource, stored), isGone: false };
       }
-      const leaving: KubeObject = {
+      const terminating: KubeObject = {
         ...stored,
         metadata: {
           ...stored.metadata,
@@ -180,12 +180,12 @@ export class ObjectRegistry {
           deletionGracePeriodSeconds: 0,
         },
       };
-      const object = options.dryRun === true ? leaving : this.#store.put(resource, leaving);
+      const object = options.dryRun === true ? terminating : this.#store.put(resource, terminating);
       return { object: asServed(resource, object), isGone: false };
     }
     if (options.dryRun !== true) {
       this.#store.remove(resource, stored);
-      if (resource.plural === "namespaces") this.#empty(name);
+      if (resource.plural === "namespaces") this.#deleteContents(name);
     }
     return { object: asServed(resource, stored), isGone: true };
   }
@@ -241,7 +241,7 @@ export class ObjectRegistry {
     return wanted;
   }
 
-  #empty(namespace: string): void {
+  #deleteContents(namespace: string): void {
     for (const plural of [
       "pods",
       "services",

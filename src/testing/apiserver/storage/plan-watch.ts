@@ -1,4 +1,4 @@
-// What a watch request asks for: where it starts, what comes first, and which of the server's ages answers it. Sending is in watch-stream.ts.
+// Turns a watch request into a plan: where it starts, what it sends first, and how the emulated server version answers. watch-stream.ts sends it.
 
 import { milliseconds, seconds } from "../../../core/brand.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -8,9 +8,9 @@ import { listOptionsInvalid, readRevision } from "./list-objects.ts";
 import type { Store } from "./store.ts";
 import { bookmarkDelay, errorFrame, type Frame, frameFor, type WatchPlan } from "./watch-stream.ts";
 
-/** `on` since Kubernetes 1.34; `off` answers 422 as 1.33 does; `ignored` is a server that has never heard of them. */
+/** `on` as since Kubernetes 1.34; `off` answers 422 as 1.33 does; `ignored` as older servers that do not know the parameter. */
 export type StreamingLists = "on" | "off" | "ignored";
-/** How a watch from a forgotten version is refused: as an event, as servers do, or in the status line, as proxies and old ones may. */
+/** How a watch from a compacted revision is refused: by an ERROR event, as servers do, or by the HTTP status, as proxies and old servers may. */
 export type GoneAs = "event" | "status";
 
 export interface WatchSettings {
@@ -29,7 +29,7 @@ export interface WatchRequest {
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
-/** Whether it is a streaming list; refuses what the server of that age refuses. */
+/** Whether the request is a streaming list; undefined when it does not say. Refuses what the emulated version refuses. */
 function wantsInitialEvents(query: URLSearchParams, { streamingLists }: WatchSettings): boolean | undefined {
   if (streamingLists === "ignored") return undefined;
   const asked = query.get("sendInitialEvents");
@@ -74,7 +74,7 @@ export function planWatch(
   const wanted = readRevision(query.get("resourceVersion"));
   const wantsBookmarks = isTrue(query.get("allowWatchBookmarks"));
   const asked = Number(query.get("timeoutSeconds") ?? 0);
-  // Unasked, a server ends a watch after half an hour to an hour.
+  // Without a timeout, a server ends a watch after 30 to 60 minutes.
   const endsAfter = asked > 0 ? seconds(asked) : milliseconds(1_800_000 * (1 + random.fraction()));
   const base = {
     storage,

@@ -1,5 +1,4 @@
-// What a cluster has before anybody made anything: its namespaces, their default accounts, and the Service of the API itself.
-// There are no Nodes among them.
+// The objects of a new cluster: namespaces, their default service accounts, and the `kubernetes` Service. There are no Nodes.
 
 import { resourceNamed } from "../objects/resource-table.ts";
 import type { ObjectRegistry } from "./object-registry.ts";

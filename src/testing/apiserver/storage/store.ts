@@ -1,4 +1,4 @@
-// Objects, one counter of versions, and a bounded history for watches. It keeps and tells; whether a write is allowed is decided by object-registry.ts.
+// Stores objects under one revision counter, with a bounded history for watches, and notifies listeners. object-registry.ts decides what may be written.
 
 import { freeze } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
@@ -14,13 +14,14 @@ export interface StoredChange {
 
 export type ChangeListener = (change: StoredChange) => void;
 
-interface Shelf {
+/** The objects of one resource. */
+interface Collection {
   readonly objects: Map<string, KubeObject>;
-  /** In the order of a listing; made again after an insertion or removal. */
+  /** In the order of a listing; undefined after an insertion or removal, until the next listing. */
   sorted: KubeObject[] | undefined;
   history: StoredChange[];
-  /** Changes up to this revision are forgotten. */
-  forgotten: number;
+  /** Changes up to this revision are no longer in the history. */
+  compactedTo: number;
 }
 
 function keyOf(namespace: string | undefined, name: string): string {
@@ -36,9 +37,9 @@ function compareKeys(a: KubeObject, b: KubeObject): number {
 export class Store {
   #revision: number;
   readonly #historyLimit: number;
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #collections = new Map<string, Collection>();
   readonly #listeners = new Set<ChangeListener>();
-  readonly #texts = new WeakMap<KubeObject, string>();
+  readonly #jsonCache = new WeakMap<KubeObject, string>();
 
   constructor(historyLimit: number, firstRevision = 1) {
     this.#historyLimit = historyLimit;
@@ -50,50 +51,51 @@ export class Store {
   }
 
   get(plural: string, namespace: string | undefined, name: string): KubeObject | undefined {
-    return this.#shelf(plural).objects.get(keyOf(namespace, name));
+    return this.#collectionOf(plural).objects.get(keyOf(namespace, name));
   }
 
   /** In key order. The array is the store's own: copy it before the next write. */
   list(plural: string, namespace?: string): readonly KubeObject[] {
-    const shelf = this.#shelf(plural);
-    if (shelf.sorted === undefined) shelf.sorted = [...shelf.objects.values()].sort(compareKeys);
-    if (namespace === undefined || namespace === "") return shelf.sorted;
-    return shelf.sorted.filter((object) => object.metadata.namespace === namespace);
+    const collection = this.#collectionOf(plural);
+    if (collection.sorted === undefined)
+      collection.sorted = [...collection.objects.values()].sort(compareKeys);
+    if (namespace === undefined || namespace === "") return collection.sorted;
+    return collection.sorted.filter((object) => object.metadata.namespace === namespace);
   }
 
   count(plural: string): number {
-    return this.#shelf(plural).objects.size;
+    return this.#collectionOf(plural).objects.size;
   }
 
-  /** Stores it under a new revision and tells the listeners before it returns. */
+  /** Stores the object under a new revision; listeners are notified before it returns. */
   put(resource: Resource, draft: KubeObject): KubeObject {
-    const shelf = this.#shelf(resource.storage);
+    const collection = this.#collectionOf(resource.storage);
     const key = keyOf(draft.metadata.namespace, draft.metadata.name);
-    const before = shelf.objects.get(key);
+    const before = collection.objects.get(key);
     const revision = ++this.#revision;
     const object = freeze({ ...draft, metadata: { ...draft.metadata, resourceVersion: String(revision) } });
-    shelf.objects.set(key, object);
+    collection.objects.set(key, object);
     if (before === undefined) {
-      shelf.sorted = undefined;
-      this.#report(shelf, { type: "ADDED", storage: resource.storage, revision, object });
+      collection.sorted = undefined;
+      this.#notify(collection, { type: "ADDED", storage: resource.storage, revision, object });
       return object;
     }
-    this.#replaceSorted(shelf, before, object);
-    this.#texts.delete(before);
-    this.#report(shelf, { type: "MODIFIED", storage: resource.storage, revision, object, before });
+    this.#replaceSorted(collection, before, object);
+    this.#jsonCache.delete(before);
+    this.#notify(collection, { type: "MODIFIED", storage: resource.storage, revision, object, before });
     return object;
   }
 
-  /** Removes it; the last state in the change carries the revision of the removal. */
+  /** Removes the object; the last state in the change carries the revision of the removal. */
   remove(resource: Resource, last: KubeObject): KubeObject {
-    const shelf = this.#shelf(resource.storage);
+    const collection = this.#collectionOf(resource.storage);
     const key = keyOf(last.metadata.namespace, last.metadata.name);
-    const before = shelf.objects.get(key);
+    const before = collection.objects.get(key);
     const revision = ++this.#revision;
-    shelf.objects.delete(key);
-    shelf.sorted = undefined;
+    collection.objects.delete(key);
+    collection.sorted = undefined;
     const object = freeze({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } });
-    this.#report(shelf, {
+    this.#notify(collection, {
       type: "DELETED",
       storage: resource.storage,
       revision,
@@ -103,19 +105,19 @@ export class Store {
     return object;
   }
 
-  /** The object as JSON, made once for as long as it is the current one. */
-  text(object: KubeObject): string {
-    const known = this.#texts.get(object);
-    if (known !== undefined) return known;
+  /** The object as JSON text, cached while the object is current. */
+  jsonOf(object: KubeObject): string {
+    const cached = this.#jsonCache.get(object);
+    if (cached !== undefined) return cached;
     const text = JSON.stringify(object);
-    this.#texts.set(object, text);
+    this.#jsonCache.set(object, text);
     return text;
   }
 
-  /** Everything that happened after the revision, or undefined when that is no longer known. */
+  /** All changes after the revision, or undefined when the history no longer reaches back that far. */
   changesSince(plural: string, revision: number): readonly StoredChange[] | undefined {
-    const { history, forgotten } = this.#shelf(plural);
-    if (revision < forgotten) return undefined;
+    const { history, compactedTo } = this.#collectionOf(plural);
+    if (revision < compactedTo) return undefined;
     let low = 0;
     let high = history.length;
     while (low < high) {
@@ -126,32 +128,32 @@ export class Store {
     return history.slice(low);
   }
 
-  /** Forgets all history: every watch and listing from an older revision is then too old. */
+  /** Drops the history: watches and listings from an older revision are answered with 410. */
   compact(): void {
-    for (const shelf of this.#shelves.values()) {
-      shelf.history = [];
-      shelf.forgotten = this.#revision;
+    for (const collection of this.#collections.values()) {
+      collection.history = [];
+      collection.compactedTo = this.#revision;
     }
   }
 
-  /** Calls synchronously after each write; returns what ends it. */
+  /** Calls the listener synchronously after each write; returns a function that removes it. */
   onWrite(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  #shelf(plural: string): Shelf {
-    let shelf = this.#shelves.get(plural);
-    if (shelf === undefined) {
+  #collectionOf(plural: string): Collection {
+    let collection = this.#collections.get(plural);
+    if (collection === undefined) {
       resourceNamed(plural);
-      shelf = { objects: new Map(), sorted: [], history: [], forgotten: 0 };
-      this.#shelves.set(plural, shelf);
+      collection = { objects: new Map(), sorted: [], history: [], compactedTo: 0 };
+      this.#collections.set(plural, collection);
     }
-    return shelf;
+    return collection;
   }
 
-  #replaceSorted(shelf: Shelf, before: KubeObject, object: KubeObject): void {
-    const { sorted } = shelf;
+  #replaceSorted(collection: Collection, before: KubeObject, object: KubeObject): void {
+    const { sorted } = collection;
     if (sorted === undefined) return;
     let low = 0;
     let high = sorted.length - 1;
@@ -164,13 +166,13 @@ export class Store {
     sorted[low] = object;
   }
 
-  #report(shelf: Shelf, change: StoredChange): void {
-    shelf.history.push(change);
-    // Cut in slices, so that a full history does not cost a copy a write.
-    if (shelf.history.length > this.#historyLimit * 1.25) {
-      const cut = shelf.history.length - this.#historyLimit;
-      shelf.forgotten = shelf.history[cut - 1]?.revision ?? shelf.forgotten;
-      shelf.history = shelf.history.slice(cut);
+  #notify(collection: Collection, change: StoredChange): void {
+    collection.history.push(change);
+    // Trim in batches, so that a full history does not cost a copy per write.
+    if (collection.history.length > this.#historyLimit * 1.25) {
+      const cut = collection.history.length - this.#historyLimit;
+      collection.compactedTo = collection.history[cut - 1]?.revision ?? collection.compactedTo;
+      collection.history = collection.history.slice(cut);
     }
     for (const listener of this.#listeners) listener(change);
   }

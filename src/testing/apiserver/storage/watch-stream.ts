@@ -1,5 +1,5 @@
-// One watch as a stream of JSON lines: backlog first, then live changes, bookmarks, and an end after its time. A reader that does not read
-// is cut off, and what waits for it are references, not bytes.
+// Sends one watch as a stream of JSON lines: the backlog, then live changes and bookmarks until its timeout. A client that does
+// not read is disconnected; what waits for it is kept as references to objects, not as bytes.
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -17,31 +17,31 @@ export interface WatchPlan {
   readonly storage: string;
   readonly namespace: string;
   readonly matches: (object: KubeObject) => boolean;
-  /** What is sent before anything live. */
+  /** Frames to send before live changes. */
   readonly backlog: Frame[];
-  /** Changes up to here are part of the backlog, or not asked for. */
+  /** Changes up to this revision are part of the backlog or not requested. */
   readonly since: number;
   readonly wantsBookmarks: boolean;
   readonly bookmarkEvery: Milliseconds;
   readonly endsAfter: Milliseconds;
-  /** How many changes may wait for the reader. */
+  /** How many changes may wait for a slow client. */
   readonly waitingLimit: number;
   readonly encode: (frame: Frame) => string;
-  /** Nothing follows the backlog. */
+  /** The watch ends after the backlog. */
   readonly isOver?: boolean;
 }
 
 const chunkSize = 64 * 1024;
 const encoder = new TextEncoder();
 
-/** How a change looks to a watch with a selector: an object that begins to match is added, one that ceases is deleted. */
+/** How a change looks to a watch with a selector: an object that starts to match is added, one that stops to match is deleted. */
 export function frameFor(plan: WatchPlan, change: StoredChange): Frame | undefined {
   const { object, before } = change;
   if (plan.namespace !== "" && object.metadata.namespace !== plan.namespace) return undefined;
-  const isIn = change.type !== "DELETED" && plan.matches(object);
-  const wasIn = before !== undefined && plan.matches(before);
-  if (isIn) return { type: wasIn ? "MODIFIED" : "ADDED", object };
-  if (!wasIn) return undefined;
+  const isMatching = change.type !== "DELETED" && plan.matches(object);
+  const wasMatching = before !== undefined && plan.matches(before);
+  if (isMatching) return { type: wasMatching ? "MODIFIED" : "ADDED", object };
+  if (!wasMatching) return undefined;
   if (change.type === "DELETED") return { type: "DELETED", object };
   const { resourceVersion } = object.metadata;
   return { type: "DELETED", object: { ...before, metadata: { ...before.metadata, resourceVersion } } };
@@ -53,97 +53,129 @@ export function openWatch(
   plan: WatchPlan,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let waiting: Frame[] = plan.backlog;
-  let next = 0;
-  const allowance = plan.backlog.length + plan.waitingLimit;
-  let isClosing = false;
-  let controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
-  let stopBookmarks = () => {};
-
-  const release = (): void => {
-    stopListening();
-    stopBookmarks();
-    stopTimer();
-    signal.removeEventListener("abort", onAbort);
-  };
-  const flush = (): void => {
-    if (controller === undefined) return;
-    while (next < waiting.length && (controller.desiredSize ?? 0) > 0) {
-      let text = "";
-      while (next < waiting.length && text.length < chunkSize) {
-        const frame = waiting[next++];
-        if (frame !== undefined) text += plan.encode(frame);
-      }
-      controller.enqueue(encoder.encode(text));
-    }
-    if (next < waiting.length) return;
-    waiting = [];
-    next = 0;
-    if (isClosing) {
-      const ended = controller;
-      controller = undefined;
-      ended.close();
-    }
-  };
-  const finish = (): void => {
-    if (isClosing) return;
-    isClosing = true;
-    release();
-    flush();
-  };
-  const push = (frame: Frame): void => {
-    if (isClosing) return;
-    waiting.push(frame);
-    flush();
-    if (waiting.length - next > allowance) {
-      waiting.length = next;
-      finish();
-    }
-  };
-  const onAbort = (): void => {
-    isClosing = true;
-    release();
-    waiting = [];
-    const ended = controller;
-    controller = undefined;
-    ended?.error(signal.reason);
-  };
-  const stopListening = store.onWrite((change) => {
-    if (change.storage !== plan.storage || change.revision <= plan.since) return;
-    const frame = frameFor(plan, change);
-    if (frame !== undefined) push(frame);
-  });
-  const stopTimer = clock.after(plan.endsAfter, finish);
-  const scheduleBookmark = (): void => {
-    stopBookmarks = clock.after(plan.bookmarkEvery, () => {
-      push({ type: "BOOKMARK", revision: store.revision, isEndOfInitialEvents: false });
-      if (!isClosing) scheduleBookmark();
-    });
-  };
-  if (plan.wantsBookmarks) scheduleBookmark();
-  signal.addEventListener("abort", onAbort, { once: true });
-
+  const watch = new Watch(store, clock, plan, signal);
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
-      start: (given) => {
-        controller = given;
-        if (signal.aborted) onAbort();
-        else if (plan.isOver === true) finish();
-        else flush();
-      },
-      pull: flush,
-      cancel: () => {
-        isClosing = true;
-        controller = undefined;
-        waiting = [];
-        release();
-      },
+      start: (controller) => watch.start(controller),
+      pull: () => watch.flush(),
+      cancel: () => watch.cancel(),
     },
     new ByteLengthQueuingStrategy({ highWaterMark: chunkSize }),
   );
 }
 
-/** A watch that says one thing and ends: how the server refuses once it has accepted. */
+class Watch {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #plan: WatchPlan;
+  readonly #signal: AbortSignal;
+  /** Backlog and limit together: a client may take its time with the backlog. */
+  readonly #maxWaiting: number;
+  readonly #stopListening: () => void;
+  readonly #stopTimer: () => void;
+  #stopBookmarks = (): void => {};
+  #waiting: Frame[];
+  #next = 0;
+  #isClosing = false;
+  #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
+
+  constructor(store: Store, clock: Clock, plan: WatchPlan, signal: AbortSignal) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#plan = plan;
+    this.#signal = signal;
+    this.#waiting = plan.backlog;
+    this.#maxWaiting = plan.backlog.length + plan.waitingLimit;
+    this.#stopListening = store.onWrite((change) => this.#onWrite(change));
+    this.#stopTimer = clock.after(plan.endsAfter, () => this.#close());
+    if (plan.wantsBookmarks) this.#scheduleBookmark();
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
+    this.#controller = controller;
+    if (this.#signal.aborted) this.#onAbort();
+    else if (this.#plan.isOver === true) this.#close();
+    else this.flush();
+  }
+
+  /** Sends waiting frames for as long as the client reads. */
+  flush(): void {
+    const controller = this.#controller;
+    if (controller === undefined) return;
+    while (this.#next < this.#waiting.length && (controller.desiredSize ?? 0) > 0) {
+      let text = "";
+      while (this.#next < this.#waiting.length && text.length < chunkSize) {
+        const frame = this.#waiting[this.#next++];
+        if (frame !== undefined) text += this.#plan.encode(frame);
+      }
+      controller.enqueue(encoder.encode(text));
+    }
+    if (this.#next < this.#waiting.length) return;
+    this.#waiting = [];
+    this.#next = 0;
+    if (!this.#isClosing) return;
+    this.#controller = undefined;
+    controller.close();
+  }
+
+  /** The client has closed the stream. */
+  cancel(): void {
+    this.#abandon();
+  }
+
+  #onWrite(change: StoredChange): void {
+    if (change.storage !== this.#plan.storage || change.revision <= this.#plan.since) return;
+    const frame = frameFor(this.#plan, change);
+    if (frame !== undefined) this.#push(frame);
+  }
+
+  #push(frame: Frame): void {
+    if (this.#isClosing) return;
+    this.#waiting.push(frame);
+    this.flush();
+    if (this.#waiting.length - this.#next <= this.#maxWaiting) return;
+    this.#waiting.length = this.#next;
+    this.#close();
+  }
+
+  #scheduleBookmark(): void {
+    this.#stopBookmarks = this.#clock.after(this.#plan.bookmarkEvery, () => {
+      this.#push({ type: "BOOKMARK", revision: this.#store.revision, isEndOfInitialEvents: false });
+      if (!this.#isClosing) this.#scheduleBookmark();
+    });
+  }
+
+  /** Ends the stream once the waiting frames are sent. */
+  #close(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#stopSources();
+    this.flush();
+  }
+
+  readonly #onAbort = (): void => {
+    const controller = this.#controller;
+    this.#abandon();
+    controller?.error(this.#signal.reason);
+  };
+
+  #abandon(): void {
+    this.#isClosing = true;
+    this.#stopSources();
+    this.#waiting = [];
+    this.#controller = undefined;
+  }
+
+  #stopSources(): void {
+    this.#stopListening();
+    this.#stopBookmarks();
+    this.#stopTimer();
+    this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** An ERROR event: how the server refuses a watch after it has sent the status line. */
 export function errorFrame(status: object): Frame {
   return {
     type: "ERROR",

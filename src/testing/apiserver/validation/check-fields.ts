@@ -1,15 +1,15 @@
-// Reads a value as the server decodes it: unknown fields are dropped and reported, wrong types refused, empty values left out.
-// Parts that are the very same object as in the version before were checked then and are skipped.
+// Checks values against the schema as the server decodes them: unknown fields are dropped and reported, wrong types rejected,
+// empty values omitted. Parts that are the very same object as in the previous version were checked before and are skipped.
 
 import { isList, isObject, type Json, type JsonObject } from "../objects/json.ts";
 import { type Field, type FieldType, fieldsOf } from "../objects/schema.ts";
 
-/** A value of the wrong type; the message is the decoder's. */
+/** A value of the wrong type, with the Go decoder's message. */
 export class WrongTypeError extends Error {
   override readonly name = "WrongTypeError";
 }
 
-// Go leaves these out when they are zero; most other scalars are pointers and stay.
+// Go omits these when they are zero. Most other scalars are pointers and are kept.
 const omittedWhenZero = new Set([
   "NodeSpec.unschedulable",
   "ServiceSpec.publishNotReadyAddresses",
@@ -18,12 +18,12 @@ const omittedWhenZero = new Set([
   "Event.count",
   "ObjectMeta.generation",
 ]);
-// In these, strings are pointers: an empty one says something (a released Lease has an empty holder).
+// In these types strings are pointers, so an empty string is kept: a released Lease has an empty holder.
 const keepsEmptyText = new Set(["LeaseSpec", "Endpoint", "SlicePort", "PersistentVolumeClaimSpec"]);
 
-const words: Record<string, string> = { s: "string", i: "int32", n: "float64", b: "bool", t: "string" };
+const goTypes: Record<string, string> = { s: "string", i: "int32", n: "float64", b: "bool", t: "string" };
 
-function typeWord(value: Json): string {
+function jsonTypeOf(value: Json): string {
   if (isList(value)) return "array";
   if (isObject(value)) return "object";
   return typeof value === "boolean" ? "bool" : typeof value;
@@ -59,14 +59,14 @@ function isOmitted(owner: string, field: Field, value: Json): boolean {
 export class FieldCheck {
   readonly unknown: string[] = [];
 
-  /** The value as it is stored. `before` is the same place in the version before, for sharing. */
+  /** The value as it is stored. `before` is the value at the same path in the previous version. */
   check(value: Json, type: FieldType, before: Json | undefined, path: string, owner: string): Json {
     if (value === before && typeof value === "object") return value;
     switch (type.is) {
       case "scalar":
         if (!fits(value, type.scalar)) {
           throw new WrongTypeError(
-            `json: cannot unmarshal ${typeWord(value)} into Go struct field ${owner}.${path} of type ${words[type.scalar] ?? "string"}`,
+            `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ${owner}.${path} of type ${goTypes[type.scalar] ?? "string"}`,
           );
         }
         return type.scalar === "t" && typeof value === "string" ? this.#time(value) : value;
@@ -119,7 +119,7 @@ export class FieldCheck {
 
   #refuse(value: Json, owner: string, path: string, expected: string): never {
     throw new WrongTypeError(
-      `json: cannot unmarshal ${typeWord(value)} into Go struct field ${owner}.${path} of type ${expected}`,
+      `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ${owner}.${path} of type ${expected}`,
     );
   }
 

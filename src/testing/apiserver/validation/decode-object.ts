@@ -1,5 +1,5 @@
-// From what a client sent to an object the rules can work on: kind and types checked, unknown fields dropped, warned of or refused.
-// Whether the values make sense is for the rules.
+// Decodes what a client sent: checks kind and types, and drops, warns about or rejects unknown fields. The *-rules.ts files
+// validate the values.
 
 import { type ApiError, badRequest, invalid, invalidValue } from "../objects/api-error.ts";
 import { isObject, type Json, type JsonObject, objectAt, textAt } from "../objects/json.ts";
@@ -15,7 +15,11 @@ export interface DecodeOptions {
 
 const quote = (path: string): string => `unknown field "${path}"`;
 
-function finish(check: FieldCheck, options: DecodeOptions, refuse: (why: string) => ApiError): void {
+function reportUnknownFields(
+  check: FieldCheck,
+  options: DecodeOptions,
+  refuse: (why: string) => ApiError,
+): void {
   if (check.unknown.length === 0) return;
   const problems = check.unknown.sort().map(quote);
   if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${problems.join(", ")}`);
@@ -40,7 +44,7 @@ export function readJson(text: string, kind: string): JsonObject {
   return value;
 }
 
-/** A whole object, as POST and PUT send it. */
+/** Decodes a whole object, as POST and PUT send it. */
 export function decodeObject(
   resource: Resource,
   given: JsonObject,
@@ -65,11 +69,11 @@ export function decodeObject(
     if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
     throw error;
   }
-  finish(check, options, refuse);
+  reportUnknownFields(check, options, refuse);
   return { ...object, kind, apiVersion, metadata: objectAt(object, "metadata") };
 }
 
-/** What a patch made of an object. The server words its refusals differently here. */
+/** Decodes the result of a patch. The server's error messages differ here. */
 export function decodePatched(
   resource: Resource,
   patched: JsonObject,
@@ -86,6 +90,6 @@ export function decodePatched(
     if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
     throw error;
   }
-  finish(check, options, refuse);
+  reportUnknownFields(check, options, refuse);
   return object;
 }

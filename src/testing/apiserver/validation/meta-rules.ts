@@ -1,4 +1,4 @@
-// The rules for metadata that hold for every kind: names, labels, finalizers, and what a client may not change. Specs and statuses are not looked at.
+// Validates the metadata of every kind: names, labels, annotations, finalizers, and immutable fields.
 
 import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
 import { isSame } from "../objects/json.ts";

@@ -1,5 +1,4 @@
-// What the server does with Nodes: the not-ready taint on creation, zero values it prints, and fields that may not change.
-// Heartbeats and health are not its business.
+// Nodes: the not-ready taint on creation, the zero values that the server prints, and immutable fields.
 
 import {
   type Cause,
@@ -54,7 +53,7 @@ function defaults(node: KubeObject, before: KubeObject | undefined): KubeObject 
     ...node,
     status: {
       ...status,
-      // The deprecated struct is printed even when nobody set it.
+      // The server prints this deprecated struct even when it is not set.
       daemonEndpoints: status["daemonEndpoints"] ?? { kubeletEndpoint: { Port: 0 } },
       nodeInfo: "architecture" in info && "bootID" in info ? info : { ...emptyNodeInfo, ...info },
       ...(status["conditions"] !== undefined && {

@@ -1,4 +1,4 @@
-// Which kind has rules of its own; those without an entry follow only the general ones. The rules themselves are in the files it names.
+// The rules of each kind. Kinds without an entry follow only the general rules.
 
 import { nodeRules } from "./node-rules.ts";
 import type { Rules } from "./rules.ts";

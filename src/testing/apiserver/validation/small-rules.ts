@@ -1,4 +1,4 @@
-// The kinds with little to say: a few defaults and checks each. Nodes and Services have files of their own.
+// The rules of kinds that have only a few: namespaces, events, leases, pods, secrets and EndpointSlices.
 
 import { type Cause, invalidValue, notSupported, required } from "../objects/api-error.ts";
 import { isObject, type Json, listAt, objectAt, textAt, withValue } from "../objects/json.ts";
@@ -43,17 +43,13 @@ export const eventRules: Rules = {
   },
 };
 
-const positive = ["leaseDurationSeconds"];
-
 export const leaseRules: Rules = {
   validate: (lease) => {
     const spec = objectAt(lease, "spec");
     const causes: Cause[] = [];
-    for (const field of positive) {
-      const value = spec[field];
-      if (typeof value === "number" && value <= 0) {
-        causes.push(invalidValue(`spec.${field}`, value, "must be greater than 0"));
-      }
+    const duration = spec["leaseDurationSeconds"];
+    if (typeof duration === "number" && duration <= 0) {
+      causes.push(invalidValue("spec.leaseDurationSeconds", duration, "must be greater than 0"));
     }
     const transitions = spec["leaseTransitions"];
     if (typeof transitions === "number" && transitions < 0) {

@@ -1,4 +1,4 @@
-// Which Services the server refuses, and with which words. Defaults were filled in before.
+// Validates Services, with upstream's messages. Defaults have been set before.
 
 import { isIP } from "node:net";
 import {

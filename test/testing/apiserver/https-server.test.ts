@@ -19,39 +19,35 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
-import {
-  type HttpsFace,
-  saveKubeconfig,
-  startHttpsFace,
-} from "../../../src/testing/apiserver/serving/https.ts";
+import { HttpsServer, saveKubeconfig } from "../../../src/testing/apiserver/serving/https-server.ts";
 
 const server = new ApiServer({ clock: systemClock, random: systemRandom });
 const authority = createAuthority("sandbox", systemClock, systemRandom);
 const nodes = resourceNamed("nodes");
-let face: HttpsFace;
+let https: HttpsServer;
 
 beforeAll(async () => {
-  face = await startHttpsFace({ server, authority, token: "a-token" });
+  https = await HttpsServer.start({ server, authority, token: "a-token" });
 });
-afterAll(() => face.stop());
+afterAll(() => https.stop());
 
 const never = () => new AbortController().signal;
 const withToken = (path: string, token = "a-token", method = "GET", body?: string) =>
   systemTransport(
     {
       method,
-      url: `${face.url}${path}`,
+      url: `${https.url}${path}`,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      tls: { ca: face.ca },
+      tls: { ca: https.ca },
       ...(body !== undefined && { body }),
     },
     never(),
   );
 
-describe("the HTTPS face", () => {
+describe("HttpsServer", () => {
   test("shares its port with nobody", () => {
-    const port = Number(new URL(face.url).port);
-    expect(startHttpsFace({ server, authority, token: "b-token", port })).rejects.toThrow("in use");
+    const port = Number(new URL(https.url).port);
+    expect(HttpsServer.start({ server, authority, token: "b-token", port })).rejects.toThrow("in use");
   });
 
   test("serves a bearer token and refuses a wrong one", async () => {
@@ -64,10 +60,10 @@ describe("the HTTPS face", () => {
       systemTransport(
         {
           method: "POST",
-          url: `${face.certificateURL}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+          url: `${https.certificateURL}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
           headers: { "content-type": "application/json" },
           body: "{}",
-          tls: { ca: face.ca, ...client },
+          tls: { ca: https.ca, ...client },
         },
         never(),
       );
@@ -83,7 +79,11 @@ describe("the HTTPS face", () => {
   test("streams a watch on both listeners and ends it with the server, which keeps its store", async () => {
     const client = authority.issueClient({ commonName: "jane" });
     const byCertificate = await systemTransport(
-      { method: "GET", url: `${face.certificateURL}/api/v1/nodes?watch=1`, tls: { ca: face.ca, ...client } },
+      {
+        method: "GET",
+        url: `${https.certificateURL}/api/v1/nodes?watch=1`,
+        tls: { ca: https.ca, ...client },
+      },
       never(),
     );
     const byToken = await withToken("/api/v1/nodes?watch=1");
@@ -94,19 +94,19 @@ describe("the HTTPS face", () => {
       while (text.trim() === "") text += new TextDecoder().decode((await reader?.read())?.value);
       expect(JSON.parse(text)).toMatchObject({ type: "ADDED", object: { metadata: { name: "watched" } } });
     }
-    await face.stop();
+    await https.stop();
     for (const reader of readers) await reader?.read().catch(() => {});
     expect(withToken("/version")).rejects.toThrow();
-    await face.start();
+    await https.restart();
     expect((await withToken("/api/v1/nodes/watched")).status).toBe(200);
   });
 
   test("stops a watch on the server when its client goes away", async () => {
     const stop = new AbortController();
-    const url = `${face.url}/api/v1/namespaces?watch=1&resourceVersion=1`;
+    const url = `${https.url}/api/v1/namespaces?watch=1&resourceVersion=1`;
     const headers = { authorization: "Bearer a-token" };
     const response = await systemTransport(
-      { method: "GET", url, headers, tls: { ca: face.ca } },
+      { method: "GET", url, headers, tls: { ca: https.ca } },
       stop.signal,
     );
     const reading = response.text().catch((error: unknown) => error);
@@ -125,7 +125,7 @@ describe("the HTTPS face", () => {
   test("writes a kubeconfig that only its owner may read", async () => {
     const written: [string, number][] = [];
     const files = { write: async (path: string, _: string, mode: number) => void written.push([path, mode]) };
-    await saveKubeconfig(face, files as unknown as Files, "kubeconfig");
+    await saveKubeconfig(https, files as unknown as Files, "kubeconfig");
     expect(written).toEqual([["kubeconfig", 0o600]]);
   });
 });
@@ -155,7 +155,7 @@ const bunLibrary = (config: KubeConfig): HttpLibrary =>
 describe("the official JavaScript client", () => {
   test.each(["token", "certificate"])("creates, lists and deletes with a %s", async (context) => {
     const config = new KubeConfig();
-    config.loadFromString(face.kubeconfig);
+    config.loadFromString(https.kubeconfig);
     config.setCurrentContext(context);
     const core = new CoreV1Api(
       createConfiguration({

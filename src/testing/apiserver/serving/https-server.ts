@@ -1,0 +1,146 @@
+// Serves the test API server on loopback, with one port for bearer tokens and one for client certificates.
+
+import { defined } from "../../../core/defined.ts";
+import type { Authority } from "../../../pki/authority.ts";
+import type { Files } from "../../../platform/files.ts";
+import type { ApiServer } from "../api-server.ts";
+import { administrator } from "../as-transport.ts";
+import { answerError } from "../http/answer.ts";
+import { unauthorized } from "../objects/api-error.ts";
+import type { Identity } from "../objects/kube-object.ts";
+import {
+  type CertificateListener,
+  type ListenerCredentials,
+  startCertificateListener,
+} from "./certificate-listener.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+import { openedStream } from "./opened-stream.ts";
+
+export interface HttpsServerOptions {
+  readonly server: ApiServer;
+  readonly authority: Authority;
+  /** 0 or absent: any free port. */
+  readonly port?: number;
+  readonly certificatePort?: number;
+  /** The administrator's token. */
+  readonly token: string;
+}
+
+const names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"];
+
+const isWatch = /[?&]watch=(1|true)(&|$)/;
+
+function bearerToken(request: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+}
+
+/** A response whose connection breaks. The error has no reason, because Bun would print one. */
+function brokenResponse(): Response {
+  return new Response(new ReadableStream({ start: (controller) => controller.error() }));
+}
+
+async function answer(
+  server: ApiServer,
+  request: Request,
+  identity: Identity | undefined,
+): Promise<Response> {
+  if (identity === undefined) return answerError(unauthorized());
+  const body = request.body === null ? undefined : Uint8Array.from(await request.bytes());
+  const { method, url, headers, signal } = request;
+  const plain = defined({ method, url, headers: Object.fromEntries(headers), body });
+  try {
+    const response = await server.handle(plain, identity, signal);
+    if (response.body === null || !isWatch.test(url)) return response;
+    return new Response(openedStream(response.body), { status: response.status, headers: response.headers });
+  } catch {
+    return brokenResponse();
+  }
+}
+
+/** The sockets of a test API server. They can be stopped and restarted; the objects stay with the ApiServer. */
+export class HttpsServer {
+  readonly url: string;
+  readonly certificateURL: string;
+  readonly ca: string;
+  readonly token: string;
+  /** Contexts `token` (current) and `certificate`, both administrators. */
+  readonly kubeconfig: string;
+  readonly #server: ApiServer;
+  readonly #credentials: ListenerCredentials;
+  #tokenListener: Bun.Server<undefined>;
+  #certificateListener: CertificateListener;
+
+  private constructor(
+    { server, authority, token }: HttpsServerOptions,
+    credentials: ListenerCredentials,
+    tokenListener: Bun.Server<undefined>,
+    certificateListener: CertificateListener,
+  ) {
+    this.#server = server;
+    this.#credentials = credentials;
+    this.#tokenListener = tokenListener;
+    this.#certificateListener = certificateListener;
+    this.url = `https://127.0.0.1:${tokenListener.port}`;
+    this.certificateURL = `https://127.0.0.1:${certificateListener.port}`;
+    this.ca = authority.cert;
+    this.token = token;
+    const client = authority.issueClient({ commonName: "admin", organizations: ["system:masters"] });
+    this.kubeconfig = writeKubeconfig(authority.cert, [
+      { name: "token", server: this.url, token },
+      { name: "certificate", server: this.certificateURL, ...client },
+    ]);
+  }
+
+  static async start(options: HttpsServerOptions): Promise<HttpsServer> {
+    const { server, authority, token, port = 0, certificatePort = 0 } = options;
+    const credentials = { ...authority.issueServer("test-api-server", names), ca: authority.cert };
+    const tokenListener = listenForTokens(server, credentials, token, port);
+    const certificateListener = await startCertificateListener(server, credentials, certificatePort);
+    return new HttpsServer(options, credentials, tokenListener, certificateListener);
+  }
+
+  /** Breaks every connection. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#tokenListener.stop(true), this.#certificateListener.stop()]);
+  }
+
+  /** Listens on the same ports again. */
+  async restart(): Promise<void> {
+    const port = Number(new URL(this.url).port);
+    this.#tokenListener = listenForTokens(this.#server, this.#credentials, this.token, port);
+    this.#certificateListener = await startCertificateListener(
+      this.#server,
+      this.#credentials,
+      this.#certificateListener.port,
+    );
+  }
+}
+
+function listenForTokens(
+  server: ApiServer,
+  { key, cert }: ListenerCredentials,
+  adminToken: string,
+  port: number,
+): Bun.Server<undefined> {
+  const identify = (request: Request): Identity | undefined => {
+    const token = bearerToken(request);
+    if (token === undefined) return undefined;
+    return token === adminToken ? administrator : server.tokens.find(token);
+  };
+  return Bun.serve({
+    hostname: "127.0.0.1",
+    port,
+    // Watches may be silent for a long time.
+    idleTimeout: 0,
+    development: false,
+    // Outside development mode, Bun would share the port with other processes.
+    reusePort: false,
+    tls: { key, cert },
+    fetch: (request) => answer(server, request, identify(request)),
+  });
+}
+
+/** Readable by the owner only, because it holds credentials. */
+export function saveKubeconfig(https: HttpsServer, files: Files, path: string): Promise<void> {
+  return files.write(path, https.kubeconfig, 0o600);
+}

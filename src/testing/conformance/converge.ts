@@ -1,0 +1,209 @@
+// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It has no
+// policies, unlike the real controller, and must reach the same end state.
+
+import { type Milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
+import type { Fields } from "../../core/settings.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type {
+  DesiredLoadBalancer,
+  LoadBalancers,
+  ObservedLoadBalancer,
+} from "../../provider/load-balancers.ts";
+import type { Facts, Step } from "../../provider/plan.ts";
+import { DeadlineError } from "../../runtime/deadline.ts";
+import { collect, type Lab, noInputs } from "./lab.ts";
+
+type Desired = DesiredLoadBalancer<Fields>;
+type Balancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+
+/** Thrown by a simulated crash of the process. */
+export class Crash extends Error {}
+
+/** Runs the work and says whether it ended in a simulated crash. */
+export async function crashes(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return false;
+  } catch (error) {
+    if (error instanceof Crash) return true;
+    throw error;
+  }
+}
+
+/** The facts of each Service, as annotations keep them: they outlive the provider's process. */
+export type SavedFacts = Map<ServiceUID, Facts>;
+
+/** The world that `converge` works on. */
+export interface ConvergeOptions {
+  readonly lab: Lab;
+  readonly savedFacts: SavedFacts;
+  /**
+   * Owners that are not among the desired load balancers and may still exist: what serves them must stay. Every other
+   * owner without a desired load balancer counts as deleted.
+   */
+  readonly unknownOwners?: readonly ServiceUID[];
+  /** Crashes after the step with this index has been applied, before or after its facts are saved. */
+  readonly crash?: { readonly atStep: number; readonly when: "before-facts" | "after-facts" };
+}
+
+/** What `converge` did, and what it found in the last pass. */
+export interface Converged {
+  /** Steps applied. */
+  readonly steps: number;
+  readonly observed: ReadonlyMap<string, ObservedLoadBalancer | undefined>;
+  readonly members: ReadonlyMap<string, readonly Desired[]>;
+}
+
+const maxPasses = 100;
+
+/** Reconciles all groups until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
+export function converge(options: ConvergeOptions, desired: readonly Desired[]): Promise<Converged> {
+  return new Convergence(options, desired).run();
+}
+
+class Convergence {
+  readonly #options: ConvergeOptions;
+  readonly #desired: readonly Desired[];
+  readonly #presentOwners: ReadonlySet<ServiceUID>;
+  readonly #balancers: Balancers;
+  #steps = 0;
+
+  constructor(options: ConvergeOptions, desired: readonly Desired[]) {
+    const { loadBalancers } = options.lab.cloud;
+    if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
+    this.#options = options;
+    this.#desired = desired;
+    this.#presentOwners = new Set([
+      ...(options.unknownOwners ?? []),
+      ...desired.map(({ owner }) => owner.uid),
+    ]);
+    this.#balancers = loadBalancers;
+  }
+
+  async run(): Promise<Converged> {
+    for (let pass = 0; pass < maxPasses; pass++) {
+      const members = this.#groupMembers();
+      const observed = new Map<string, ObservedLoadBalancer | undefined>();
+      try {
+        if (await this.#reconcileAll(members, observed)) return { steps: this.#steps, observed, members };
+      } catch (error) {
+        if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
+        await this.#options.lab.clock.advance(seconds(5));
+      }
+    }
+    throw new Error(`The load balancers did not converge within ${maxPasses} passes.`);
+  }
+
+  /** Whether there was nothing to do. */
+  async #reconcileAll(
+    members: Map<string, readonly Desired[]>,
+    observed: Map<string, ObservedLoadBalancer | undefined>,
+  ): Promise<boolean> {
+    const { lab } = this.#options;
+    const listed = await lab.run(async (call) => (await collect(this.#balancers.list(call))).flat());
+    const all = [...members.values()].flat();
+    const survey = await lab.run(async (call) => this.#balancers.survey?.(all, call));
+    for (const { group, ownership } of listed) {
+      if (ownership === "ours" && !members.has(group)) members.set(group, []);
+    }
+    let isConverged = true;
+    for (const [group, desired] of members) {
+      const found = listed.find((balancer) => balancer.group === group) ?? this.#adoptable(desired, listed);
+      const result = await this.#reconcile(group, desired, found, survey);
+      observed.set(group, result.observed);
+      isConverged &&= result.isConverged;
+    }
+    return isConverged;
+  }
+
+  async #reconcile(
+    group: string,
+    members: readonly Desired[],
+    listed: ObservedLoadBalancer | undefined,
+    survey: unknown,
+  ): Promise<{ isConverged: boolean; observed: ObservedLoadBalancer | undefined }> {
+    const { lab, savedFacts, crash } = this.#options;
+    const balancers = this.#balancers;
+    const { observe } = balancers;
+    const observed =
+      observe === undefined
+        ? listed
+        : await lab.run((call) => observe.call(balancers, members, listed, call));
+    const orphans = (observed?.owners ?? []).filter((uid) => !this.#presentOwners.has(uid));
+    const servesOnlyUnknownOwners =
+      observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
+    if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed };
+    const context = { survey, inputs: noInputs, orphans };
+    const plan = balancers.plan(members, observed, context);
+    if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(plan)) {
+      throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
+    }
+    for (const step of plan.steps) {
+      const outcome = await lab.run((call) => balancers.apply(step, call));
+      const isCrashing = crash?.atStep === this.#steps++;
+      if (isCrashing && crash.when === "before-facts") throw new Crash();
+      if (outcome.done) saveFacts(savedFacts, outcome.remember);
+      if (isCrashing) throw new Crash();
+      if (!outcome.done) {
+        if (outcome.operation === undefined) await lab.clock.advance(outcome.checkAfter);
+        else await this.#waitForOperation(outcome.operation, outcome.checkAfter);
+        break;
+      }
+    }
+    if (plan.wait !== undefined) await lab.clock.advance(plan.wait.checkAfter);
+    return { isConverged: plan.steps.length === 0 && plan.wait === undefined, observed };
+  }
+
+  async #waitForOperation(operation: string, checkAfter: Milliseconds): Promise<void> {
+    const { lab, savedFacts } = this.#options;
+    const { pending } = lab.cloud;
+    if (pending === undefined) {
+      throw new Error(`A step returned the operation ${operation}, but this provider has no \`pending\`.`);
+    }
+    for (let delay = checkAfter, checks = 0; checks < maxPasses; checks++) {
+      await lab.clock.advance(delay);
+      const answer = (await lab.run((call) => pending.check([operation], call))).get(operation);
+      if (CloudError.is(answer)) throw answer;
+      // The cloud has lost the operation; the next pass observes its result.
+      if (answer === undefined) return;
+      if (answer.done) return saveFacts(savedFacts, answer.remember);
+      delay = answer.checkAfter;
+    }
+    throw new Error(`Operation ${operation} did not end within ${maxPasses} checks.`);
+  }
+
+  /** For a group without a load balancer: the unmarked one that a member asks to adopt. */
+  #adoptable(
+    members: readonly Desired[],
+    listed: readonly ObservedLoadBalancer[],
+  ): ObservedLoadBalancer | undefined {
+    const matches = listed.filter(
+      (balancer) =>
+        balancer.ownership === "unmarked" &&
+        members.some((member) => member.ending === undefined && this.#balancers.adopts?.(member, balancer)),
+    );
+    if (matches.length > 1)
+      throw new Error(`${matches.length} load balancers match an adoption, expected 1.`);
+    return matches[0];
+  }
+
+  #groupMembers(): Map<string, readonly Desired[]> {
+    const groups = new Map<string, readonly Desired[]>();
+    for (const desired of this.#desired) {
+      const member = { ...desired, facts: this.#options.savedFacts.get(desired.owner.uid) ?? {} };
+      const group = this.#balancers.groupOf?.(member) ?? desired.owner.uid;
+      groups.set(group, [...(groups.get(group) ?? []), member]);
+    }
+    return groups;
+  }
+}
+
+function saveFacts(
+  savedFacts: SavedFacts,
+  changes: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>> | undefined,
+): void {
+  for (const [uid, facts] of changes ?? []) {
+    const merged = Object.entries({ ...savedFacts.get(uid), ...facts });
+    savedFacts.set(uid, Object.fromEntries(merged.filter(([, fact]) => fact !== undefined)) as Facts);
+  }
+}

@@ -70,12 +70,12 @@ export interface ApiOptions {
   readonly pageSize: number;
 }
 
-function looksOurs(body: unknown): boolean {
+function isApiError(body: unknown): boolean {
   return typeof (body as { error?: { code?: unknown } } | undefined)?.error?.code === "string";
 }
 
 export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
-  const api = jsonApi({ base: `${base}/v1`, transport, looksOurs, secrets: [token] });
+  const api = jsonApi({ base: `${base}/v1`, transport, isApiError, secrets: [token] });
 
   const list = <T>(key: string, call: Call, query: Readonly<Record<string, QueryValue>> = {}) => {
     const operation = `GET /${key}`;

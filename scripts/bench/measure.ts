@@ -1,7 +1,7 @@
 // Runs parts one after the other, because they would share the processors. One that fails is told and left out of its table;
 // the others are measured all the same.
 
-import { messageOf } from "../../src/core/message-of.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import type { Chapter } from "./parts.ts";
 import { type Say, sayProgress } from "./progress.ts";
 import type { Section } from "./section.ts";

@@ -2,6 +2,7 @@
 // whose accounts are governed. It asks the cloud nothing.
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
+import { credentialHint } from "../cloud/credential-hint.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Secret } from "../core/secret.ts";
@@ -110,7 +111,8 @@ export function connectCloud(
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {
     account: (account) => {
-      const opened = openAccount(account, accountContext);
+      const hint = credentialHint(provider.config, read.raw);
+      const opened = openAccount(account, { ...accountContext, credentialHint: hint });
       accounts.push(opened);
       return opened;
     },

@@ -2,7 +2,7 @@
 // way in for those who ask, until it is told to stop. Loaded only then: `--version` need not wait for all of it.
 
 import type { Milliseconds } from "../core/brand.ts";
-import { messageOf } from "../core/message-of.ts";
+import { messageOf } from "../core/errors.ts";
 import { KubeError } from "../kube/errors/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";

@@ -1,7 +1,7 @@
 // The entry of an executable: reads the command line and runs the command. Exit codes: 0 for success or a requested stop, 1 for
 // a failure, 2 for a mistake that the operator must fix. docs/operations.md has the whole list.
 
-import { messageOf } from "../core/message-of.ts";
+import { messageOf } from "../core/errors.ts";
 import { forgetVariables, keepLoopbackDirect, systemArguments } from "../platform/environment.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
 import { onSignals } from "../platform/process.ts";

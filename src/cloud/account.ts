@@ -1,5 +1,5 @@
-// An account of a provider, opened: its credential renews itself, its budget and breaker are its own, and a call that is
-// refused for its credential is made once more with a new one.
+// Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is
+// rejected as unauthorized is repeated once with a new credential.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -8,10 +8,10 @@ import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Account, OpenAccount } from "../provider/provider.ts";
-import type { Breaker, BreakerState } from "../runtime/breaker.ts";
+import type { BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
-import { type CloudCallReport, governedTransport, type MutationGate } from "./governed-transport.ts";
-import { renewingCredential } from "./renewing-credential.ts";
+import { RenewingCredential } from "./credential.ts";
+import { type CloudCallReport, GovernedTransport, type MutationGate } from "./governed-transport.ts";
 import { reserveByRank } from "./urgency.ts";
 
 export interface AccountContext {
@@ -22,19 +22,21 @@ export interface AccountContext {
   readonly report: (call: CloudCallReport) => void;
   readonly signal: AbortSignal;
   readonly deadline?: Milliseconds;
-  /** Requests of one account at the same time. */
+  /** Concurrent requests of one account. */
   readonly maxInFlight?: number;
+  /** What to check when the cloud rejects the credentials. */
+  readonly credentialHint?: string | undefined;
 }
 
 export interface GovernedAccount<T> extends OpenAccount<T> {
   readonly name: string;
   readonly budget: Budget;
-  /** Whether each endpoint is asked at all now. */
+  /** The circuit breaker of each endpoint. */
   readonly breakers: () => readonly { readonly endpoint: string; readonly state: BreakerState }[];
 }
 
 export function openAccount<T>(account: Account<T>, context: AccountContext): GovernedAccount<T> {
-  const { transport, clock, random, mayMutate, report, signal } = context;
+  const { transport, clock, random, mayMutate, report, signal, credentialHint } = context;
   const budget = new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
   const common = {
     account: account.name,
@@ -43,21 +45,20 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     random,
     report,
     deadline: context.deadline ?? seconds(30),
+    credentialHint,
   };
-  // Fetching a credential has places of its own: it must not wait behind the calls that wait for it.
-  const plain = governedTransport({
+  // A separate budget: fetching a credential must not queue behind the calls that wait for it.
+  const unsigned = new GovernedTransport({
     ...common,
     budget: new Budget({ clock, maxInFlight: 2, reserve: [] }),
     mayMutate: () => ({ may: true }),
     sign: async (request) => request,
   });
   const fetchCall: Call = { signal, urgency: "user-change" };
-  const credential = renewingCredential(clock, () => account.fetch(plain, fetchCall));
+  const credential = new RenewingCredential(clock, () => account.fetch(unsigned.send, fetchCall));
   const signedWith = new WeakMap<CloudRequest, T>();
-  const breakers = new Map<string, Breaker>();
-  const governed = governedTransport({
+  const governed = new GovernedTransport({
     ...common,
-    breakers,
     budget,
     mayMutate,
     sign: async (request) => {
@@ -69,19 +70,19 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
 
   const send: CloudTransport = async (request, call, read) => {
     try {
-      return await governed(request, call, read);
+      return await governed.send(request, call, read);
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
-      // Refused before there was a credential: the fetch of one was, and making it again is for later.
+      // Without a credential on the request, it was the fetch that was rejected. Its backoff decides when to try again.
       if (!signedWith.has(request)) throw error;
-      credential.forget(signedWith.get(request));
-      return governed(request, call, read);
+      credential.discard(signedWith.get(request));
+      return governed.send(request, call, read);
     }
   };
   return {
     name: account.name,
     budget,
-    breakers: () => [...breakers].map(([endpoint, { state }]) => ({ endpoint, state })),
+    breakers: () => governed.breakers,
     transport: send,
     credential: () => credential.current(),
   };

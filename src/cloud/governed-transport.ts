@@ -1,162 +1,82 @@
-// The one way to a cloud: budget, breaker, signature, fence, deadline and measurements around a plain transport. A
-// provider sees none of it; what goes wrong on the way comes out as a CloudError.
+// The only way to a cloud: adds rate budget, circuit breaker, signature, write fence, deadline and metrics to a plain
+// transport. A provider sees none of it; every failure is a CloudError.
 
-import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/message-of.ts";
+import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
-import { Breaker } from "../runtime/breaker.ts";
+import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import type { Budget } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
-import { budgetNewsOf, defaultBackoff } from "./rate-headers.ts";
-import { backoffFor } from "./rest-for.ts";
-import { addressOf, brokenOff, unreachable } from "./unanswered.ts";
-import { ranks } from "./urgency.ts";
+import { defaultDelay, delayUntil, rateLimitOf } from "./rate-headers.ts";
+import { describeTruncated, describeUnreachable, hostAndPort } from "./transport-errors.ts";
+import { urgencyRanks } from "./urgency.ts";
 
+/** One request to the cloud and how it ended, for metrics and the log. */
 export interface CloudCallReport {
   readonly account: string;
   readonly operation: string;
   readonly mutates: boolean;
-  /** Status of the answer; absent when there was none. */
+  /** HTTP status; absent without a response. */
   readonly status?: number;
-  /** Kind of the error it ended in; absent when it went well. */
+  /** Kind of failure; absent on success. */
   readonly failure?: string;
-  /** In words, for people; there whenever `failure` is. */
+  /** The error message; present whenever `failure` is. */
   readonly message?: string;
   readonly durationMs: number;
 }
 
-/** Whether a change may be sent now: leadership, mode. */
+/** The write fence: whether a change may be sent now, which depends on leadership and on `--mode`. */
 export type MutationGate = () => { readonly may: true } | { readonly may: false; readonly why: string };
 
-export interface Governance {
+export interface GovernedTransportOptions {
   readonly account: string;
   readonly transport: Transport;
   readonly budget: Budget;
   readonly clock: Clock;
   readonly random: Random;
   readonly deadline: Milliseconds;
-  /** Asked directly before a mutating request is handed over. */
+  /** Called immediately before a mutating request is sent. */
   readonly mayMutate: MutationGate;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   readonly report: (call: CloudCallReport) => void;
-  /** By origin; those that are shown, or some of its own. */
-  readonly breakers?: Map<string, Breaker>;
+  /** What to check when the cloud rejects the credentials; appended to the error. */
+  readonly credentialHint?: string | undefined;
 }
 
-/** Limits are often counted by the minute; beyond that it is kinder to say so than to be silent. */
-const longestWait = minutes(2);
-const backoffLimits = { first: seconds(2), cap: seconds(60) };
+/** Limits are often counted per minute. A longer wait becomes an error, so that it can be reported on the object. */
+const maxWait = minutes(2);
+const breakerBackoff = { first: seconds(2), cap: seconds(60) };
 
-export function governedTransport(governance: Governance): CloudTransport {
-  const { clock, random, budget, transport, deadline } = governance;
-  const { breakers = new Map<string, Breaker>() } = governance;
-  const breakerOf = (url: string): Breaker => {
-    const { origin } = new URL(url);
-    const known = breakers.get(origin) ?? new Breaker({ clock, random, failures: 5, rest: backoffLimits });
-    breakers.set(origin, known);
-    return known;
-  };
+export class GovernedTransport {
+  readonly #options: GovernedTransportOptions;
+  readonly #breakers = new Map<string, Breaker>();
 
-  /** The answer, whole, within the deadline: a cloud that stops in the middle of one is as bad as a silent one. */
-  const exchange = async (request: CloudRequest, signed: CloudRequest, call: Call): Promise<Response> => {
-    const fence = request.mutates ? governance.mayMutate() : { may: true as const };
-    if (!fence.may) throw refusal(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
-    const lost = (words: typeof unreachable) => (error: unknown) => {
-      if (CloudError.is(error)) throw error;
-      throw refusal(request, `failed: ${words(error, request.url)}`, { cause: error });
-    };
-    const what = `${request.operation} at ${addressOf(request.url)}`;
-    const response = await withDeadline(clock, deadline, what, call.signal, async (signal) => {
-      const answer = await transport(signed, signal).catch(lost(unreachable));
-      return whole(answer).catch(lost(brokenOff));
-    });
-    budget.learn(budgetNewsOf(response, clock.now()));
-    return response;
-  };
+  constructor(options: GovernedTransportOptions) {
+    this.#options = options;
+  }
 
-  /** The head of a 429 has been read already; a refusal that only the body tells counts as well. */
-  const learnFrom = (error: CloudError, status: number | undefined): void => {
-    const { retryAfter } = error.detail;
-    if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
-    budget.learn({
-      closedFor: retryAfter === undefined ? defaultBackoff : backoffFor(retryAfter, clock.now()),
-    });
-  };
+  /** The circuit breaker of each endpoint (by origin) that has been called. */
+  get breakers(): readonly { readonly endpoint: string; readonly state: BreakerState }[] {
+    return [...this.#breakers].map(([endpoint, { state }]) => ({ endpoint, state }));
+  }
 
-  const guarded = async <T>(
-    request: CloudRequest,
-    call: Call,
-    read: (response: Response) => Promise<T>,
-    seen: (status: number) => void,
-  ): Promise<T> => {
-    // A credential that cannot be had says nothing about the endpoint that wants it.
-    const signed = await withDeadline(clock, longestWait, "The credential", call.signal, () =>
-      governance.sign(request, call),
-    );
-    const leave = breakerOf(request.url).ask();
-    if (!leave.may) {
-      const wait = milliseconds(leave.retryAfter);
-      // No time in the words: whoever says them once would say them again at each change.
-      const text = `was not sent: the cloud at ${addressOf(request.url)} did not answer several times in a row; it is asked again within a minute.`;
-      throw refusal(request, text, { cause: "breaker", retryAfter: { in: wait } });
-    }
-    const { attempt } = leave;
-    let status: number | undefined;
-    try {
-      const response = await exchange(request, signed, call);
-      status = response.status;
-      seen(status);
-      const result = await read(response);
-      attempt.succeeded();
-      return result;
-    } catch (error) {
-      if (call.signal.aborted) {
-        attempt.abandoned();
-        throw error;
-      }
-      const reported = CloudError.is(error)
-        ? error
-        : refusal(request, `failed: ${messageOf(error)}`, { cause: error });
-      learnFrom(reported, status);
-      // Any answer that could be understood shows that the endpoint lives.
-      if (reported.detail.cause === "fenced") attempt.abandoned();
-      else if (reported.kind === "unavailable") attempt.failed();
-      else attempt.succeeded();
-      throw reported;
-    }
-  };
-
-  /** Who would have to wait for long is told so, and can say it on the object; a short wait is waited here. */
-  const enter = async (request: CloudRequest, call: Call): Promise<void> => {
-    const rank = ranks[call.urgency];
-    const wait = budget.waitFor(rank);
-    if (wait > longestWait) {
-      const text = `${request.operation} was not sent: the cloud's limit of requests is used up for ${Math.ceil(wait / 1000)} s.`;
-      throw new CloudError("rate-limited", text, { operation: request.operation, retryAfter: { in: wait } });
-    }
-    await budget.enter(rank, call.signal);
-  };
-
-  return async (request, call, read) => {
-    await enter(request, call);
+  readonly send: CloudTransport = async (request, call, read) => {
+    const { account, clock, budget } = this.#options;
+    await this.#enterBudget(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
-    const report = (failure?: string, message?: string): void =>
-      governance.report({
-        account: governance.account,
-        operation: request.operation,
-        mutates: request.mutates,
-        durationMs: clock.monotonic() - started,
-        ...(status !== undefined && { status }),
-        ...(failure !== undefined && { failure }),
-        ...(message !== undefined && { message }),
-      });
+    const report = (failure?: string, message?: string): void => {
+      const { operation, mutates } = request;
+      const durationMs = clock.monotonic() - started;
+      this.#options.report(defined({ account, operation, mutates, durationMs, status, failure, message }));
+    };
     try {
-      const result = await guarded(request, call, read, (code) => {
+      const result = await this.#sendGuarded(request, call, read, (code) => {
         status = code;
       });
       report();
@@ -168,9 +88,101 @@ export function governedTransport(governance: Governance): CloudTransport {
       budget.leave();
     }
   };
+
+  /** Waits for a short time; a wait that is too long becomes an error that says so. */
+  async #enterBudget({ operation }: CloudRequest, call: Call): Promise<void> {
+    const { budget } = this.#options;
+    const rank = urgencyRanks[call.urgency];
+    const wait = budget.waitFor(rank);
+    if (wait > maxWait) {
+      const text = `${operation} was not sent: the rate limit of the cloud API is used up for ${Math.ceil(wait / 1000)}s. Fairlead will retry then.`;
+      throw new CloudError("rate-limited", text, { operation, retryAfter: { in: wait } });
+    }
+    await budget.enter(rank, call.signal);
+  }
+
+  async #sendGuarded<T>(
+    request: CloudRequest,
+    call: Call,
+    read: (response: Response) => Promise<T>,
+    onStatus: (status: number) => void,
+  ): Promise<T> {
+    const { clock, credentialHint } = this.#options;
+    // Outside the breaker: a failed fetch of the credential does not mean that this endpoint is down.
+    const signed = await withDeadline(clock, maxWait, "The credential", call.signal, () =>
+      this.#options.sign(request, call),
+    );
+    const permission = this.#breakerOf(request.url).ask();
+    if (!permission.may) {
+      // The text is the same at every call, without the remaining time, so that events are not repeated.
+      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row. Fairlead will retry within a minute.`;
+      throw unavailable(request, text, { cause: "breaker", retryAfter: { in: permission.retryAfter } });
+    }
+    const { attempt } = permission;
+    let status: number | undefined;
+    try {
+      const response = await this.#exchange(request, signed, call);
+      status = response.status;
+      onStatus(status);
+      const result = await read(response);
+      attempt.succeeded();
+      return result;
+    } catch (error) {
+      if (call.signal.aborted) {
+        attempt.abandoned();
+        throw error;
+      }
+      const failure = CloudError.is(error)
+        ? withHint(error, credentialHint)
+        : unavailable(request, `failed: ${messageOf(error)}`, { cause: error });
+      this.#learnFromRefusal(failure, status);
+      // Any response that the provider could interpret shows that the endpoint is up.
+      if (failure.detail.cause === "fenced") attempt.abandoned();
+      else if (failure.kind === "unavailable") attempt.failed();
+      else attempt.succeeded();
+      throw failure;
+    }
+  }
+
+  /** The complete response, within the deadline: a response that stalls halfway is treated like none. */
+  async #exchange(request: CloudRequest, signed: CloudRequest, call: Call): Promise<Response> {
+    const { clock, budget, transport, deadline, mayMutate } = this.#options;
+    const fence = request.mutates ? mayMutate() : { may: true as const };
+    if (!fence.may) throw unavailable(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
+    const failWith = (describe: typeof describeUnreachable) => (error: unknown) => {
+      if (CloudError.is(error)) throw error;
+      throw unavailable(request, `failed: ${describe(error, request.url)}`, { cause: error });
+    };
+    const what = `The cloud API at ${hostAndPort(request.url)}`;
+    const response = await withDeadline(clock, deadline, what, call.signal, async (signal) => {
+      const head = await transport(signed, signal).catch(failWith(describeUnreachable));
+      return buffered(head).catch(failWith(describeTruncated));
+    });
+    budget.learn(rateLimitOf(response, clock.now()));
+    return response;
+  }
+
+  /** For refusals that only the provider recognises. The headers of a 429 have been processed already. */
+  #learnFromRefusal(error: CloudError, status: number | undefined): void {
+    const { clock, budget } = this.#options;
+    const { retryAfter } = error.detail;
+    if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
+    budget.learn({
+      closedFor: retryAfter === undefined ? defaultDelay : delayUntil(retryAfter, clock.now()),
+    });
+  }
+
+  #breakerOf(url: string): Breaker {
+    const { clock, random } = this.#options;
+    const { origin } = new URL(url);
+    const breaker =
+      this.#breakers.get(origin) ?? new Breaker({ clock, random, failures: 5, backoff: breakerBackoff });
+    this.#breakers.set(origin, breaker);
+    return breaker;
+  }
 }
 
-function refusal(
+function unavailable(
   { operation }: CloudRequest,
   text: string,
   detail: Pick<CloudError["detail"], "cause" | "retryAfter">,
@@ -178,7 +190,13 @@ function refusal(
   return new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
 }
 
-async function whole(response: Response): Promise<Response> {
+function withHint(error: CloudError, hint: string | undefined): CloudError {
+  return error.kind !== "unauthorized" || hint === undefined
+    ? error
+    : new CloudError(error.kind, `${error.message} ${hint}`, error.detail);
+}
+
+async function buffered(response: Response): Promise<Response> {
   const body = await response.arrayBuffer();
   const { status, statusText, headers } = response;
   return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });

@@ -1,8 +1,16 @@
-// One complete listing, found by id, name, UUID or address. Two instances under one key are both kept: an ambiguity is
-// an answer that names its candidates.
+// Indexes a complete listing by id, name, UUID and address. Two instances with one key are both kept, so that an ambiguity can
+// name its candidates. Pure.
 
 import type { Instance, MatchKey } from "../provider/instances.ts";
-import { comparable } from "./identity.ts";
+import { comparable } from "./node-identity.ts";
+
+/** What is known about one key: the instances, since when, and from which kind of request. */
+export interface KeyAnswer {
+  readonly instances: readonly Instance[];
+  /** When the request began, monotonic. */
+  readonly asOf: number;
+  readonly proof: "listing" | "lookup";
+}
 
 export type InstanceIndex = Readonly<Record<MatchKey, ReadonlyMap<string, readonly Instance[]>>>;
 
@@ -32,7 +40,7 @@ function indexBy(instances: readonly Instance[], by: MatchKey): Map<string, read
 
 const empty: ReadonlyMap<string, readonly Instance[]> = new Map();
 
-/** Only the keys that are asked for are indexed: addresses of 15,000 machines are not kept for nothing. */
+/** Indexes only the kinds of keys in use: the addresses of 15,000 machines take memory. */
 export function indexInstances(instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex {
   const wanted = new Set<MatchKey>(["id", ...by]);
   const of = (key: MatchKey) => (wanted.has(key) ? indexBy(instances, key) : empty);

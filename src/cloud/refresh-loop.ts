@@ -1,19 +1,19 @@
-// Lists everything at the start and then from time to time, at a pace that stretches while nothing changes. What comes of
-// it is told by the inventory to those who subscribed.
+// Lists all machines at start and then periodically, less often while nothing changes. The inventory notifies its
+// subscribers of the results.
 
 import type { Milliseconds } from "../core/brand.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Inventory } from "./inventory.ts";
 import { type RefreshPolicy, refreshInterval } from "./refresh-interval.ts";
 
-/** Every source has answered, or failed to, since then. */
-function hasAnswered({ sources }: Inventory, since: number): boolean {
+/** Whether every source has answered or failed since then. */
+function hasResult({ sources }: Inventory, since: number): boolean {
   return sources.every(
     ({ latest, failure }) => (latest?.beganAt ?? -1) >= since || (failure?.at ?? -1) >= since,
   );
 }
 
-function answered(inventory: Inventory, since: number, signal: AbortSignal): Promise<void> {
+function waitForResult(inventory: Inventory, since: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       stop();
@@ -21,10 +21,10 @@ function answered(inventory: Inventory, since: number, signal: AbortSignal): Pro
       resolve();
     };
     const stop = inventory.subscribe(() => {
-      if (hasAnswered(inventory, since)) end();
+      if (hasResult(inventory, since)) end();
     });
     signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted || hasAnswered(inventory, since)) end();
+    if (signal.aborted || hasResult(inventory, since)) end();
   });
 }
 
@@ -37,20 +37,21 @@ export async function runRefreshLoop(
   signal: AbortSignal,
 ): Promise<void> {
   let interval: Milliseconds | undefined;
-  let before: readonly unknown[] = [];
+  let previous: readonly unknown[] = [];
   while (!signal.aborted) {
     const since = clock.monotonic();
     inventory.wantListing(since, "refresh");
-    await answered(inventory, since, signal);
+    await waitForResult(inventory, since, signal);
     const listings = inventory.sources.flatMap(({ latest }) => latest ?? []);
-    // A listing in which nothing has changed is the very list of before.
-    const now = listings.map(({ items }) => items);
+    // The inventory returns the same array when nothing has changed.
+    const current = listings.map(({ items }) => items);
     interval = refreshInterval(policy, {
       interval,
-      hasChanged: now.length !== before.length || now.some((items, index) => items !== before[index]),
+      hasChanged:
+        current.length !== previous.length || current.some((items, index) => items !== previous[index]),
       pages: listings.reduce((sum, { pages }) => sum + pages, 0),
     });
-    before = now;
+    previous = current;
     await sleep(clock, interval, signal).catch(() => undefined);
   }
 }

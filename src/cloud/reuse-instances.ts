@@ -1,9 +1,9 @@
-// Keeps the objects of the last listing for the machines that have not changed since. Whoever has dealt with a machine
-// then knows by identity that there is nothing new about it, and two listings of one state are one in memory. Pure.
+// Reuses the objects of the previous listing for machines that have not changed. Callers detect changes by identity, and two
+// equal listings share their memory. Pure.
 
 import type { Instance } from "../provider/instances.ts";
 
-/** The very list of before when nothing at all has changed. */
+/** The previous array itself when nothing has changed. */
 export function reuseInstances(
   listed: readonly Instance[],
   before: readonly Instance[],

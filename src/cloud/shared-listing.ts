@@ -1,5 +1,5 @@
-// A listing that several wait for: questions are gathered for a moment and answered by one listing that began after the
-// last of them. What comes of it is told to those who subscribed; nobody waits inside a worker.
+// A listing shared by many callers: requests are collected briefly and answered by one listing that began after the last of
+// them. Subscribers are notified of the result, so no worker is blocked.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -14,8 +14,8 @@ export interface SharedListingOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** How long questions are gathered before they are answered together. */
-  readonly gathering?: Milliseconds;
+  /** How long requests are collected before they are answered together. */
+  readonly collectFor?: Milliseconds;
   readonly onListenerError?: (error: unknown) => void;
 }
 
@@ -24,15 +24,15 @@ export interface ListingFailure {
   readonly at: number;
 }
 
-/** A listing that failed is not tried again at once, however many ask: they would ask without end. */
-const restAfterFailure = { first: seconds(1), cap: seconds(30) };
+/** After a failed listing, however many requests arrive: they would cause listings without end. */
+const failureBackoff = { first: seconds(1), cap: seconds(30) };
 
 export class SharedListing<T> {
   readonly #options: SharedListingOptions<T>;
   readonly #snapshot: Snapshot<T>;
   readonly #listeners = new Set<() => void>();
-  #queries: { readonly since: number; readonly urgency: Urgency }[] = [];
-  #isAsking = false;
+  #requests: { readonly since: number; readonly urgency: Urgency }[] = [];
+  #isScheduled = false;
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
   #failures = 0;
@@ -50,44 +50,44 @@ export class SharedListing<T> {
     return this.#snapshot.latest;
   }
 
-  /** Of the last attempt; undefined once one has succeeded since. */
+  /** Of the last attempt; undefined once a listing has succeeded. */
   get failure(): ListingFailure | undefined {
     return this.#failure;
   }
 
-  /** Called after each listing, whether it worked or not. Returns how to stop it. */
+  /** Calls the listener after each listing, successful or not. Returns how to unsubscribe. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Asks for a listing that began after this moment. */
+  /** Requests a listing that begins after this moment. */
   want(since: number, urgency: Urgency): void {
-    this.#queries.push({ since, urgency });
-    this.#askSoon();
+    this.#requests.push({ since, urgency });
+    this.#schedule();
   }
 
-  #askSoon(): void {
-    if (this.#isAsking || this.#queries.length === 0 || this.#options.signal.aborted) return;
-    this.#isAsking = true;
-    this.#options.clock.after(this.#pause(), () => void this.#ask());
+  #schedule(): void {
+    if (this.#isScheduled || this.#requests.length === 0 || this.#options.signal.aborted) return;
+    this.#isScheduled = true;
+    this.#options.clock.after(this.#delay(), () => void this.#refresh());
   }
 
-  #pause(): Milliseconds {
-    const { clock, random, gathering = milliseconds(20) } = this.#options;
-    if (this.#failure === undefined) return gathering;
-    const rest = this.#failure.at + backoff(this.#failures, restAfterFailure, random) - clock.monotonic();
-    return milliseconds(Math.max(gathering, rest));
+  #delay(): Milliseconds {
+    const { clock, random, collectFor = milliseconds(20) } = this.#options;
+    if (this.#failure === undefined) return collectFor;
+    const delay = this.#failure.at + backoff(this.#failures, failureBackoff, random) - clock.monotonic();
+    return milliseconds(Math.max(collectFor, delay));
   }
 
-  async #ask(): Promise<void> {
+  async #refresh(): Promise<void> {
     const { clock, signal } = this.#options;
-    const queries = this.#queries;
-    this.#queries = [];
-    this.#urgency = mostUrgent(queries);
-    const since = Math.max(...queries.map((one) => one.since));
+    const requests = this.#requests;
+    this.#requests = [];
+    this.#urgency = mostUrgent(requests);
+    const since = Math.max(...requests.map((request) => request.since));
     try {
-      // At the same moment is not after it: what was changed then may not be in it.
+      // A listing that began at the same moment may miss a change made at that moment.
       const isAnswered = this.latest !== undefined && this.latest.beganAt > since;
       if (!isAnswered) await this.#snapshot.beganAfter(clock.monotonic());
       this.#failure = undefined;
@@ -96,17 +96,17 @@ export class SharedListing<T> {
       this.#failures += 1;
       this.#failure = { error, at: clock.monotonic() };
     }
-    this.#isAsking = false;
+    this.#isScheduled = false;
     if (signal.aborted) return;
     try {
-      this.#report();
+      this.#notify();
     } finally {
-      this.#askSoon();
+      this.#schedule();
     }
   }
 
-  /** One listener that throws takes nothing from the others, nor from the listings to come. */
-  #report(): void {
+  /** A listener that throws does not affect the others or the next listings. */
+  #notify(): void {
     for (const listener of this.#listeners) {
       try {
         listener();

@@ -1,17 +1,17 @@
-// What one source has, as far as we know it: the last complete listing, answers to lookups since then, and what went
-// wrong last. Questions are gathered for a moment and answered together, as `plan-questions.ts` says.
+// What is known about the machines of one source: the last complete listing, newer lookups, and the last failure. Queries are
+// collected briefly and answered together (`plan-queries.ts`).
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import type { NodeIdentity } from "./identity.ts";
+import type { KeyAnswer } from "./instance-index.ts";
 import { type InstanceIndex, indexInstances } from "./instance-index.ts";
-import type { KeyAnswer } from "./key-answer.ts";
-import { LookedUp } from "./looked-up.ts";
-import type { SourceKeys } from "./lookup-or-list.ts";
-import { planQueries, type Query, type Want } from "./plan-questions.ts";
+import type { SourceKeys } from "./lookup-batches.ts";
+import { LookupCache } from "./lookup-cache.ts";
+import type { NodeIdentity } from "./node-identity.ts";
+import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
 import { reuseInstances } from "./reuse-instances.ts";
 
 export interface SourceFailure {
@@ -24,28 +24,28 @@ export interface SourceInventoryOptions {
   readonly matchBy: readonly MatchKey[];
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Something is known now that was not before; `listing` when everything may have changed. */
-  readonly onNews: (kind: "listing" | "lookup" | "failure") => void;
+  /** Called when new answers are available; `listing` when any answer may have changed. */
+  readonly onUpdate: (kind: "listing" | "lookup" | "failure") => void;
 }
 
-const gathering: Milliseconds = milliseconds(10);
+const collectFor: Milliseconds = milliseconds(10);
 
 export class SourceInventory {
   readonly #options: SourceInventoryOptions;
   readonly #snapshot: Snapshot<Instance>;
   readonly #keys: SourceKeys;
-  readonly #lookedUp: LookedUp;
+  readonly #lookups: LookupCache;
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
   #queries: Query[] = [];
-  #isAsking = false;
-  /** Of those who are being answered. */
+  #isAnswering = false;
+  /** Of the queries being answered. */
   #urgency: Urgency = "refresh";
   #failure: SourceFailure | undefined;
 
   constructor(options: SourceInventoryOptions) {
     this.#options = options;
     this.#keys = { keyOf: (providerID) => this.keyOf(providerID), matchBy: options.matchBy };
-    this.#lookedUp = new LookedUp(options.source, options.clock);
+    this.#lookups = new LookupCache(options.source, options.clock);
     this.#snapshot = new Snapshot({
       clock: options.clock,
       signal: options.signal,
@@ -58,7 +58,7 @@ export class SourceInventory {
     return this.#options.source;
   }
 
-  /** Anything may stand on a Node: an id on which the provider stumbles is none of its own. */
+  /** A Node may have any text as its provider id: one that makes the provider throw is not of this source. */
   keyOf(providerID: string): string | undefined {
     try {
       return this.#options.source.keyOf(providerID);
@@ -71,29 +71,29 @@ export class SourceInventory {
     return this.#snapshot.latest;
   }
 
-  /** Of the last attempt; undefined once one has succeeded since. */
+  /** Of the last attempt; undefined once one has succeeded. */
   get failure(): SourceFailure | undefined {
     return this.#failure;
   }
 
-  /** The newest that is known under this key; undefined when nobody asked yet. */
+  /** The newest answer for this key; undefined before the first one. */
   answer(by: MatchKey, value: string): KeyAnswer | undefined {
-    const lookedUp = this.#lookedUp.answer(by, value);
-    if (lookedUp !== undefined) return lookedUp;
+    const found = this.#lookups.answer(by, value);
+    if (found !== undefined) return found;
     const latest = this.#currentIndex();
     if (latest === undefined) return undefined;
     return { instances: latest.index[by].get(value) ?? [], asOf: latest.of.beganAt, proof: "listing" };
   }
 
-  /** Asks about one Node, or for a listing of everything. News comes by `onNews`. */
-  want(identity: NodeIdentity | undefined, want: Want): void {
-    this.#queries.push({ ...want, identity });
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    this.#options.clock.after(gathering, () => void this.#ask());
+  /** Adds a query about one Node, or for a listing of everything. `onUpdate` reports when it has been answered. */
+  want(identity: NodeIdentity | undefined, options: QueryOptions): void {
+    this.#queries.push({ ...options, identity });
+    if (this.#isAnswering) return;
+    this.#isAnswering = true;
+    this.#options.clock.after(collectFor, () => void this.#answerQueries());
   }
 
-  async #ask(): Promise<void> {
+  async #answerQueries(): Promise<void> {
     while (this.#queries.length > 0 && !this.#options.signal.aborted) {
       const queries = this.#queries;
       this.#queries = [];
@@ -103,30 +103,30 @@ export class SourceInventory {
       } catch (error) {
         if (this.#options.signal.aborted) break;
         this.#failure = { error, at: this.#options.clock.monotonic() };
-        this.#options.onNews("failure");
+        this.#options.onUpdate("failure");
       }
     }
-    this.#isAsking = false;
+    this.#isAnswering = false;
   }
 
   async #answerAll(queries: readonly Query[]): Promise<void> {
-    const { source, onNews, signal } = this.#options;
-    const { urgency, listsSince, batches } = planQueries(queries, {
+    const { source, onUpdate, signal } = this.#options;
+    const { urgency, listSince, batches } = planQueries(queries, {
       keys: this.#keys,
       lookups: source.lookups,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),
     });
     this.#urgency = urgency;
-    if (listsSince !== undefined) {
-      const { beganAt } = await this.#snapshot.beganAfter(listsSince);
-      this.#lookedUp.forgetOlderThan(beganAt);
-      // Whatever becomes of the lookups: this is news.
-      onNews("listing");
+    if (listSince !== undefined) {
+      const { beganAt } = await this.#snapshot.beganAfter(listSince);
+      this.#lookups.forgetOlderThan(beganAt);
+      // Before the lookups, which may fail.
+      onUpdate("listing");
     }
-    await this.#lookedUp.find(batches, { signal, urgency });
-    // Without any request too: those who ask were answered meanwhile, and must look.
-    if (listsSince === undefined || batches.length > 0) onNews("lookup");
+    await this.#lookups.find(batches, { signal, urgency });
+    // Even without a request: the queries were answered while they waited, and their callers must be notified.
+    if (listSince === undefined || batches.length > 0) onUpdate("lookup");
   }
 
   #currentIndex(): { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined {

@@ -1,22 +1,22 @@
-// Who goes first when many ask a cloud: the order of urgencies, and what of the budget is kept for those who come before.
+// The order in which calls of different urgency get the rate budget, and the share that is reserved for more urgent ones. Pure.
 
 import type { Urgency } from "../provider/call.ts";
 
 /** Rank in the budget; the lowest goes first. */
-export const ranks = {
+export const urgencyRanks = {
   "user-change": 0,
   "new-node": 1,
   "deletion-proof": 2,
   refresh: 3,
 } as const satisfies Record<Urgency, number>;
 
-/** By rank: the share of the limit that must be left, so that something remains for those before it. */
+/** By rank: a call waits when less than this share of the limit remains. The rest is reserved for lower ranks. */
 export const reserveByRank = [0, 0.05, 0.1, 0.25] as const;
 
-/** Of questions that are answered together; without any, that of a refresh. */
+/** The urgency of a call that answers several queries; `refresh` without any. */
 export function mostUrgent(queries: readonly { readonly urgency: Urgency }[]): Urgency {
   return queries.reduce<Urgency>(
-    (first, { urgency }) => (ranks[urgency] < ranks[first] ? urgency : first),
+    (first, { urgency }) => (urgencyRanks[urgency] < urgencyRanks[first] ? urgency : first),
     "refresh",
   );
 }

@@ -1,15 +1,15 @@
 // What an error means to a controller: whether it is only a lost race, when to try again, and how to describe it on the
 // object.
 
-import { backoffAfter, dispositions } from "../cloud/disposition.ts";
+import { backoffAfter, errorPolicies } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/message-of.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Problem } from "../core/problem.ts";
 import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError } from "../provider/errors.ts";
-import { backoff, together } from "../runtime/backoff.ts";
+import { alignToGrid, backoff } from "../runtime/backoff.ts";
 
 const lostRaceBackoff = { first: seconds(0.1), cap: minutes(1) };
 
@@ -26,13 +26,13 @@ export function delayAfterError(
 ): Milliseconds {
   return isLostRace(error)
     ? backoff(failures, lostRaceBackoff, random)
-    : together(clock.monotonic(), backoffAfter(error, failures, clock, random));
+    : alignToGrid(clock.monotonic(), backoffAfter(error, failures, clock, random));
 }
 
 /** Undefined for errors that pass without anyone's help, such as a lost race. */
 export function describeError(error: unknown): Problem | undefined {
   if (CloudError.is(error)) {
-    return { severity: "error", reason: dispositions[error.kind].reason, text: error.message };
+    return { severity: "error", reason: errorPolicies[error.kind].reason, text: error.message };
   }
   if (isKubeError(error)) {
     if (isLostRace(error) || error.kind === "fenced") return undefined;

@@ -1,6 +1,6 @@
 // Reads facts from a Node object: its identity, taints, readiness, age, and whether it is paused or leaving. Pure.
 
-import type { NodeIdentity } from "../cloud/identity.ts";
+import type { NodeIdentity } from "../cloud/node-identity.ts";
 import { type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Node, Taint } from "../kube/objects.ts";

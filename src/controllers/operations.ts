@@ -1,7 +1,7 @@
 // Long-running cloud work, polled by the operation ids that the cloud returned. All due operations are checked together, and
 // no worker waits for them. Operations live in memory only: after a restart the controller observes the cloud instead.
 
-import { backoffAfter, isFenced } from "../cloud/disposition.ts";
+import { backoffAfter, isFenced } from "../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";

@@ -1,8 +1,8 @@
 // Lookups that the inventory has not answered yet: which keys wait for one, and since when. Keeps a key from asking twice.
 
-import type { NodeIdentity } from "../cloud/identity.ts";
 import type { Inventory } from "../cloud/inventory.ts";
-import type { Want } from "../cloud/plan-questions.ts";
+import type { NodeIdentity } from "../cloud/node-identity.ts";
+import type { QueryOptions } from "../cloud/plan-queries.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -55,7 +55,7 @@ export class PendingLookups {
   ask(
     key: string,
     identity: NodeIdentity,
-    want: Omit<Want, "since" | "foundSince">,
+    want: Omit<QueryOptions, "since" | "foundSince">,
     acceptsAge?: Milliseconds,
   ): void {
     const lookup = this.#lookups.get(key);

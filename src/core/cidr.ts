@@ -1,5 +1,5 @@
-// Ranges of IP addresses. A Cidr is always the canonical network (host bits zero), so that two of them are the same range
-// exactly when the strings are equal; text written by others is compared with `isSameCidr`.
+// Parses and compares CIDRs. A `Cidr` is in canonical form (host bits zero), so equal ranges are equal strings. Compare text
+// from users or from a cloud with `isSameCidr`. Pure.
 
 import type { Cidr, IpAddress } from "./brand.ts";
 import { type IpVersion, parseIp } from "./ip.ts";
@@ -15,7 +15,7 @@ import {
 
 interface Range {
   readonly network: Groups;
-  /** Counted in 128 bits for both families. */
+  /** Of 128 bits, for IPv4 too. */
   readonly bits: number;
   readonly family: IpVersion;
 }
@@ -42,34 +42,40 @@ function format({ network, bits, family }: Range): Cidr {
 
 function rangeOf(cidr: Cidr): Range {
   const range = parseRange(cidr, "sloppy");
-  if (range === undefined) throw new TypeError(`An address range was expected, got ${JSON.stringify(cidr)}.`);
+  if (range === undefined) throw new TypeError(`Expected a CIDR, got ${JSON.stringify(cidr)}.`);
   return range;
 }
 
-/** The canonical network, or undefined when it is no range. Host bits are dropped, as Go's ParseCIDR does. */
+/**
+ * The range in canonical form, or undefined when the text is not a CIDR. Host bits are dropped, as Go's ParseCIDR does.
+ *
+ * @example
+ * parseCidr("10.0.0.1/8") // "10.0.0.0/8"
+ */
 export function parseCidr(text: string, form: IpForm = "strict"): Cidr | undefined {
   const range = parseRange(text, form);
   return range === undefined ? undefined : format(range);
 }
 
-/** For ranges that come from code and fixtures; throws where `parseCidr` gives undefined. */
+/** A range from a constant. Throws a TypeError where `parseCidr` returns undefined. */
 export function cidr(text: string): Cidr {
   const parsed = parseCidr(text);
   if (parsed === undefined) {
-    throw new TypeError(`An address range such as "10.0.0.0/8" was expected, got ${JSON.stringify(text)}.`);
+    throw new TypeError(`Expected a CIDR such as "10.0.0.0/8", got ${JSON.stringify(text)}.`);
   }
   return parsed;
 }
 
+/** Whether the range is IPv4 or IPv6. */
 export const cidrFamily = (range: Cidr): IpVersion => rangeOf(range).family;
 
-/** As written after the slash: 0 to 32, or 0 to 128. */
+/** The number after the slash: 0 to 32, or 0 to 128. */
 export const prefixLength = (range: Cidr): number => Number(range.slice(range.indexOf("/") + 1));
 
-/** The range that holds just this address. */
+/** The range that contains only this address. */
 export const cidrOfIp = (ip: IpAddress): Cidr => `${ip}/${ip.includes(":") ? 128 : 32}` as Cidr;
 
-/** Whether the inner range or address lies wholly within; false when it is neither. Families never contain each other. */
+/** Whether the inner range or address lies within the outer range. False for other text, and across IP families. */
 export function cidrContains(outer: Cidr, inner: string): boolean {
   const large = rangeOf(outer);
   const address = parseIp(inner, "sloppy");
@@ -82,17 +88,18 @@ export function cidrContains(outer: Cidr, inner: string): boolean {
   );
 }
 
+/** Whether two ranges share an address. */
 export function cidrsOverlap(one: Cidr, other: Cidr): boolean {
   return cidrContains(one, other) || cidrContains(other, one);
 }
 
-/** Whether two texts mean one range, however they are spelled; false when one of them is none. */
+/** Whether two texts are the same range, whatever their spelling. False when one of them is not a CIDR. */
 export function isSameCidr(one: string, other: string): boolean {
   const parsed = parseCidr(one, "sloppy");
   return parsed !== undefined && parsed === parseCidr(other, "sloppy");
 }
 
-/** IPv4 before IPv6, then by network, then the wider first: a stable order for plans and documents. */
+/** Sort order: IPv4 before IPv6, then by network, then the wider range first. */
 export function compareCidr(one: Cidr, other: Cidr): number {
   const a = rangeOf(one);
   const b = rangeOf(other);

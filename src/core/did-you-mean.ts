@@ -1,17 +1,17 @@
-// The known word that somebody most likely meant, for messages about unknown names. It only suggests: nothing is ever
-// corrected silently.
+// Finds the known name closest to a typo, for "did you mean …?" in messages. It only suggests; nothing is corrected
+// silently. Pure.
 
-const longest = 100;
+const maxLength = 100;
 
-/** Case and the choice of separator are no mistakes worth counting. */
+/** Differences in case and separators do not count as edits. */
 const plain = (word: string): string => word.toLowerCase().replaceAll(/[_. ]/g, "-");
 
 /**
- * Edits (insert, remove, replace, swap of neighbours) that lead from one word to the other, no part edited twice;
- * undefined when there are more than `most`.
+ * The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours, no part edited twice.
+ * Undefined when it is greater than `max`.
  */
-export function editDistance(from: string, to: string, most: number): number | undefined {
-  if (Math.abs(from.length - to.length) > most) return undefined;
+export function editDistance(from: string, to: string, max: number): number | undefined {
+  if (Math.abs(from.length - to.length) > max) return undefined;
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {
@@ -28,25 +28,30 @@ export function editDistance(from: string, to: string, most: number): number | u
       }
       current.push(cost);
     }
-    if (Math.min(...current) > most && Math.min(...last) > most) return undefined;
+    if (Math.min(...current) > max && Math.min(...last) > max) return undefined;
     beforeLast = last;
     last = current;
   }
   const distance = last[to.length] ?? 0;
-  return distance <= most ? distance : undefined;
+  return distance <= max ? distance : undefined;
 }
 
-/** The nearest known word, the earlier of two equally near; undefined when none is near enough to be meant. */
+/**
+ * The known name closest to the word, or undefined when none is close. Of two equally close names the earlier one wins.
+ *
+ * @example
+ * didYouMean("algoritm", ["algorithm", "adopt"]) // "algorithm"
+ */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
-  if (word.length > longest) return undefined;
-  const asked = plain(word);
+  if (word.length > maxLength) return undefined;
+  const wanted = plain(word);
   let nearest: string | undefined;
-  let most = Math.min(3, Math.max(1, Math.floor(asked.length / 3)));
+  let max = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)));
   for (const candidate of known) {
-    const distance = editDistance(asked, plain(candidate), nearest === undefined ? most : most - 1);
+    const distance = editDistance(wanted, plain(candidate), nearest === undefined ? max : max - 1);
     if (distance === undefined) continue;
     nearest = candidate;
-    most = distance;
+    max = distance;
     if (distance === 0) break;
   }
   return nearest;

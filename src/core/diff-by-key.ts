@@ -1,13 +1,15 @@
-// What has to be made, changed and removed so that what is there becomes what is wanted. It decides nothing about order
-// or about what a change costs: planners do.
+// Compares desired and observed lists by key: what to create, update and remove. The order of changes is up to the planner.
+// Pure.
 
+/** How `diffByKey` identifies and compares items. */
 export interface DiffRules<D, O> {
   keyOfDesired(desired: D): string;
   keyOfObserved(observed: O): string;
-  /** True when the observed one may stay as it is. */
+  /** Whether the observed item needs no update. */
   isSame(desired: D, observed: O): boolean;
 }
 
+/** The changes that turn the observed list into the desired one. */
 export interface Diff<D, O> {
   readonly create: readonly D[];
   readonly update: readonly { readonly desired: D; readonly observed: O }[];
@@ -15,39 +17,46 @@ export interface Diff<D, O> {
 }
 
 /**
- * Each list keeps its order. Of several wishes with one key the first counts; of several observed ones the first that is
- * right stays (else the first is changed) and the others go.
+ * The difference between two lists, in their order. Duplicate desired keys: the first wins. Duplicate observed keys: the
+ * first item that needs no update stays (otherwise the first is updated) and the others are removed.
+ *
+ * @example
+ * diffByKey(rules, observedRules, {
+ *   keyOfDesired: ({ port }) => String(port),
+ *   keyOfObserved: ({ port }) => String(port),
+ *   isSame: (desired, observed) => desired.target === observed.target,
+ * })
  */
 export function diffByKey<D, O>(
   desired: readonly D[],
   observed: readonly O[],
   rules: DiffRules<D, O>,
 ): Diff<D, O> {
-  const there = new Map<string, O[]>();
+  const observedByKey = new Map<string, O[]>();
   for (const item of observed) {
     const key = rules.keyOfObserved(item);
-    const same = there.get(key);
-    if (same === undefined) there.set(key, [item]);
+    const same = observedByKey.get(key);
+    if (same === undefined) observedByKey.set(key, [item]);
     else same.push(item);
   }
 
   const seen = new Set<string>();
-  const stays = new Set<O>();
+  const kept = new Set<O>();
   const create: D[] = [];
   const update: { desired: D; observed: O }[] = [];
-  for (const wanted of desired) {
-    const key = rules.keyOfDesired(wanted);
+  for (const item of desired) {
+    const key = rules.keyOfDesired(item);
     if (seen.has(key)) continue;
     seen.add(key);
-    const candidates = there.get(key);
+    const candidates = observedByKey.get(key);
     const first = candidates?.[0];
     if (candidates === undefined || first === undefined) {
-      create.push(wanted);
+      create.push(item);
       continue;
     }
-    const right = candidates.find((candidate) => rules.isSame(wanted, candidate));
-    stays.add(right ?? first);
-    if (right === undefined) update.push({ desired: wanted, observed: first });
+    const unchanged = candidates.find((candidate) => rules.isSame(item, candidate));
+    kept.add(unchanged ?? first);
+    if (unchanged === undefined) update.push({ desired: item, observed: first });
   }
-  return { create, update, remove: observed.filter((item) => !stays.has(item)) };
+  return { create, update, remove: observed.filter((item) => !kept.has(item)) };
 }

@@ -1,5 +1,5 @@
-// Durations as Go writes and reads them, since annotations and flags of all Go managers are written so. Finer than a
-// millisecond is rounded; nothing here measures time.
+// Parses and formats durations in Go's syntax, which annotations and flags of the Go managers use. Fractions of a
+// millisecond are rounded. Pure.
 
 import { type Milliseconds, milliseconds } from "./brand.ts";
 
@@ -14,6 +14,12 @@ const units: ReadonlyMap<string, number> = new Map([
   ["h", 3_600_000],
 ]);
 
+/**
+ * A duration in Go's syntax, or undefined when the text is not one.
+ *
+ * @example
+ * parseDuration("1h30m") // 5_400_000
+ */
 export function parseDuration(text: string): Milliseconds | undefined {
   if (/^[+-]?0$/.test(text)) return milliseconds(0);
   if (!/^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;
@@ -25,21 +31,21 @@ export function parseDuration(text: string): Milliseconds | undefined {
   return Number.isSafeInteger(rounded) ? milliseconds(rounded) : undefined;
 }
 
-/** The shortest way to write it that `parseDuration` reads back. */
+/** The shortest text that `parseDuration` parses to the same duration: `90s` becomes `1m30s`. */
 export function formatDuration(duration: Milliseconds): string {
   if (duration === 0) return "0s";
   if (duration < 0) return `-${formatDuration(milliseconds(-duration))}`;
   const parts: string[] = [];
-  let rest: number = duration;
+  let remaining: number = duration;
   for (const [unit, size] of [
     ["h", 3_600_000],
     ["m", 60_000],
     ["s", 1000],
     ["ms", 1],
   ] as const) {
-    const amount = Math.floor(rest / size);
+    const amount = Math.floor(remaining / size);
     if (amount > 0) parts.push(`${amount}${unit}`);
-    rest -= amount * size;
+    remaining -= amount * size;
   }
   return parts.join("") || "0s";
 }

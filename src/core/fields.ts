@@ -1,12 +1,13 @@
-// The builders of settings that hold one value. Each says what it expects, so that reading, help and the reference page
-// speak alike; lists are in `list-fields.ts`.
+// Builders of settings with a single value: text, numbers, durations, addresses, choices, secrets. Lists are in
+// `list-fields.ts`.
 
 import type { IpAddress, Milliseconds } from "./brand.ts";
 import { parseDuration } from "./duration.ts";
 import { parseIp } from "./ip.ts";
 import { Secret } from "./secret.ts";
-import type { Field, FieldKind, WhenChanged } from "./settings.ts";
+import type { Field, WhenChanged } from "./settings.ts";
 
+/** Options of every field builder; the members are explained at `Field`. */
 export interface FieldOptions<T> {
   readonly fallback?: T;
   readonly required?: boolean;
@@ -16,14 +17,14 @@ export interface FieldOptions<T> {
   readonly whenChanged?: WhenChanged;
 }
 
-/** A field that remembers in its type whether there is always a value. */
+/** A field whose type says whether it always has a value. */
 export type Built<T, O> = Field<T> &
   (O extends { readonly fallback: T } ? { readonly fallback: T } : unknown) &
   (O extends { readonly required: true } ? { readonly required: true } : unknown);
 
 type Parsed<T> = { readonly value: T } | { readonly wrong: string };
 
-/** What came, for people; `wrong` completes "must be …, got …". */
+/** A value for the message "must be …, got …", shortened. */
 export function quoted(raw: string): string {
   const short = raw.length > 80 ? `${raw.slice(0, 80)}…` : raw;
   return JSON.stringify(short);
@@ -34,43 +35,48 @@ export function buildField<T, const O extends FieldOptions<T>>(
   expects: string,
   parse: (raw: string) => Parsed<T>,
   options: O | undefined,
-  { choices, kind }: { readonly choices?: readonly string[]; readonly kind?: FieldKind } = {},
+  extra: Pick<Field<T>, "choices" | "kind" | "isSecret"> = {},
 ): Built<T, O> {
   return {
     text,
     expects,
     parse,
     ...options,
-    ...(choices !== undefined && { choices }),
-    ...(kind !== undefined && { kind }),
-    // The spread has what the conditional type promises; the compiler cannot follow it.
+    ...extra,
+    // The options decide the conditional type; the compiler cannot follow the spread.
   } as Field<T> as Built<T, O>;
 }
 
+/**
+ * A non-empty string.
+ *
+ * @example
+ * const config = { endpoint: text("The URL of the API.", { fallback: "https://api.example.com", env: "ACME_ENDPOINT" }) };
+ */
 export function text<const O extends FieldOptions<string>>(what: string, options?: O): Built<string, O> {
   return buildField(
     what,
-    "a text that is not empty",
+    "a non-empty string",
     (raw) => {
       const value = raw.trim();
-      return value === "" ? { wrong: "an empty one" } : { value };
+      return value === "" ? { wrong: "an empty string" } : { value };
     },
     options,
   );
 }
 
-const truths = new Map<string, boolean>([
+const booleans = new Map<string, boolean>([
   ...["1", "t", "T", "true", "TRUE", "True"].map((word) => [word, true] as const),
   ...["0", "f", "F", "false", "FALSE", "False"].map((word) => [word, false] as const),
 ]);
 
-/** The words are those of Go's ParseBool, which every Go manager reads flags with. */
+/** `true` or `false`, in any spelling of Go's ParseBool, which the Go managers use for flags. */
 export function flag<const O extends FieldOptions<boolean>>(what: string, options?: O): Built<boolean, O> {
   return buildField(
     what,
     "true or false",
     (raw) => {
-      const value = truths.get(raw.trim());
+      const value = booleans.get(raw.trim());
       return value === undefined ? { wrong: quoted(raw) } : { value };
     },
     options,
@@ -78,6 +84,7 @@ export function flag<const O extends FieldOptions<boolean>>(what: string, option
   );
 }
 
+/** The smallest and the largest allowed value. */
 export interface Bounds {
   readonly min?: number;
   readonly max?: number;
@@ -93,6 +100,7 @@ function isWithin(value: number, { min = -Infinity, max = Infinity }: Bounds): b
   return value >= min && value <= max;
 }
 
+/** A whole number within bounds: `integer("Entries per page.", { min: 1, max: 500 }, { fallback: 50 })`. */
 export function integer<const O extends FieldOptions<number>>(
   what: string,
   bounds: Bounds = {},
@@ -104,16 +112,16 @@ export function integer<const O extends FieldOptions<number>>(
     (raw) => {
       const trimmed = raw.trim();
       const value = Number(trimmed);
-      const isRight = /^[+-]?[0-9]+$/.test(trimmed) && Number.isSafeInteger(value) && isWithin(value, bounds);
-      // "-0" is a zero.
-      return isRight ? { value: value + 0 } : { wrong: quoted(raw) };
+      const isValid = /^[+-]?[0-9]+$/.test(trimmed) && Number.isSafeInteger(value) && isWithin(value, bounds);
+      // Turns -0 into 0.
+      return isValid ? { value: value + 0 } : { wrong: quoted(raw) };
     },
     options,
     { kind: "number" },
   );
 }
 
-/** With a fraction or without. */
+/** A number, with or without a fraction. */
 export function decimal<const O extends FieldOptions<number>>(
   what: string,
   bounds: Bounds = {},
@@ -124,14 +132,20 @@ export function decimal<const O extends FieldOptions<number>>(
     `a number${boundsText(bounds, String)}`,
     (raw) => {
       const trimmed = raw.trim();
-      const isRight = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(trimmed) && isWithin(Number(trimmed), bounds);
-      return isRight ? { value: Number(trimmed) + 0 } : { wrong: quoted(raw) };
+      const isValid = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(trimmed) && isWithin(Number(trimmed), bounds);
+      return isValid ? { value: Number(trimmed) + 0 } : { wrong: quoted(raw) };
     },
     options,
     { kind: "number" },
   );
 }
 
+/**
+ * One of a fixed set of values. A typo never silently selects the default.
+ *
+ * @example
+ * oneOf("How a target is picked.", ["round-robin", "least-connections"], { fallback: "round-robin" })
+ */
 export function oneOf<const C extends string, const O extends FieldOptions<NoInfer<C>>>(
   what: string,
   choices: readonly [C, ...C[]],
@@ -150,7 +164,7 @@ export function oneOf<const C extends string, const O extends FieldOptions<NoInf
   );
 }
 
-/** Written as Go writes durations: `15s`, `1h30m`, `1.5s`, `300ms`. */
+/** A duration in Go's syntax: `15s`, `1h30m`, `1.5s`, `300ms`. */
 export function duration<const O extends FieldOptions<Milliseconds>>(
   what: string,
   bounds: { readonly min?: Milliseconds; readonly max?: Milliseconds } = {},
@@ -183,15 +197,16 @@ export function address<const O extends FieldOptions<IpAddress>>(
   );
 }
 
-/** A value that is shown nowhere, not even when it is wrong. */
+/** A value that appears in no message, not even when it is invalid. */
 export function secret<const O extends FieldOptions<Secret>>(what: string, options?: O): Built<Secret, O> {
   return buildField(
     what,
-    "a secret that is not empty",
+    "a non-empty secret",
     (raw) => {
       const value = raw.trim();
-      return value === "" ? { wrong: "an empty one" } : { value: new Secret(value) };
+      return value === "" ? { wrong: "an empty string" } : { value: new Secret(value) };
     },
     options,
+    { isSecret: true },
   );
 }

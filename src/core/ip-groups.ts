@@ -1,9 +1,9 @@
-// Addresses as eight groups of sixteen bits, IPv4 as ::ffff:a.b.c.d, and the way from and to text. It is the arithmetic
-// beneath `ip.ts` and `cidr.ts`, which are what everybody else uses.
+// IP addresses as eight groups of sixteen bits (IPv4 as ::ffff:a.b.c.d): parsing, formatting, masking. Used only by `ip.ts`
+// and `cidr.ts`. Pure.
 
 /**
- * `strict` takes one spelling of IPv4: no leading zeros. `sloppy` takes what Go's ParseIPSloppy takes, which Kubernetes
- * still accepts in old objects: leading zeros, read as decimal. Neither takes spaces or zones.
+ * `strict` rejects leading zeros in IPv4. `sloppy` accepts what Go's ParseIPSloppy accepts, and Kubernetes in old objects:
+ * leading zeros, read as decimal. Neither accepts spaces or zones.
  */
 export type IpForm = "strict" | "sloppy";
 
@@ -77,7 +77,7 @@ function longestRunOfZeros(groups: Groups): { start: number; length: number } {
   return best;
 }
 
-/** As RFC 5952 wants it, and as Go prints it: IPv4 and IPv4-mapped addresses with dots. */
+/** The form of RFC 5952, as Go prints it: IPv4 and IPv4-mapped addresses with dots. */
 export function formatGroups(groups: Groups): string {
   if (isIPv4(groups)) {
     return groups

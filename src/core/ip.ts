@@ -1,33 +1,40 @@
-// IP addresses. An IpAddress is always in canonical form, so that two of them are the same address exactly when the
-// strings are equal; text written by others is compared with `isSameIp`.
+// Parses and compares IP addresses. An `IpAddress` is in canonical form, so equal addresses are equal strings. Compare text
+// from users or from a cloud with `isSameIp`. Pure.
 
 import type { IpAddress } from "./brand.ts";
 import { compareGroups, formatGroups, type IpForm, isIPv4, parseGroups } from "./ip-groups.ts";
 
+/** The IP family, spelled as in a Service's `spec.ipFamilies`. */
 export type IpVersion = "IPv4" | "IPv6";
 
-/** The canonical form, or undefined when it is no address. An IPv4-mapped IPv6 address is that IPv4 address. */
+/**
+ * The address in canonical form, or undefined when the text is not an IP address. An IPv4-mapped IPv6 address becomes IPv4.
+ *
+ * @example
+ * parseIp("2001:DB8::0:1") // "2001:db8::1"
+ */
 export function parseIp(text: string, form: IpForm = "strict"): IpAddress | undefined {
   const groups = parseGroups(text, form);
   return groups === undefined ? undefined : (formatGroups(groups) as IpAddress);
 }
 
-/** For addresses that come from code and fixtures; throws where `parseIp` gives undefined. */
+/** An address from a constant. Throws a TypeError where `parseIp` returns undefined. */
 export function ipAddress(text: string): IpAddress {
   const ip = parseIp(text);
-  if (ip === undefined) throw new TypeError(`An IP address was expected, got ${JSON.stringify(text)}.`);
+  if (ip === undefined) throw new TypeError(`Expected an IP address, got ${JSON.stringify(text)}.`);
   return ip;
 }
 
+/** Whether the address is IPv4 or IPv6. */
 export const ipFamily = (ip: IpAddress): IpVersion => (ip.includes(":") ? "IPv6" : "IPv4");
 
-/** Whether two texts mean one address, however they are spelled; false when one of them is none. */
+/** Whether two texts are the same address, whatever their spelling. False when one of them is not an address. */
 export function isSameIp(one: string, other: string): boolean {
   const ip = parseIp(one, "sloppy");
   return ip !== undefined && ip === parseIp(other, "sloppy");
 }
 
-/** IPv4 before IPv6, then by number: a stable order for plans and documents. */
+/** Sort order: IPv4 before IPv6, then by number. */
 export function compareIp(one: IpAddress, other: IpAddress): number {
   const a = parseGroups(one, "sloppy");
   const b = parseGroups(other, "sloppy");

@@ -1,5 +1,5 @@
-// The builders of settings that hold several values, separated by commas. Blanks around an entry and empty entries mean
-// nothing; one wrong entry makes the whole setting wrong and is named.
+// Builders of settings with several values, separated by commas. Spaces around entries and empty entries are ignored; one
+// invalid entry makes the whole setting invalid, and the message names it.
 
 import type { Cidr, IpAddress } from "./brand.ts";
 import { parseCidr } from "./cidr.ts";
@@ -25,54 +25,56 @@ function listOf<T>(parseEntry: (entry: string) => T | undefined) {
   };
 }
 
+/** Strings, separated by commas. */
 export function list<const O extends FieldOptions<readonly string[]>>(
   what: string,
   options?: O,
 ): Built<readonly string[], O> {
   return buildField(
     what,
-    "a list of texts separated by commas",
+    "a comma-separated list",
     listOf((entry) => entry),
     options,
     { kind: "list" },
   );
 }
 
-/** Old spellings with leading zeros are read, as Kubernetes reads them. */
+/** CIDRs, separated by commas. Leading zeros are accepted, as Kubernetes does. */
 export function cidrList<const O extends FieldOptions<readonly Cidr[]>>(
   what: string,
   options?: O,
 ): Built<readonly Cidr[], O> {
   return buildField(
     what,
-    "a list of address ranges such as 10.0.0.0/8, separated by commas",
+    "a comma-separated list of CIDRs such as 10.0.0.0/8",
     listOf((entry) => parseCidr(entry, "sloppy")),
     options,
     { kind: "list" },
   );
 }
 
+/** IP addresses, separated by commas. */
 export function ipList<const O extends FieldOptions<readonly IpAddress[]>>(
   what: string,
   options?: O,
 ): Built<readonly IpAddress[], O> {
   return buildField(
     what,
-    "a list of IP addresses separated by commas",
+    "a comma-separated list of IP addresses",
     listOf((entry) => parseIp(entry, "sloppy")),
     options,
     { kind: "list" },
   );
 }
 
-/** `a=1,b=2`: labels and tags. Of two entries with one key the last counts. */
+/** Key-value pairs such as labels or tags: `a=1,b=2`. The last of two entries with one key wins. */
 export function pairs<const O extends FieldOptions<ReadonlyMap<string, string>>>(
   what: string,
   options?: O,
 ): Built<ReadonlyMap<string, string>, O> {
   return buildField<ReadonlyMap<string, string>, O>(
     what,
-    "a list such as key=value,other=value",
+    "a comma-separated list such as key=value,other=value",
     (raw) => {
       const value = new Map<string, string>();
       for (const entry of entriesOf(raw)) {
@@ -87,7 +89,7 @@ export function pairs<const O extends FieldOptions<ReadonlyMap<string, string>>>
   );
 }
 
-/** Values that hold commas themselves: one for each time it is given, one on a line where they stand together. */
+/** Values that may contain commas: one per occurrence of a flag, or one per line. */
 export function repeated<const O extends FieldOptions<readonly string[]>>(
   what: string,
   expects: string,

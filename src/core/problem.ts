@@ -1,13 +1,14 @@
-// What is wrong and whom it concerns, as a value: planners and readers return problems, controllers show them.
+// A problem as a value: planners and parsers return problems, controllers publish them as events and conditions.
 
-/** "error": what it governs stays as it is until mended. "warning": the rest goes on. */
+/** `error`: what the problem affects stays unchanged until it is fixed. `warning`: everything else goes on. */
 export type Severity = "error" | "warning";
 
+/** Something that is wrong with an object, an annotation or a setting. The framework publishes it; nothing is thrown. */
 export interface Problem {
   readonly severity: Severity;
-  /** A stable CamelCase code from one list, for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. */
+  /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. */
   readonly reason: string;
-  /** What was expected, what came, what to do. */
+  /** What is wrong (value got and value expected), what happens now, and what the user can do. */
   readonly text: string;
   /** The annotation, label or configuration key it is about, where there is one. */
   readonly key?: string;

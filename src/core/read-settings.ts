@@ -1,5 +1,5 @@
-// What somebody wrote, turned into values and a complaint about everything that is wrong with it, all at once. It never
-// throws and reads nothing itself: annotations, files and the environment come in as plain text.
+// Parses annotations, flags or settings by a table, and reports every problem at once. It never throws, and takes plain text:
+// files and the environment are read elsewhere. Pure.
 
 import { didYouMean } from "./did-you-mean.ts";
 import type { Problem } from "./problem.ts";
@@ -7,21 +7,21 @@ import type { Field, Fields, Values } from "./settings.ts";
 
 export interface ReadOptions {
   /**
-   * Only keys that begin with it are ours; table names follow it, but a name with "/" in it is a whole key. Absent: every
-   * key is ours.
+   * Only keys with this prefix are parsed; the table has the names without it. A name that contains "/" is a complete key.
+   * Absent: every key is parsed.
    */
   readonly prefix?: string;
-  /** Names what is read in texts and, capitalised, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
+  /** Used in messages and, capitalised, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
   readonly what: "annotation" | "setting" | "flag";
 }
 
 export interface ReadSettings<F extends Fields> {
   /**
-   * The fallback stands in for what is missing or wrong. A `required` one that is missing or wrong is absent in spite of
-   * its type, so values are used only when there is no error, or with an eye on `frozen`.
+   * Missing and invalid values are replaced by their default. A `required` value that is missing or invalid is absent in
+   * spite of its type, so use the values only when there is no error, or check `frozen`.
    */
   readonly values: Values<F>;
-  /** Names of fields whose text is wrong: what they govern keeps its observed value, never the fallback. */
+  /** Names of invalid fields: what they control keeps its observed value. A typo never silently selects the default. */
   readonly frozen: ReadonlySet<keyof F & string>;
   readonly problems: readonly Problem[];
 }
@@ -30,17 +30,17 @@ function parseSafely(field: Field<unknown>, raw: string) {
   try {
     return field.parse(raw);
   } catch {
-    // A provider's own field is at fault; the text may be a secret, so it is not shown.
-    return { wrong: "something that cannot be read" };
+    // A bug in a provider's own field. The text may be a secret, so it is not shown.
+    return { wrong: "a value that could not be parsed" };
   }
 }
 
-function choiceMeant(field: Field<unknown>, raw: string): string {
+function choiceHint(field: Field<unknown>, raw: string): string {
   const meant = field.choices === undefined ? undefined : didYouMean(raw.trim(), field.choices);
   return meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
 }
 
-const short = (key: string): string => (key.length > 120 ? `${key.slice(0, 120)}…` : key);
+const shorten = (key: string): string => (key.length > 120 ? `${key.slice(0, 120)}…` : key);
 
 export function readSettings<F extends Fields>(
   fields: F,
@@ -52,24 +52,27 @@ export function readSettings<F extends Fields>(
   const values: [string, unknown][] = [];
   const frozen = new Set<string>();
   const known = new Set<string>();
-  const written = (key: string): string | undefined => (Object.hasOwn(raw, key) ? raw[key] : undefined);
+  const rawOf = (key: string): string | undefined => (Object.hasOwn(raw, key) ? raw[key] : undefined);
 
   const keyOf = (name: string): string => (name.includes("/") ? name : prefix + name);
 
   const findText = (name: string, field: Field<unknown>): { key: string; text: string } | undefined => {
     const key = keyOf(name);
-    const text = written(key);
+    const text = rawOf(key);
     let found = text === undefined ? undefined : { key, text };
     for (const oldName of field.renamedFrom ?? []) {
       const oldKey = keyOf(oldName);
-      const oldText = written(oldKey);
+      const oldText = rawOf(oldKey);
       known.add(oldKey);
       if (oldText === undefined) continue;
-      const rest = found === undefined ? "" : `, which is set too and counts; remove ${oldKey}`;
+      const hint =
+        found === undefined
+          ? "; use the new name"
+          : `; both are set and ${key} takes precedence, so remove ${oldKey}`;
       problems.push({
         severity: "warning",
         reason: `Renamed${noun}`,
-        text: `${oldKey} was renamed to ${key}${rest}`,
+        text: `${oldKey} was renamed to ${key}${hint}`,
         key: oldKey,
       });
       found ??= { key: oldKey, text: oldText };
@@ -88,7 +91,7 @@ export function readSettings<F extends Fields>(
         problems.push({
           severity: "error",
           reason: `Missing${noun}`,
-          text: `${key}${from} is missing; it must be ${field.expects}`,
+          text: `${key}${from} is required but not set; it must be ${field.expects}`,
           key,
         });
       }
@@ -104,7 +107,7 @@ export function readSettings<F extends Fields>(
     problems.push({
       severity: "error",
       reason: `Invalid${noun}`,
-      text: `${found.key} must be ${field.expects}, got ${parsed.wrong}${choiceMeant(field, found.text)}`,
+      text: `${found.key} must be ${field.expects}, got ${parsed.wrong}${choiceHint(field, found.text)}`,
       key: found.key,
     });
   }
@@ -113,15 +116,15 @@ export function readSettings<F extends Fields>(
   for (const key of Object.keys(raw)) {
     if (!key.startsWith(prefix) || known.has(key)) continue;
     const meant = didYouMean(key.slice(prefix.length), names);
-    const rest = meant === undefined ? "" : `; did you mean ${JSON.stringify(prefix + meant)}?`;
+    const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(prefix + meant)}?`;
     problems.push({
       severity: "warning",
       reason: `Unknown${noun}`,
-      text: `${short(key)} is not known${rest}`,
+      text: `${shorten(key)} is not a known ${what}${hint}`,
       key,
     });
   }
-  // Entries with exactly the names of the table; the types of the table say the rest.
+  // The entries have exactly the names and types of the table.
   return {
     values: Object.fromEntries(values) as Values<F>,
     frozen: frozen as ReadonlySet<keyof F & string>,

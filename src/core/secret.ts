@@ -1,7 +1,8 @@
-// A secret that cannot be printed by accident: every usual way of turning it into text gives "[secret]".
+// A string that logs, errors and JSON show as "[secret]".
 
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
+/** A secret value. Printing, interpolating or serialising it gives `[secret]`. */
 export class Secret {
   readonly #value: string;
 
@@ -9,7 +10,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The only way to the value; call it where the request is made and keep no copy. */
+  /** The value. Call it where the request is made, and keep no copy. */
   reveal(): string {
     return this.#value;
   }

@@ -1,5 +1,5 @@
-// A table of settings as a page of the reference, so that it cannot go stale. It shows what is declared, never what somebody
-// has set; help on the command line is app/flags/help.ts.
+// A settings table as a Markdown table for the reference pages. It shows declarations, not current values. The command line
+// help is app/flags/help.ts. Pure.
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";
@@ -7,7 +7,7 @@ import type { Field, Fields } from "./settings.ts";
 
 const keyOf = (name: string, prefix: string): string => (name.includes("/") ? name : prefix + name);
 
-function shown(value: unknown): string {
+function textOf(value: unknown): string {
   if (value instanceof Map) return [...value].map(([key, entry]) => `${key}=${entry}`).join(",");
   return Array.isArray(value) ? value.join(",") : String(value);
 }
@@ -15,8 +15,8 @@ function shown(value: unknown): string {
 function fallbackOf(field: Field<unknown>): string {
   if (field.required === true) return "required";
   if (field.fallback === undefined) return "";
-  const fallback = shown(field.fallback);
-  // A bare number in milliseconds means nothing to a reader of "a duration such as 15s".
+  const fallback = textOf(field.fallback);
+  // The column beside it says "a duration such as 15s", so a bare number of milliseconds would be misleading.
   return typeof field.fallback === "number" && field.kind === "duration"
     ? formatDuration(milliseconds(field.fallback))
     : fallback;
@@ -32,11 +32,10 @@ function notesOf(field: Field<unknown>): string[] {
       ? []
       : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),
     ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
-    ...(field.whenChanged === "recreate" ? ["A change makes the object again."] : []),
+    ...(field.whenChanged === "recreate" ? ["A change recreates the object."] : []),
   ];
 }
 
-/** Markdown. */
 export function settingsReference(fields: Fields, prefix = ""): string {
   const rows = Object.entries<Field<unknown>>(fields).map(([name, field]) => {
     const fallback = fallbackOf(field);

@@ -1,33 +1,43 @@
-// How settings are declared: one table with type, text and fallback, from which reading, help text, the reference page
-// and event messages all come. It declares only; reading is in `read-settings.ts`.
+// The types of a settings table: one entry per setting with its type, description and default. Parsing (`read-settings.ts`),
+// help, the reference pages and error messages all use the table.
 
-/** What may happen to a live cloud object when the value changes after it was created. */
+/** What a change of the value does to an existing cloud object: updates it, is rejected, or creates it again. */
 export type WhenChanged = "update" | "reject" | "recreate";
 
-/** How a value is written: what a command line adds up, which values need no word, what a file may hold. Absent: one text. */
+/**
+ * How a value is written. A command line appends `list`, `pairs` and `repeated`; a `switch` needs no value; a file holds a
+ * value of that type. Absent: a string.
+ */
 export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated";
 
-/** One setting. `parse` is pure: what the user wrote in, the value or a complaint out. */
+/** One setting. Build it with `text`, `oneOf`, `integer` and so on, or by hand for a type of your own. */
 export interface Field<T> {
-  /** One sentence for help and reference. */
+  /** One sentence for `--help` and the reference pages. */
   readonly text: string;
-  /** Completes "must be …". */
+  /** The expected value; completes "must be …" in messages. */
   readonly expects: string;
   readonly kind?: FieldKind;
+  /** The allowed values, for "did you mean …?" and for the JSON Schema. */
   readonly choices?: readonly string[];
+  /** The default. */
   readonly fallback?: T;
+  /** A missing value is an error. */
   readonly required?: boolean;
-  /** Former names: still read, reported as renamed. */
+  /** The value is a secret: the message for rejected credentials names this setting. */
+  readonly isSecret?: true;
+  /** Former names. They still work and produce a warning. */
   readonly renamedFrom?: readonly string[];
-  /** For configuration: the environment variable that the Go manager of that cloud reads. */
+  /** Configuration only: the environment variable that the cloud's Go manager reads. */
   readonly env?: string;
-  /** For configuration: the flag that the Go manager of that cloud adds for it, without dashes. */
+  /** Configuration only: the flag of the cloud's Go manager, without dashes. */
   readonly flag?: string;
   readonly whenChanged?: WhenChanged;
+  /** Pure. The value, or `wrong`: what was written, for the message "must be …, got …". */
   parse(raw: string): { readonly value: T } | { readonly wrong: string };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a table holds fields of any type; Values<> brings the exact types back.
+/** A table of settings by name: a provider's `config` or its annotations. */
+// biome-ignore lint/suspicious/noExplicitAny: a table holds fields of any type; Values<> restores the exact types.
 export type Fields = Readonly<Record<string, Field<any>>>;
 
 type ValueOf<F> =
@@ -37,5 +47,5 @@ type ValueOf<F> =
       : T | undefined
     : never;
 
-/** The values of a table, each with its exact type; undefined only where there is neither a fallback nor a demand. */
+/** The parsed values of a table. A value is undefined only when its field has no default and is not required. */
 export type Values<F extends Fields> = { readonly [K in keyof F]: ValueOf<F[K]> };

@@ -1,18 +1,22 @@
-// Text from elsewhere made fit for messages: bounded, on one line, without the secrets we know. It cannot know secrets
-// that nobody told it of, so bodies and headers are never shown whole.
+// Makes text from a cloud safe for messages: short, on one line, without known secrets. Other secrets may remain, so a whole
+// body or header must never be shown. Pure.
 
-const longest = 300;
+const maxLength = 300;
 
-/** Shorter ones would blot out ordinary words. */
-const shortestSecret = 4;
+/** Shorter secrets would remove ordinary words. */
+const minSecretLength = 4;
 
-/** What is read here is foreign and may be anything, so it is bounded before it is searched. */
+/**
+ * The text on one line, at most 300 characters, with each of the secrets replaced by `[secret]`. For messages that a provider
+ * builds itself; `jsonApi` does it for all its errors.
+ */
 export function cutText(text: string, secrets: readonly string[] = []): string {
-  let safe = text.slice(0, 20 * longest);
+  // Cut first, because the text may be of any size.
+  let safe = text.slice(0, 20 * maxLength);
   for (const secret of secrets) {
-    if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "[secret]");
+    if (secret.length >= minSecretLength) safe = safe.replaceAll(secret, "[secret]");
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
   const plain = safe.replaceAll(/[\s\u0000-\u001f\u007f]+/g, " ").trim();
-  return plain.length > longest ? `${plain.slice(0, longest - 1)}…` : plain;
+  return plain.length > maxLength ? `${plain.slice(0, maxLength - 1)}…` : plain;
 }

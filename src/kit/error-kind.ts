@@ -1,9 +1,9 @@
-// Which kind of CloudError a status is. Statuses that say something about the thing asked for count only when the cloud
-// itself said them: a proxy on the way answers 404 and 400 too, and knows nothing of machines.
+// Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only when the cloud API itself sent
+// them: a proxy in between returns 404 and 400 too. Pure.
 
 import type { CloudErrorKind } from "../provider/errors.ts";
 
-const aboutTheThing: ReadonlyMap<number, CloudErrorKind> = new Map([
+const objectStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
   [400, "invalid"],
   [404, "not-found"],
   [409, "conflict"],
@@ -13,7 +13,7 @@ const aboutTheThing: ReadonlyMap<number, CloudErrorKind> = new Map([
   [423, "busy"],
 ]);
 
-const aboutTheCaller: ReadonlyMap<number, CloudErrorKind> = new Map([
+const callerStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
   [401, "unauthorized"],
   [403, "forbidden"],
   [407, "unavailable"],
@@ -21,9 +21,9 @@ const aboutTheCaller: ReadonlyMap<number, CloudErrorKind> = new Map([
   [429, "rate-limited"],
 ]);
 
-export function kindOfStatus(status: number, isOurs: boolean): CloudErrorKind {
-  const ofCaller = aboutTheCaller.get(status);
-  if (ofCaller !== undefined) return ofCaller;
-  if (!isOurs) return "unavailable";
-  return aboutTheThing.get(status) ?? (status >= 400 && status < 500 ? "invalid" : "unavailable");
+export function kindOfStatus(status: number, isFromApi: boolean): CloudErrorKind {
+  const callerKind = callerStatuses.get(status);
+  if (callerKind !== undefined) return callerKind;
+  if (!isFromApi) return "unavailable";
+  return objectStatuses.get(status) ?? (status >= 400 && status < 500 ? "invalid" : "unavailable");
 }

@@ -1,7 +1,8 @@
-// One JSON request to a cloud: what comes back is its body, and whatever goes wrong is a CloudError of the right kind. It
-// neither retries nor waits nor checks the shape of what came: the framework and the provider do.
+// A JSON API client for providers: a request returns the parsed body or throws a CloudError of the right kind. It does not
+// retry, wait or validate the body: the framework and the provider do.
 
-import { messageOf } from "../core/message-of.ts";
+import { defined } from "../core/defined.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
@@ -10,63 +11,77 @@ import { cutText } from "./cut-text.ts";
 import { kindOfStatus } from "./error-kind.ts";
 import { retryMoment } from "./retry-moment.ts";
 
+/** A value of a query parameter: several for a list, none when undefined. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
+/** One request of a `JsonApi`. */
 export interface JsonRequest {
+  /** The cloud's name of the operation, as in its documentation; shown in metrics, plans and errors. */
   readonly operation: string;
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Appended to the base; a whole URL (as links of a listing are) must be on the base's origin. */
+  /** Appended to the base. A complete URL, such as the next link of a listing, must have the base's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, QueryValue>>;
+  /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: everything but GET and HEAD. */
+  /** Whether it changes anything. Default: every method except GET and HEAD. */
   readonly mutates?: boolean;
 }
 
-/** What the cloud says about a failure, in its own format; `kind` where it knows better than the status. */
-export interface ErrorWords {
+/** What an error body says: its message, and the kind of error if it is more precise than the status. */
+export interface ErrorReport {
   readonly message?: string;
   readonly kind?: CloudErrorKind;
 }
 
+/** Options of `jsonApi`. */
 export interface JsonApiOptions {
+  /** The URL that paths are appended to. */
   readonly base: string;
+  /** From `context.account(…)`. */
   readonly transport: CloudTransport;
-  /** Further headers for each request; the credential is better put on by the account's `sign`. */
+  /** Additional headers for each request. Credentials belong in the account's `sign`. */
   readonly authorize?: (call: Call) => Promise<Readonly<Record<string, string>>>;
-  /** Is this body an error of this API? Without it every JSON object is taken for one. */
-  readonly looksOurs?: (body: unknown) => boolean;
-  readonly readError?: (body: unknown, status: number) => ErrorWords;
-  /** Response headers that hold the cloud's id of the request; the first one present counts. */
+  /** Whether a body is an error of this API and not a proxy's page. Default: any JSON object. */
+  readonly isApiError?: (body: unknown) => boolean;
+  /** Reads an error body. Default: its `message`, or the one in its `error`. */
+  readonly readError?: (body: unknown, status: number) => ErrorReport;
+  /** Response headers with the cloud's request id; the first one present is used. */
   readonly requestIDHeaders?: readonly string[];
-  /** Taken out of every message. */
+  /** Replaced by `[secret]` in every message. */
   readonly secrets?: readonly Secret[];
 }
 
+/** A response with its parsed body. */
 export interface JsonAnswer<T> {
   readonly body: T;
   readonly headers: Headers;
   readonly status: number;
 }
 
+/** The client that `jsonApi` returns. */
 export interface JsonApi {
-  /** The body; undefined where the cloud answers without one. */
+  /** Sends a request and returns the parsed body; undefined for a response without a body. */
   call<T>(request: JsonRequest, call: Call): Promise<T>;
-  /** For clouds that say something in headers: links, revisions. */
+  /** Like `call`, with headers and status, for clouds that send links or revisions in headers. */
   answer<T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>>;
 }
 
-const usualRequestIDHeaders = ["x-request-id", "x-correlation-id", "x-openstack-request-id"];
+const defaultRequestIDHeaders = ["x-request-id", "x-correlation-id", "x-openstack-request-id"];
 
 const isObject = (body: unknown): boolean => typeof body === "object" && body !== null;
 
 function urlOf(base: string, { path, query = {}, operation }: JsonRequest): string {
   const url = new URL(/^https?:/i.test(path) ? path : base.replace(/\/+$/, "") + path);
   if (url.origin !== new URL(base).origin) {
-    throw new CloudError("unavailable", `${operation}: the cloud links to ${url.host}, which is not asked.`, {
-      operation,
-    });
+    throw new CloudError(
+      "unavailable",
+      `${operation}: the response links to ${url.host}, but requests are only sent to ${new URL(base).host}. The link is not followed.`,
+      {
+        operation,
+      },
+    );
   }
   for (const [key, value] of Object.entries(query)) {
     if (value === undefined) continue;
@@ -75,34 +90,49 @@ function urlOf(base: string, { path, query = {}, operation }: JsonRequest): stri
   return url.href;
 }
 
+/** Without userinfo too, which may hold a password. */
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
+
 function messageIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const { error, message } = body as { error?: unknown; message?: unknown };
   return typeof message === "string" ? message : typeof error === "string" ? error : messageIn(error);
 }
 
+/**
+ * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; a response that
+ * `isApiError` does not recognise is `unavailable`, never `not-found`.
+ *
+ * @example
+ * const api = jsonApi({ base: "https://api.example.com/v1", transport, secrets: [token] });
+ * const { server } = await api.call<{ server: ApiServer }>(
+ *   { operation: "GET /servers/{id}", method: "GET", path: `/servers/${id}` },
+ *   call,
+ * );
+ */
 export function jsonApi(options: JsonApiOptions): JsonApi {
-  const { base, transport, authorize, looksOurs = isObject, readError, secrets = [] } = options;
-  const requestIDHeaders = options.requestIDHeaders ?? usualRequestIDHeaders;
+  const { base, transport, authorize, isApiError = isObject, readError, secrets = [] } = options;
+  const requestIDHeaders = options.requestIDHeaders ?? defaultRequestIDHeaders;
 
   const read = async <T>(
-    { operation, method }: JsonRequest,
+    { operation, method, url }: CloudRequest,
     response: Response,
     hidden: readonly string[],
   ): Promise<JsonAnswer<T>> => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
-    const fail = (kind: CloudErrorKind, words: string, cause?: unknown): CloudError => {
-      const isAsked = kind === "rate-limited" || status === 503;
-      const retryAfter = isAsked
+    const fail = (kind: CloudErrorKind, text: string): CloudError => {
+      const mayNameTime = kind === "rate-limited" || status === 503;
+      const retryAfter = mayNameTime
         ? retryMoment(headers, { quotaIsUsedUp: kind === "rate-limited" })
         : undefined;
-      return new CloudError(kind, `${operation}: ${cutText(words, hidden)}`, {
+      return new CloudError(kind, cutText(text, hidden), {
         operation,
         status,
-        ...(requestID && { requestID: cutText(requestID, hidden) }),
-        ...(retryAfter !== undefined && { retryAfter }),
-        ...(cause !== undefined && { cause }),
+        ...defined({ requestID: requestID ? cutText(requestID, hidden) : undefined, retryAfter }),
       });
     };
 
@@ -112,19 +142,28 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     try {
       body = raw.trim() === "" ? undefined : JSON.parse(raw);
     } catch {
-      // The parser's own message quotes the body, which may hold anything.
+      // The parser's message quotes the body, which may contain secrets.
       isBroken = true;
     }
     if (status >= 200 && status < 300) {
-      if (isBroken) throw fail("unavailable", `the answer (${raw.length} characters) is not whole JSON.`);
-      if (body === undefined && method === "GET") throw fail("unavailable", "the answer is empty.");
+      if (isBroken)
+        throw fail("unavailable", `${operation} returned invalid JSON (${raw.length} characters).`);
+      if (body === undefined && method === "GET")
+        throw fail("unavailable", `${operation} returned an empty body.`);
       return { body: body as T, headers, status };
     }
-    const isOurs = !isBroken && looksOurs(body);
-    const words = isOurs ? readError?.(body, status) : undefined;
-    const said = words?.message ?? (isOurs ? messageIn(body) : undefined);
-    const reported = said ?? (isOurs ? "no reason given." : "the answer does not come from this API.");
-    throw fail(words?.kind ?? kindOfStatus(status, isOurs), `answered ${status}: ${reported}`);
+    const isFromApi = !isBroken && isApiError(body);
+    const report = isFromApi ? readError?.(body, status) : undefined;
+    const message = report?.message ?? (isFromApi ? messageIn(body) : undefined);
+    const kind = report?.kind ?? kindOfStatus(status, isFromApi);
+    const reason =
+      message ??
+      (isFromApi ? "no reason given." : "the response does not come from the cloud API; check for a proxy.");
+    if (kind === "unauthorized") {
+      const from = `${status} from ${method} ${withoutQuery(url)}: ${reason.replace(/\.$/, "")}`;
+      throw fail(kind, `The cloud rejected the credentials (${from}).`);
+    }
+    throw fail(kind, `${operation} failed with ${status}: ${reason}`);
   };
 
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {
@@ -141,25 +180,27 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       url: urlOf(base, request),
       headers: {
         accept: "application/json",
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...defined({ "content-type": body === undefined ? undefined : "application/json" }),
         ...request.headers,
         ...extra,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
     };
     try {
       call.signal.throwIfAborted();
-      const answered = transport(sent, call, (response) => read<T>(request, response, hidden));
-      return await abortable(answered, call.signal);
+      const response = transport(sent, call, (response) => read<T>(sent, response, hidden));
+      return await abortable(response, call.signal);
     } catch (error) {
       if (CloudError.is(error) || call.signal.aborted) throw error;
-      const said = messageOf(error);
-      const words = cutText(said, hidden);
-      // A cause that would show a secret is replaced by its cleaned words.
-      const shows = hidden.some((secret) => secret !== "" && `${said}${String(error)}`.includes(secret));
-      throw new CloudError("unavailable", `${operation}: ${words}`, {
+      const message = messageOf(error);
+      const text = cutText(message, hidden);
+      // A cause that contains a secret is replaced by the cleaned text.
+      const hasSecret = hidden.some(
+        (secret) => secret !== "" && `${message}${String(error)}`.includes(secret),
+      );
+      throw new CloudError("unavailable", `${operation}: ${text}`, {
         operation,
-        cause: shows ? words : error,
+        cause: hasSecret ? text : error,
       });
     }
   };

@@ -1,27 +1,33 @@
-// Collections that a cloud hands out in pages, as one stream of pages that is complete or throws. Asking for one page is
-// the provider's part; knowing that none is missing is this file's.
+// Reads paged listings: a stream of pages that is complete or throws. The provider requests one page; these functions make
+// sure that none is missing.
 
 import { CloudError } from "../provider/errors.ts";
 
+/** One page of a listing, as the provider reads it from a response. */
 export interface Page<T> {
-  /** Absent or no list means that the answer is broken, whatever its type promised. */
+  /** Anything but an array makes the listing fail, so pass on the field of the body unchecked. */
   readonly items: readonly T[] | undefined;
-  /** How many there are in all, where the cloud says. */
+  /** The total number of entries, if the cloud reports it. A listing with fewer entries fails. */
   readonly total?: number | undefined;
 }
 
+/** Options of all `pagesBy…` functions. */
 export interface PagesOptions {
-  /** As in errors: the operation that is paged. */
+  /** The cloud's name of the operation, for errors. */
   readonly operation: string;
-  /** More than this is taken for a loop. */
+  /** More pages than this (10,000) are treated as an endless loop. */
   readonly maxPages?: number;
 }
 
-/** The cursor, link or page number of the next page; nothing (undefined, null, an empty text) after the last. */
+/** The cursor, link or number of the next page; undefined, null or an empty string after the last one. */
 type Next<N> = N | "" | null | undefined;
 
 function broken(operation: string, what: string): CloudError {
-  return new CloudError("unavailable", `${operation}: ${what}; the listing is not used.`, { operation });
+  return new CloudError(
+    "unavailable",
+    `${operation}: ${what}. The listing is discarded; Fairlead will retry.`,
+    { operation },
+  );
 }
 
 async function* follow<T, N extends string | number, P extends Page<T>>(
@@ -34,33 +40,43 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
   const visited = new Set<N>();
   let at = first;
   let count = 0;
-  let most = 0;
+  let total = 0;
   for (let pages = 1; ; pages++) {
     if (pages > maxPages) throw broken(operation, `there are more than ${maxPages} pages`);
     if (at !== undefined) visited.add(at);
     const page = await read(at);
-    if (!Array.isArray(page.items)) throw broken(operation, `page ${pages} holds no list`);
+    if (!Array.isArray(page.items)) throw broken(operation, `page ${pages} contains no list`);
     count += page.items.length;
-    // Fewer than before: one was removed meanwhile, and may have moved another across the edge of a page already read.
-    if (page.total !== undefined && page.total < most) {
-      throw broken(operation, `entries were removed while they were listed (${most}, then ${page.total})`);
+    // An entry that was removed during the listing may have moved another one to a page that was already read.
+    if (page.total !== undefined && page.total < total) {
+      throw broken(
+        operation,
+        `entries were removed during the listing (the total fell from ${total} to ${page.total})`,
+      );
     }
-    most = Math.max(most, page.total ?? 0);
+    total = Math.max(total, page.total ?? 0);
     const next = nextOf(page, page.items, at);
     const isLast = next === undefined || next === null || next === "";
-    // The last page's word counts: machines may have been added meanwhile. Fewer than it says means that some slipped
-    // through, or that one removed on the way moved another across a page's edge.
+    // The total of the last page counts, because entries may have been added. With fewer entries, some were missed.
     if (isLast && page.total !== undefined && count < page.total) {
-      throw broken(operation, `${count} of ${page.total} entries came`);
+      throw broken(operation, `received ${count} of ${page.total} entries`);
     }
-    if (!isLast && visited.has(next)) throw broken(operation, `page ${pages} leads back to an earlier one`);
+    if (!isLast && visited.has(next)) throw broken(operation, `page ${pages} links back to an earlier page`);
     if (page.items.length > 0) yield page.items;
     if (isLast) return;
     at = next;
   }
 }
 
-/** `?page=1`, `?page=2`, …; the cloud names the next page, or nothing after the last. */
+/**
+ * Pages with a number: `?page=1`, `?page=2`, … `next` is the number of the next page, or nothing after the last one.
+ *
+ * @example
+ * pagesByNumber<ApiServer>({ operation: "GET /servers" }, async (page) => {
+ *   const body = await api.call<Body>({ operation: "GET /servers", method: "GET", path: "/servers", query: { page } }, call);
+ *   return { items: body.servers, total: body.total, next: body.next };
+ * })
+ */
 export function pagesByNumber<T>(
   options: PagesOptions,
   read: (page: number) => Promise<Page<T> & { readonly next: number | null | undefined }>,
@@ -73,7 +89,7 @@ export function pagesByNumber<T>(
   );
 }
 
-/** An opaque cursor, or the address of the next page as the body gives it. */
+/** Pages with an opaque cursor, or with the URL of the next page in the body. */
 export function pagesByCursor<T>(
   options: PagesOptions,
   read: (cursor: string | undefined) => Promise<Page<T> & { readonly next: string | null | undefined }>,
@@ -81,7 +97,7 @@ export function pagesByCursor<T>(
   return follow(options, undefined, read, ({ next }) => next);
 }
 
-/** The address of the next page in a `Link` header. */
+/** Pages with the URL of the next page in the `Link` header. */
 export function pagesByLink<T>(
   options: PagesOptions,
   read: (url: string | undefined) => Promise<Page<T> & { readonly headers: Headers }>,
@@ -89,7 +105,7 @@ export function pagesByLink<T>(
   return follow(options, undefined, read, ({ headers }) => nextLink(headers.get("link")));
 }
 
-/** The id of the last entry seen; only an empty page is the end, for a short one may be short for other reasons. */
+/** Pages that start after the id of an entry. Only an empty page ends the listing: a short page may have other reasons. */
 export function pagesByMarker<T>(
   options: PagesOptions,
   read: (marker: string | undefined) => Promise<Page<T>>,
@@ -101,12 +117,12 @@ export function pagesByMarker<T>(
   });
 }
 
-/** The target of `rel="next"` in a `Link` header (RFC 8288). */
+/** The URL with `rel="next"` in a `Link` header (RFC 8288). */
 export function nextLink(header: string | null): string | undefined {
   for (const [, target, parameters = ""] of (header ?? "").matchAll(/<([^>]*)>([^<]*)/g)) {
     const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(parameters);
-    const words = (rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/);
-    if (words.includes("next")) return target;
+    const relations = (rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/);
+    if (relations.includes("next")) return target;
   }
   return undefined;
 }

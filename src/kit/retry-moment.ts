@@ -1,9 +1,12 @@
-// When a cloud that refused wants to be asked again, as it states it. It turns nothing into "from now": providers have no
-// clock, the framework has.
+// Reads from response headers when a cloud accepts requests again. A point in time stays one, because only the framework has
+// a clock. Pure.
 
 import { type Moment, momentOfSeconds, retryAfterIn } from "../core/moment.ts";
 
-/** `Retry-After` in either form, else the reset of the quota where it is used up: many clouds tell it with every answer. */
+/**
+ * `Retry-After` in either form, otherwise the reset time of a rate limit. Many clouds send the reset time with every response,
+ * so set `quotaIsUsedUp: false` when the error is not about the rate limit.
+ */
 export function retryMoment(
   headers: Headers,
   { quotaIsUsedUp = true }: { readonly quotaIsUsedUp?: boolean } = {},

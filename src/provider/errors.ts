@@ -1,5 +1,5 @@
 // The one error a provider throws, and the closed list of what can be wrong. What each kind leads to is decided in one
-// table of the framework (`cloud/disposition.ts`); a provider never decides about retries.
+// table of the framework (`cloud/error-policies.ts`); a provider never decides about retries.
 
 import type { Moment } from "./call.ts";
 

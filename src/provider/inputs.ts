@@ -8,7 +8,7 @@ export type InputDeclaration =
   | { readonly kind: "File"; readonly path: string };
 
 /** What one Service names, in its own namespace: nobody reads another one's Secrets through us. */
-export interface OwnInput {
+export interface ServiceInput {
   readonly kind: "Secret" | "ConfigMap";
   readonly name: string;
 }

@@ -63,12 +63,12 @@ export type MatchKey = "id" | "name" | "uuid" | "address";
  * What a lookup brings back, by the key that was asked. An empty list is a definite "there is none"; a key that is
  * missing from the map was not answered. More than one instance is an ambiguity, and the answer names the candidates.
  */
-export type Found = ReadonlyMap<string, readonly Instance[]>;
+export type LookupResult = ReadonlyMap<string, readonly Instance[]>;
 
 export interface InstanceLookup {
   /** At most this many keys in one request of the cloud. */
   readonly limit: number;
-  find(keys: readonly string[], call: Call): Promise<Found>;
+  find(keys: readonly string[], call: Call): Promise<LookupResult>;
 }
 
 /**

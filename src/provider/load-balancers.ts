@@ -4,7 +4,7 @@
 import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
-import type { InputDeclaration, Inputs, OwnInput } from "./inputs.ts";
+import type { InputDeclaration, Inputs, ServiceInput } from "./inputs.ts";
 import type { Machine } from "./instances.ts";
 import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 
@@ -75,7 +75,7 @@ export type Publication =
   | { readonly kind: "not-ours" };
 
 /** What a plan may look at besides wishes and what is there. */
-export interface Given<V> {
+export interface PlanContext<V> {
   readonly survey: V;
   readonly inputs: Inputs;
   /** Owners named by marks whose Services are known to be gone; owners that are neither members nor here stay. */
@@ -91,7 +91,7 @@ export interface LoadBalancers<
   /** What every plan needs: a pool, a certificate for all. A change of it has all groups planned again. */
   readonly inputs?: readonly InputDeclaration[];
   /** Pure. What the plan of this Service needs besides: a certificate that an annotation names. */
-  inputsOf?(desired: DesiredLoadBalancer<A>): readonly OwnInput[];
+  inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
   /** What all plans need to know of the cloud (networks, certificates by name, features); shared and aged like a listing. */
   survey?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /** Pure. Does this member ask for this unmarked balancer? Two answers of "yes" are a problem, not a choice. */
@@ -126,7 +126,7 @@ export interface LoadBalancers<
    * Pure. No steps means converged. Members that end carry `ending`; no members and something observed means that
    * everything of the group goes. A provider without sharing gets exactly one member or none.
    */
-  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, given: Given<V>): Plan<S>;
+  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, given: PlanContext<V>): Plan<S>;
   apply(step: S, call: Call): Promise<StepOutcome>;
   /** Pure. The status of one member, given what is there. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;

@@ -13,7 +13,7 @@ export interface RouteTarget {
   readonly addresses: readonly IpAddress[];
 }
 
-export interface WantedRoute {
+export interface DesiredRoute {
   readonly destination: Cidr;
   readonly target: RouteTarget;
 }
@@ -54,7 +54,7 @@ interface RoutesOfAnyStyle {
 export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
   list(call: Call): AsyncIterable<RoutePage>;
-  create(route: WantedRoute, call: Call): Promise<StepOutcome>;
+  create(route: DesiredRoute, call: Call): Promise<StepOutcome>;
   remove(route: ObservedRoute, call: Call): Promise<StepOutcome>;
 }
 
@@ -64,7 +64,7 @@ export interface RoutesAsDocument extends RoutesOfAnyStyle {
   read(call: Call): Promise<RouteDocument>;
   /** Throws `conflict` when the document is no longer at that revision. */
   change(
-    changes: { readonly create: readonly WantedRoute[]; readonly remove: readonly ObservedRoute[] },
+    changes: { readonly create: readonly DesiredRoute[]; readonly remove: readonly ObservedRoute[] },
     before: RouteDocument,
     call: Call,
   ): Promise<StepOutcome>;

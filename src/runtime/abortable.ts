@@ -1,11 +1,11 @@
-// Makes waiting for a promise end when a signal says so, even if what was asked never answers. It cannot stop the work
-// behind the promise; whoever started it passes the signal there too.
+// Ends the wait for a promise when a signal is aborted, even if the promise never settles. It does not stop the work behind
+// the promise; pass the signal there as well.
 
-/** Rejects with the signal's reason as soon as it is aborted; leaves no listener behind. */
+/** Rejects with the signal's reason as soon as it is aborted. Removes its listener. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      // The loser's own failure has nobody left to hear it.
+      // Prevents an unhandled rejection: the promise has no other listener.
       promise.catch(() => {});
       return reject(signal.reason);
     }
@@ -15,7 +15,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A controller that follows an outer signal until unlinked, and can be aborted on its own. */
+/** A controller that is aborted with an outer signal until unlinked, and can be aborted separately. */
 export function linkedController(outer: AbortSignal): {
   readonly controller: AbortController;
   unlink(): void;

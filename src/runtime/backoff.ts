@@ -1,5 +1,4 @@
-// How long to wait: after the n-th failure in a row exponentially longer, capped, with full jitter so that failures spread
-// out; and until a moment that many share, where their questions can be answered together.
+// Wait times: exponential backoff with a cap and jitter, and waits aligned so that many keys become due together. Pure.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Random } from "../platform/random.ts";
@@ -9,27 +8,27 @@ export interface BackoffLimits {
   readonly cap: Milliseconds;
 }
 
-/** first × 2^(failures-1), at most the cap: where only one waits, nothing has to be spread. `failures` counts from one. */
+/** Without jitter, for a single caller: first × 2^(failures-1), at most the cap. `failures` counts from one. */
 export function fullBackoff(failures: number, { first, cap }: BackoffLimits): Milliseconds {
   return milliseconds(Math.min(cap, first * 2 ** Math.min(30, Math.max(0, failures - 1))));
 }
 
-/** Uniform between half and all of that. */
+/** With jitter: uniform between half of `fullBackoff` and all of it. */
 export function backoff(failures: number, limits: BackoffLimits, random: Random): Milliseconds {
   return milliseconds(Math.round(fullBackoff(failures, limits) * (0.5 + random.fraction() / 2)));
 }
 
-/** To the next multiple of the grid, never zero: whoever waits for it wakes together. */
+/** The wait until the next multiple of the grid, never zero. All keys that wait for it become due together. */
 export function untilNext(now: number, grid: Milliseconds): Milliseconds {
   return milliseconds((Math.floor(now / grid) + 1) * grid - now);
 }
 
 /**
- * The rest, made longer (at most doubled) so that it ends at a moment that others share: keys whose rests are about equally
- * long wake together, and one listing answers them all. What a cloud is asked then does not grow with their number.
+ * The delay, extended (at most doubled) so that keys with similar delays become due together and one listing answers them
+ * all. The number of cloud requests then does not grow with the number of keys.
  */
-export function together(now: number, rest: Milliseconds): Milliseconds {
-  if (rest <= 0) return rest;
-  const grid = 2 ** Math.floor(Math.log2(rest));
-  return milliseconds(Math.ceil((now + rest) / grid) * grid - now);
+export function alignToGrid(now: number, delay: Milliseconds): Milliseconds {
+  if (delay <= 0) return delay;
+  const grid = 2 ** Math.floor(Math.log2(delay));
+  return milliseconds(Math.ceil((now + delay) / grid) * grid - now);
 }

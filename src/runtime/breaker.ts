@@ -1,4 +1,4 @@
-// Stops asking an endpoint that does not answer: open after several failures in a row, then one probe at a time.
+// A circuit breaker: after several failures in a row it rejects calls for a backoff, then admits one probe at a time.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -8,23 +8,23 @@ import { type BackoffLimits, backoff } from "./backoff.ts";
 export interface BreakerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number;
-  readonly rest: BackoffLimits;
+  readonly backoff: BackoffLimits;
 }
 
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** A call that was let through. It says how it ended, once. */
+/** An admitted call. The caller reports once how it ended. */
 export interface Attempt {
   readonly succeeded: () => void;
   readonly failed: () => void;
-  /** The caller gave up before there was an answer: says nothing about the endpoint. */
+  /** The caller gave up before a response: no information about the endpoint. */
   readonly abandoned: () => void;
 }
 
-/** Leave to call, or how long to keep away. */
-export type Leave =
+/** Whether a call is admitted, and if not, when to try again. */
+export type Permission =
   | { readonly may: true; readonly attempt: Attempt }
   | { readonly may: false; readonly retryAfter: Milliseconds };
 
@@ -40,41 +40,41 @@ export class Breaker {
 
   get state(): BreakerState {
     if (this.#openUntil === undefined) return "closed";
-    const isAsking = this.#probe !== undefined || this.#options.clock.monotonic() >= this.#openUntil;
-    return isAsking ? "half-open" : "open";
+    const isProbing = this.#probe !== undefined || this.#options.clock.monotonic() >= this.#openUntil;
+    return isProbing ? "half-open" : "open";
   }
 
-  ask(): Leave {
+  ask(): Permission {
     const attempt: Attempt = {
       succeeded: () => this.#close(),
-      failed: () => this.#count(attempt),
+      failed: () => this.#countFailure(attempt),
       abandoned: () => this.#end(attempt),
     };
     if (this.#openUntil === undefined) return { may: true, attempt };
-    const rest = this.#openUntil - this.#options.clock.monotonic();
-    if (rest > 0) return { may: false, retryAfter: milliseconds(rest) };
-    if (this.#probe !== undefined) return { may: false, retryAfter: this.#options.rest.first };
+    const remaining = this.#openUntil - this.#options.clock.monotonic();
+    if (remaining > 0) return { may: false, retryAfter: milliseconds(remaining) };
+    if (this.#probe !== undefined) return { may: false, retryAfter: this.#options.backoff.first };
     this.#probe = attempt;
     return { may: true, attempt };
   }
 
-  /** Whoever was answered: the endpoint lives. */
+  /** Any response shows that the endpoint is up, including one to a call that began before the breaker opened. */
   #close(): void {
     this.#failures = 0;
     this.#openUntil = undefined;
     this.#probe = undefined;
   }
 
-  #count(attempt: Attempt): void {
-    // Calls that began before it opened say nothing new when they fail too: the rest must not grow with their number, and
-    // the probe that is out stays the only one.
+  #countFailure(attempt: Attempt): void {
+    // Failures of calls that began before it opened do not count: the backoff must not grow with their number, and the
+    // current probe stays the only one.
     if (this.#openUntil !== undefined && this.#probe !== attempt) return;
     this.#end(attempt);
     this.#failures += 1;
     const beyond = this.#failures - this.#options.failures + 1;
     if (beyond < 1) return;
-    const { clock, rest, random } = this.#options;
-    this.#openUntil = clock.monotonic() + backoff(beyond, rest, random);
+    const { clock, backoff: limits, random } = this.#options;
+    this.#openUntil = clock.monotonic() + backoff(beyond, limits, random);
   }
 
   #end(attempt: Attempt): void {

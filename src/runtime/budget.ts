@@ -1,17 +1,17 @@
-// One budget per credential: who may call now, and who waits so that the important calls still get through. It learns
-// the limits from what the cloud says with each answer; nothing is configured.
+// The rate budget of one account: admits calls within the cloud's rate limit, the most urgent first, and keeps a reserve for
+// them. It learns the limit from response headers; nothing is configured.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-/** What a cloud told about its limit; all of it is optional on most clouds. */
-export interface BudgetNews {
-  readonly limit?: number;
-  readonly remaining?: number;
-  /** From now until the limit is whole again. */
-  readonly resetIn?: Milliseconds;
-  /** A refusal: nobody calls before this has passed. */
-  readonly closedFor?: Milliseconds;
+/** What a response says about the rate limit. Most clouds send only a part of it. */
+export interface RateLimit {
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
+  /** Until the limit is replenished. */
+  readonly resetIn?: Milliseconds | undefined;
+  /** After a refusal: no calls for this long. */
+  readonly closedFor?: Milliseconds | undefined;
 }
 
 export interface BudgetLevel {
@@ -25,13 +25,13 @@ export interface BudgetLevel {
 export interface BudgetOptions {
   readonly clock: Clock;
   readonly maxInFlight: number;
-  /** By rank (0 is the most urgent): the share of the limit that must be left for this rank to call. */
+  /** By rank (0 is the most urgent): a call of this rank waits when less than this share of the limit remains. */
   readonly reserve: readonly number[];
 }
 
 interface Waiter {
   readonly rank: number;
-  readonly go: () => void;
+  readonly admit: () => void;
 }
 
 export class Budget {
@@ -40,7 +40,7 @@ export class Budget {
   #inFlight = 0;
   #closedUntil = 0;
   #known: { readonly limit: number; remaining: number; readonly resetAt: number } | undefined;
-  #cancelWake: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(options: BudgetOptions) {
     this.#options = options;
@@ -57,7 +57,7 @@ export class Budget {
     };
   }
 
-  /** Resolves when this rank may call. The more urgent go first; within a rank the first come. Call `leave` afterwards. */
+  /** Resolves when a call of this rank is admitted: by rank, then in order of arrival. Call `leave` afterwards. */
   enter(rank: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -70,7 +70,7 @@ export class Budget {
       };
       const waiter: Waiter = {
         rank,
-        go: () => {
+        admit: () => {
           signal.removeEventListener("abort", onAbort);
           resolve();
         },
@@ -82,7 +82,7 @@ export class Budget {
     });
   }
 
-  /** How long this rank would wait at the least, as far as the cloud has told; others in flight not counted. */
+  /** The minimum wait of this rank under the known rate limit; calls in flight are not considered. */
   waitFor(rank: number): Milliseconds {
     const now = this.#options.clock.monotonic();
     if (now < this.#closedUntil) return milliseconds(this.#closedUntil - now);
@@ -96,14 +96,15 @@ export class Budget {
     this.#admit();
   }
 
-  learn(news: BudgetNews): void {
+  learn(update: RateLimit): void {
     const now = this.#options.clock.monotonic();
-    if (news.closedFor !== undefined) this.#closedUntil = Math.max(this.#closedUntil, now + news.closedFor);
-    if (news.remaining !== undefined && news.limit !== undefined) {
+    if (update.closedFor !== undefined)
+      this.#closedUntil = Math.max(this.#closedUntil, now + update.closedFor);
+    if (update.remaining !== undefined && update.limit !== undefined) {
       this.#known = {
-        limit: news.limit,
-        remaining: news.remaining,
-        resetAt: now + (news.resetIn ?? 60_000),
+        limit: update.limit,
+        remaining: update.remaining,
+        resetAt: now + (update.resetIn ?? 60_000),
       };
     }
     this.#admit();
@@ -118,28 +119,30 @@ export class Budget {
   #admit(): void {
     const now = this.#options.clock.monotonic();
     let waiter = this.#waiters[0];
-    while (waiter !== undefined && this.#mayGo(waiter.rank, now)) {
+    while (waiter !== undefined && this.#mayEnter(waiter.rank, now)) {
       this.#waiters.shift();
       this.#inFlight += 1;
       const known = this.#current();
       if (known !== undefined) known.remaining = Math.max(0, known.remaining - 1);
-      waiter.go();
+      waiter.admit();
       waiter = this.#waiters[0];
     }
-    if (waiter !== undefined) this.#wakeLater(now);
+    if (waiter !== undefined) this.#scheduleAdmission(now);
   }
 
-  #mayGo(rank: number, now: number): boolean {
+  #mayEnter(rank: number, now: number): boolean {
     if (this.#inFlight >= this.#options.maxInFlight || now < this.#closedUntil) return false;
     const known = this.#current();
     return known === undefined || known.remaining > known.limit * (this.#options.reserve[rank] ?? 0);
   }
 
-  /** Time alone opens what a refusal or an empty budget closed; answers open the rest. */
-  #wakeLater(now: number): void {
-    this.#cancelWake?.();
+  /** A refusal and a used-up limit end with time; all other waits end when a call leaves. */
+  #scheduleAdmission(now: number): void {
+    this.#cancelTimer?.();
     const opens = now < this.#closedUntil ? this.#closedUntil : this.#current()?.resetAt;
     if (opens === undefined) return;
-    this.#cancelWake = this.#options.clock.after(milliseconds(Math.max(1, opens - now)), () => this.#admit());
+    this.#cancelTimer = this.#options.clock.after(milliseconds(Math.max(1, opens - now)), () =>
+      this.#admit(),
+    );
   }
 }

@@ -1,11 +1,11 @@
-// A deadline on anything that takes a signal. The work's own signal is aborted, so nothing goes on behind our back.
+// A deadline for work that takes a signal. At the deadline the work's signal is aborted, so that it stops too.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
 export class DeadlineError extends Error {
   constructor(what: string, limit: Milliseconds) {
-    super(`${what} did not answer within ${limit / 1000} s.`);
+    super(`${what} did not respond within ${limit / 1000}s.`);
     this.name = "DeadlineError";
   }
 }

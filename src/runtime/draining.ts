@@ -1,10 +1,10 @@
-// Ending in two steps: first nothing new is begun, then, at the latest when the grace is over, what is in hand is cut. The
-// reason of an abort says which step it is, so that whatever already takes a signal takes part.
+// Shutdown in two steps: first no new work starts, then, when the grace period ends, work in progress is cancelled. The reason
+// of the abort says which step it is, so that everything with a signal takes part.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-/** Reason of an abort that cuts nothing yet: work in hand may finish until `end` is aborted. */
+/** The abort reason of the first step: work in progress may finish until `end` is aborted. */
 export class Draining extends Error {
   readonly end: AbortSignal;
 
@@ -15,25 +15,25 @@ export class Draining extends Error {
   }
 }
 
-/** Aborted with the signal, but not before the end of a drain; whoever asked for it may abort it sooner. */
+/** A controller for work in progress: aborted with the signal, but after a drain. The caller may abort it earlier. */
 export function endOf(signal: AbortSignal): AbortController {
   const controller = new AbortController();
   const follow = (other: AbortSignal, then: () => void): void => {
     if (other.aborted) then();
     else other.addEventListener("abort", then, { once: true, signal: controller.signal });
   };
-  const cut = (reason: unknown): void => controller.abort(reason);
+  const cancel = (reason: unknown): void => controller.abort(reason);
   follow(signal, () => {
     const { reason } = signal;
-    if (reason instanceof Draining) follow(reason.end, () => cut(reason));
-    else cut(reason);
+    if (reason instanceof Draining) follow(reason.end, () => cancel(reason));
+    else cancel(reason);
   });
   return controller;
 }
 
-/** From a plain wish to stop to a drain with a deadline, as long as it is meant to be at that moment. */
+/** A signal that starts a drain when `stopRequested` is aborted. `grace` is called at that moment. */
 export function drainOn(
-  desired: AbortSignal,
+  stopRequested: AbortSignal,
   clock: Clock,
   grace: () => Milliseconds,
   onDeadline: (grace: Milliseconds) => void,
@@ -41,15 +41,15 @@ export function drainOn(
   const stop = new AbortController();
   const begin = (): void => {
     const end = new AbortController();
-    const { reason } = desired;
-    stop.abort(new Draining(reason instanceof Error ? reason.message : "asked to stop", end.signal));
-    const given = grace();
-    clock.after(given, () => {
-      onDeadline(given);
+    const { reason } = stopRequested;
+    stop.abort(new Draining(reason instanceof Error ? reason.message : "stop requested", end.signal));
+    const period = grace();
+    clock.after(period, () => {
+      onDeadline(period);
       end.abort();
     });
   };
-  if (desired.aborted) begin();
-  else desired.addEventListener("abort", begin, { once: true });
+  if (stopRequested.aborted) begin();
+  else stopRequested.addEventListener("abort", begin, { once: true });
   return stop.signal;
 }

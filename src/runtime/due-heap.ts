@@ -1,5 +1,4 @@
-// What falls due next, out of many: a binary heap of keys by time. The same key may stand in it more than once; whoever
-// takes from it knows which entry still counts.
+// A binary heap of keys by due time. A key may have several entries; the caller knows which of them is current.
 
 export interface Due {
   readonly key: string;

@@ -1,12 +1,13 @@
-// The last mutations, in a ring: who changed what, why, with what result. Answers "who changed my node?" without audit logs.
+// A ring buffer of the last changes: what was changed, why, and with what result. It answers "who changed my node?" without
+// audit logs.
 
 export interface JournalEntry {
   /** Wall time. */
   readonly at: number;
   readonly target: "cloud" | "cluster";
-  /** What was done, in the words of the plan: `create load balancer`, `PATCH nodes/status`. */
+  /** The step of the plan or the request: `create load balancer`, `PATCH nodes/status`. */
   readonly action: string;
-  /** The object it was about: `node/worker-1`, `service/default/web`. */
+  /** The object that was changed: `node/worker-1`, `service/default/web`. */
   readonly object: string;
   readonly why: string;
   readonly outcome: "done" | "refused" | "failed" | "observed";

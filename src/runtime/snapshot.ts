@@ -1,5 +1,5 @@
-// One listing at a time, shared by everyone who asks while it runs; complete or discarded. It knows how old it is and
-// when it began, because only a listing that began after a question can say that something is gone.
+// One listing at a time, shared by all callers while it runs; a failed one is discarded. It records when it began, because
+// only a listing that began after a question can prove that something is gone.
 
 import type { Clock } from "../platform/clock.ts";
 
@@ -16,8 +16,8 @@ export interface SnapshotOptions<T> {
   readonly clock: Clock;
   /** Throws when a page is missing. */
   readonly list: (signal: AbortSignal) => AsyncIterable<readonly T[]>;
-  /** What is the same as before may be the very object of before: then a change is seen without comparing. */
-  readonly reuse?: (items: readonly T[], before: readonly T[]) => readonly T[];
+  /** Returns the previous objects for unchanged items, so that callers detect changes by identity. */
+  readonly reuse?: (items: readonly T[], previous: readonly T[]) => readonly T[];
   readonly signal: AbortSignal;
 }
 
@@ -31,18 +31,18 @@ export class Snapshot<T> {
     this.#options = options;
   }
 
-  /** The last complete listing; one that failed replaces nothing. */
+  /** The last complete listing. A failed one does not replace it. */
   get latest(): Complete<T> | undefined {
     return this.#latest;
   }
 
-  /** A complete listing that began at or after this moment: the latest, the one under way, or a new one after it. */
+  /** A complete listing that began at or after this moment: the latest, the running one, or a new one after it. */
   async beganAfter(moment: number): Promise<Complete<T>> {
     for (;;) {
       if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
       const running = this.#running ?? this.#start();
       if (running.beganAt >= moment) return running.result;
-      // Too early to answer this question. Its failure is not ours; its success changes nothing.
+      // It began too early for this caller, so its result does not matter here.
       await running.result.catch(() => undefined);
     }
   }
@@ -64,9 +64,9 @@ export class Snapshot<T> {
       for (const item of page) items.push(item);
     }
     this.#options.signal.throwIfAborted();
-    const before = this.#latest?.items;
+    const previous = this.#latest?.items;
     this.#latest = {
-      items: before === undefined ? items : (this.#options.reuse?.(items, before) ?? items),
+      items: previous === undefined ? items : (this.#options.reuse?.(items, previous) ?? items),
       pages: Math.max(1, pages),
       beganAt,
       endedAt: this.#options.clock.monotonic(),

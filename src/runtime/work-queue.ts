@@ -1,5 +1,5 @@
-// Keys waiting to be worked on: each at most once, urgent ones first, delayed ones when due, none twice at once.
-// It holds keys only, never events or objects: whoever takes a key looks at the world as it is then.
+// A work queue of keys: each is queued at most once, urgent keys come first, delayed keys when they are due, and no key is
+// processed twice at a time. It holds no events or objects: a worker reads the current state of its key.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -14,13 +14,13 @@ export interface AddOptions {
   readonly delay?: Milliseconds;
 }
 
-/** Told what happens to keys, for those who measure; it must not touch the queue. */
+/** Receives what happens to keys, for metrics. It must not change the queue. */
 export interface QueueObserver {
-  /** It waits for a worker now. */
+  /** The key waits for a worker. */
   ready?(key: string): void;
   taken?(key: string): void;
   done?(key: string): void;
-  /** It is to come later. */
+  /** The key was added with a delay. */
   delayed?(key: string): void;
 }
 
@@ -34,10 +34,10 @@ export class WorkQueue {
   readonly #ready = [new Set<string>(), new Set<string>(), new Set<string>()] as const;
   readonly #delayed = new Map<string, Delayed>();
   readonly #heap = new DueHeap();
-  /** Keys being worked on; the value is the priority of a run asked for meanwhile. */
+  /** Keys being processed; the value is the priority of a run that was requested during it. */
   readonly #active = new Map<string, Priority | undefined>();
   readonly #takers = new Set<(key: string) => void>();
-  #wake: { readonly due: number; readonly cancel: () => void } | undefined;
+  #timer: { readonly due: number; readonly cancel: () => void } | undefined;
   readonly #observers: QueueObserver[] = [];
 
   constructor(clock: Clock) {
@@ -48,18 +48,18 @@ export class WorkQueue {
     this.#observers.push(observer);
   }
 
-  /** A run now overrides a delayed one; of two delays the earlier one counts; the more urgent of two priorities counts. */
+  /** Without a delay it replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */
   add(key: string, options: AddOptions = {}): void {
-    const given = options.priority ?? priorities.normal;
+    const wanted = options.priority ?? priorities.normal;
     if (options.delay !== undefined && options.delay > 0) {
-      this.#addLater(key, options.delay, given);
+      this.#addLater(key, options.delay, wanted);
       return;
     }
-    const priority = moreUrgent(given, this.#delayed.get(key)?.priority ?? given);
+    const priority = moreUrgent(wanted, this.#delayed.get(key)?.priority ?? wanted);
     this.#delayed.delete(key);
     if (this.#active.has(key)) {
-      const asked = this.#active.get(key);
-      this.#active.set(key, asked === undefined ? priority : moreUrgent(asked, priority));
+      const requested = this.#active.get(key);
+      this.#active.set(key, requested === undefined ? priority : moreUrgent(requested, priority));
       return;
     }
     const waiting = this.#priorityOf(key);
@@ -67,10 +67,10 @@ export class WorkQueue {
       if (priority >= waiting) return;
       this.#ready[waiting].delete(key);
     }
-    this.#hand(key, priority);
+    this.#enqueue(key, priority);
   }
 
-  /** Resolves with a key that nobody else works on; call `done` afterwards, whatever happened. */
+  /** Resolves with a key that no other worker has. Call `done` afterwards in any case. */
   take(signal: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -96,14 +96,14 @@ export class WorkQueue {
   }
 
   done(key: string): void {
-    const asked = this.#active.get(key);
+    const requested = this.#active.get(key);
     this.#active.delete(key);
     for (const observer of this.#observers) observer.done?.(key);
-    // A run was asked for meanwhile: now, whatever delay the last one ended in.
-    if (asked !== undefined) this.add(key, { priority: asked });
+    // A run was requested during processing: it starts now, whatever delay the last one ended with.
+    if (requested !== undefined) this.add(key, { priority: requested });
   }
 
-  /** Waiting now, not counting delayed and active ones. */
+  /** Keys that wait for a worker, without delayed and active ones. */
   get depth(): number {
     return this.#ready.reduce((sum, ready) => sum + ready.size, 0);
   }
@@ -116,7 +116,7 @@ export class WorkQueue {
     return this.#active.size;
   }
 
-  /** Nothing waits, nothing is delayed, nothing is being worked on. */
+  /** No key is waiting, delayed or active. */
   get isIdle(): boolean {
     return this.depth === 0 && this.#delayed.size === 0 && this.#active.size === 0;
   }
@@ -126,7 +126,7 @@ export class WorkQueue {
     return level === -1 ? undefined : (level as Priority);
   }
 
-  #hand(key: string, priority: Priority): void {
+  #enqueue(key: string, priority: Priority): void {
     for (const observer of this.#observers) observer.ready?.(key);
     for (const taker of this.#takers) {
       this.#takers.delete(taker);
@@ -142,34 +142,34 @@ export class WorkQueue {
     if (this.#priorityOf(key) !== undefined) return;
     for (const observer of this.#observers) observer.delayed?.(key);
     const known = this.#delayed.get(key);
-    const asked = this.#clock.monotonic() + delay;
-    const due = known === undefined ? asked : Math.min(known.due, asked);
+    const requested = this.#clock.monotonic() + delay;
+    const due = known === undefined ? requested : Math.min(known.due, requested);
     this.#delayed.set(key, {
       due,
       priority: known === undefined ? priority : moreUrgent(known.priority, priority),
     });
     if (known?.due !== due) this.#heap.push({ key, due });
-    this.#wakeForNext();
+    this.#scheduleNext();
   }
 
-  #wakeForNext(): void {
+  #scheduleNext(): void {
     const due = this.#heap.peek()?.due;
-    if (due === undefined || (this.#wake !== undefined && this.#wake.due <= due)) return;
-    this.#wake?.cancel();
+    if (due === undefined || (this.#timer !== undefined && this.#timer.due <= due)) return;
+    this.#timer?.cancel();
     const delay = milliseconds(Math.max(0, due - this.#clock.monotonic()));
-    this.#wake = { due, cancel: this.#clock.after(delay, () => this.#release()) };
+    this.#timer = { due, cancel: this.#clock.after(delay, () => this.#enqueueDue()) };
   }
 
-  #release(): void {
-    this.#wake = undefined;
+  #enqueueDue(): void {
+    this.#timer = undefined;
     const now = this.#clock.monotonic();
     for (let next = this.#heap.peek(); next !== undefined && next.due <= now; next = this.#heap.peek()) {
       this.#heap.pop();
       const delayed = this.#delayed.get(next.key);
-      // An entry that was overtaken by an earlier one, or by a run, no longer counts.
+      // Ignores entries that were replaced by an earlier one or by a run.
       if (delayed?.due === next.due) this.add(next.key, { priority: delayed.priority });
     }
-    this.#wakeForNext();
+    this.#scheduleNext();
   }
 }
 

@@ -1,16 +1,17 @@
-// Workers over a queue: each takes a key, reconciles it, and puts it back when the outcome or the error says so.
+// Workers of a queue: each takes a key, reconciles it, and adds it again when the outcome or the error requires it.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import { endOf } from "./draining.ts";
 import type { Priority, WorkQueue } from "./work-queue.ts";
 
-/** What happens next to a key. There is no silent default: a reconcile says it. */
+/** What happens next to a key. Every reconcile returns one; there is no default. */
 export type Outcome =
   | { readonly kind: "settled" }
-  /** A question is under way and its answer will bring the key back: neither a success nor a failure yet. */
+  /** A pending lookup will enqueue the key again: neither a success nor a failure yet. */
   | { readonly kind: "waiting" }
-  /** The world moves on its own; look again then. Not a failure. */
+  /** Reconcile again after this time. Not a failure. */
   | {
       readonly kind: "again";
       readonly after: Milliseconds;
@@ -21,49 +22,51 @@ export type Outcome =
 export const settled: Outcome = { kind: "settled" };
 export const waiting: Outcome = { kind: "waiting" };
 export function requeue(after: Milliseconds, why: string, priority?: Priority): Outcome {
-  return {
-    kind: "again",
-    after,
-    why,
-    ...(priority !== undefined && { priority }),
-  };
+  return defined({ kind: "again" as const, after, why, priority });
 }
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
   readonly count: number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
-  /** Decides what an error leads to; `failures` counts those of this key in a row, this one included. */
+  /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
   readonly onError: (key: string, error: unknown, failures: number) => Outcome;
   readonly onDone?: (key: string, outcome: Outcome, durationMs: number) => void;
   readonly clock: Clock;
 }
 
-/** Thousands of keys for which there is nothing to do must not hold up timers and sockets. */
-const longestSlice = 10;
+/** In milliseconds: thousands of keys without work must not block timers and sockets. */
+const maxSlice = 10;
 
-/** Undefined while this turn of the event loop is young, else its end; shared by all workers of a queue. */
-function createSlices(clock: Clock): () => Promise<void> | undefined {
-  let turn: { readonly began: number; readonly end: Promise<void> } | undefined;
-  return () => {
-    const now = clock.monotonic();
-    if (turn !== undefined) return now - turn.began < longestSlice ? undefined : turn.end;
+/** Time slices of the event loop, shared by all workers of a queue. */
+class TimeSlices {
+  readonly #clock: Clock;
+  #slice: { readonly began: number; readonly end: Promise<void> } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined while the current slice is short, else a promise of its end. */
+  pause(): Promise<void> | undefined {
+    const now = this.#clock.monotonic();
+    if (this.#slice !== undefined) return now - this.#slice.began < maxSlice ? undefined : this.#slice.end;
     const end = new Promise<void>((resolve) => {
-      clock.after(milliseconds(0), () => {
-        turn = undefined;
+      this.#clock.after(milliseconds(0), () => {
+        this.#slice = undefined;
         resolve();
       });
     });
-    turn = { began: now, end };
+    this.#slice = { began: now, end };
     return undefined;
-  };
+  }
 }
 
-/** Resolves when the signal is aborted and every key in hand has been put down, or cut off at the end of a drain. */
+/** Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const failures = new Map<string, number>();
   const { clock } = options;
-  const slice = createSlices(clock);
+  const slices = new TimeSlices(clock);
   const end = endOf(signal);
   const work = async (): Promise<void> => {
     for (;;) {
@@ -77,14 +80,11 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
       const started = clock.monotonic();
       const outcome = await attempt(key);
       if (outcome.kind === "again") {
-        options.queue.add(key, {
-          delay: outcome.after,
-          ...(outcome.priority !== undefined && { priority: outcome.priority }),
-        });
+        options.queue.add(key, defined({ delay: outcome.after, priority: outcome.priority }));
       }
       options.queue.done(key);
       options.onDone?.(key, outcome, clock.monotonic() - started);
-      await slice();
+      await slices.pause();
     }
   };
   const attempt = async (key: string): Promise<Outcome> => {

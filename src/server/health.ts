@@ -1,7 +1,7 @@
 // The checks behind /healthz, /livez and /readyz: whoever knows something registers a check, and says which of the three
 // it concerns. A check answers at once with what is wrong, or undefined; it asks nobody and waits for nothing.
 
-import { messageOf } from "../core/message-of.ts";
+import { messageOf } from "../core/errors.ts";
 
 export type HealthPage = "healthz" | "livez" | "readyz";
 

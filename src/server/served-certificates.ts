@@ -3,7 +3,7 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { milliseconds, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/message-of.ts";
+import { messageOf } from "../core/errors.ts";
 import { type WatchedFile, watchedFile } from "../kube/connection/watched-file.ts";
 import type { Authority } from "../pki/authority.ts";
 import { type Clock, sleep } from "../platform/clock.ts";

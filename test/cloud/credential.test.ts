@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { backoffAfter } from "../../src/cloud/disposition.ts";
-import { budgetNewsOf } from "../../src/cloud/rate-headers.ts";
-import { renewingCredential } from "../../src/cloud/renewing-credential.ts";
+import { RenewingCredential } from "../../src/cloud/credential.ts";
+import { backoffAfter } from "../../src/cloud/error-policies.ts";
+import { rateLimitOf } from "../../src/cloud/rate-headers.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -12,7 +12,7 @@ describe("a credential [F70]", () => {
   const setUpCredential = (fetchOne: (count: number) => Promise<Fetched<string>>) => {
     const clock = new VirtualClock();
     let count = 0;
-    const credential = renewingCredential(clock, () => fetchOne(++count));
+    const credential = new RenewingCredential(clock, () => fetchOne(++count));
     return { clock, credential, count: () => count };
   };
 
@@ -56,7 +56,7 @@ describe("a credential [F70]", () => {
     expect(await ask()).toBe("no 9");
     await clock.advance(seconds(30));
     expect(await ask()).toBe("t10");
-    credential.forget("t10");
+    credential.discard("t10");
     // It came: the next failure rests shortly again.
     isDown = true;
     expect(await ask()).toBe("no 11");
@@ -71,7 +71,7 @@ describe("a credential [F70]", () => {
       (n) => new Promise((resolve) => open.push(() => resolve({ value: `t${n}` }))),
     );
     const old = credential.current();
-    credential.forget();
+    credential.discard();
     const fresh = credential.current();
     for (const finish of open) finish();
     expect([await old, await fresh, await credential.current()]).toEqual(["t1", "t2", "t2"]);
@@ -80,9 +80,9 @@ describe("a credential [F70]", () => {
   test("is thrown away only by whom it was refused", async () => {
     const { credential } = setUpCredential(async (n) => ({ value: `t${n}` }));
     await credential.current();
-    credential.forget("t0");
+    credential.discard("t0");
     expect(await credential.current()).toBe("t1");
-    credential.forget("t1");
+    credential.discard("t1");
     expect(await credential.current()).toBe("t2");
   });
 });
@@ -106,14 +106,14 @@ describe("what a cloud says about its limits [N4]", () => {
     [{}, 429, { closedFor: 5000 }],
     [{ "ratelimit-limit": "many" }, 200, {}],
   ])("is read from %j with %p", (headers, status, news) => {
-    expect(budgetNewsOf(new Response("", { status, headers }), now)).toEqual(
-      news as ReturnType<typeof budgetNewsOf>,
+    expect(rateLimitOf(new Response("", { status, headers }), now)).toEqual(
+      news as ReturnType<typeof rateLimitOf>,
     );
   });
 
   test("may be a date, and never lies in the past", () => {
     const after = (value: string) =>
-      budgetNewsOf(new Response("", { status: 429, headers: { "retry-after": value } }), now).closedFor;
+      rateLimitOf(new Response("", { status: 429, headers: { "retry-after": value } }), now).closedFor;
     expect(after(new Date(now + 4000).toUTCString())).toBe(seconds(4));
     expect(after(new Date(now - 4000).toUTCString())).toBe(seconds(0));
     expect(after(String(now / 1000 + 7))).toBe(seconds(7));

@@ -180,7 +180,7 @@ describe("the way to a cloud", () => {
     answer = new Response("fine");
     const refused = await send(read, { ...call, urgency: "user-change" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ kind: "rate-limited", detail: { retryAfter: { in: 900_000 } } });
-    expect(String(refused)).toContain("used up for 900 s");
+    expect(String(refused)).toContain("used up for 900s");
     expect(sent).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Inventory } from "../../src/cloud/inventory.ts";
-import { batchesFor, chooseWay } from "../../src/cloud/lookup-or-list.ts";
+import { batchesFor, chooseMethod } from "../../src/cloud/lookup-batches.ts";
 import { refreshInterval } from "../../src/cloud/refresh-interval.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../src/core/brand.ts";
 import type { MatchKey } from "../../src/provider/instances.ts";
@@ -82,7 +82,7 @@ describe("an inventory", () => {
   test("says foreign of an id that no source knows [F12]", () => {
     const { inventory } = setUp();
     expect(inventory.check(withID("other://1"))).toEqual({ kind: "foreign" });
-    expect([inventory.claims(withID("other://1")), inventory.claims(named("a"))]).toEqual([false, true]);
+    expect([inventory.manages(withID("other://1")), inventory.manages(named("a"))]).toEqual([false, true]);
   });
 
   test("learns nothing from a listing that broke off [F23]", async () => {
@@ -223,9 +223,9 @@ describe("looking up and listing", () => {
 
   test("offers two ways of proving absence only for ids that can be looked up", () => {
     const { inventory } = setUp([both]);
-    expect(inventory.waysFor(withID("fake://1"))).toEqual(["listing", "lookup"]);
-    expect(inventory.waysFor(named("n"))).toEqual(["listing"]);
-    expect(setUp().inventory.waysFor(withID("fake://1"))).toEqual(["listing"]);
+    expect(inventory.proofsFor(withID("fake://1"))).toEqual(["listing", "lookup"]);
+    expect(inventory.proofsFor(named("n"))).toEqual(["listing"]);
+    expect(setUp().inventory.proofsFor(withID("fake://1"))).toEqual(["listing"]);
   });
 
   test("tells what many questions cost: a lookup of one at a time is no cheaper than their number", async () => {
@@ -269,7 +269,7 @@ describe("looking up and listing", () => {
     [2, "listing"],
     [3, "lookup"],
   ] as const)("after a listing of %p pages takes the %s for three ids", (pagesOfListing, kind) => {
-    expect(chooseWay({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
+    expect(chooseMethod({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
   });
 });
 

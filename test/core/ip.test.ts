@@ -92,10 +92,8 @@ test("compares texts by what they mean", () => {
 });
 
 test("says what was expected when fixtures are wrong", () => {
-  expect(() => ipAddress("x")).toThrow('An IP address was expected, got "x".');
-  expect(() => cidr("10.0.0.0")).toThrow(
-    'An address range such as "10.0.0.0/8" was expected, got "10.0.0.0".',
-  );
+  expect(() => ipAddress("x")).toThrow('Expected an IP address, got "x".');
+  expect(() => cidr("10.0.0.0")).toThrow('Expected a CIDR such as "10.0.0.0/8", got "10.0.0.0".');
 });
 
 describe("against a model in one number", () => {

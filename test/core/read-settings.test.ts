@@ -100,12 +100,12 @@ test("reports every problem at once, with the right spelling", () => {
   });
   expect(problems.map(({ severity, reason, text: words }) => `${severity} ${reason}: ${words}`)).toEqual([
     'error InvalidAnnotation: lb.example/algorithm must be one of round-robin, least-connections, got "round-robbin"; did you mean "round-robin"?',
-    "warning RenamedAnnotation: lb.example/uses-proxyprotocol was renamed to lb.example/proxy-protocol",
+    "warning RenamedAnnotation: lb.example/uses-proxyprotocol was renamed to lb.example/proxy-protocol; use the new name",
     'error InvalidAnnotation: lb.example/retries must be a whole number from 1 to 10, got "11"',
-    "error MissingAnnotation: lb.example/token (environment variable ACME_TOKEN) is missing; it must be a secret that is not empty",
-    'error InvalidAnnotation: lb.example/ranges must be a list of address ranges such as 10.0.0.0/8, separated by commas, got "everyone"',
-    'warning UnknownAnnotation: lb.example/heck-interval is not known; did you mean "lb.example/check-interval"?',
-    "warning UnknownAnnotation: lb.example/colour is not known",
+    "error MissingAnnotation: lb.example/token (environment variable ACME_TOKEN) is required but not set; it must be a non-empty secret",
+    'error InvalidAnnotation: lb.example/ranges must be a comma-separated list of CIDRs such as 10.0.0.0/8, got "everyone"',
+    'warning UnknownAnnotation: lb.example/heck-interval is not a known annotation; did you mean "lb.example/check-interval"?',
+    "warning UnknownAnnotation: lb.example/colour is not a known annotation",
   ]);
   expect([...frozen]).toEqual(["algorithm", "retries", "ranges"]);
 });
@@ -118,7 +118,7 @@ test("lets the new name count when the old one is written too", () => {
   });
   expect(values["proxy-protocol"]).toBe(false);
   expect(problems[0]?.text).toBe(
-    "lb.example/uses-proxyprotocol was renamed to lb.example/proxy-protocol, which is set too and counts; remove lb.example/uses-proxyprotocol",
+    "lb.example/uses-proxyprotocol was renamed to lb.example/proxy-protocol; both are set and lb.example/proxy-protocol takes precedence, so remove lb.example/uses-proxyprotocol",
   );
 });
 
@@ -149,7 +149,7 @@ test("survives any input, and a field that throws", () => {
 test("shows a wrong secret nowhere", () => {
   const one = { token: secret("Key.", { required: true }) };
   const { problems, values } = readSettings(one, { token: "  " }, { what: "setting" });
-  expect(problems[0]?.text).toBe("token must be a secret that is not empty, got an empty one");
+  expect(problems[0]?.text).toBe("token must be a non-empty secret, got an empty string");
   expect(values.token).toBeUndefined();
 });
 
@@ -186,7 +186,7 @@ test("prints the reference and the help from the table", () => {
     "| `lb.example/check-interval` | Time between probes. | a duration such as 15s or 1h30m of at least 1s | `15s` |",
   );
   expect(page).toContain(
-    "| `lb.example/token` | The key to the API. Environment: `ACME_TOKEN`. | a secret that is not empty | required |",
+    "| `lb.example/token` | The key to the API. Environment: `ACME_TOKEN`. | a non-empty secret | required |",
   );
   expect(page).toContain("Probes \\| before.");
   expect(page).toContain("| Where. Cannot be changed later. |".replace("| ", ""));
@@ -201,6 +201,6 @@ test("takes a name with a slash as a whole key", () => {
   const { values, problems } = readSettings(one, raw, { prefix: "new.example/", what: "annotation" });
   expect(values["old.example/name"]).toBe("a");
   expect(problems.map(({ text: words }) => words)).toEqual([
-    'new.example/siz is not known; did you mean "new.example/size"?',
+    'new.example/siz is not a known annotation; did you mean "new.example/size"?',
   ]);
 });

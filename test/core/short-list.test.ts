@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { shortList } from "../../src/core/short-list.ts";
+import { shortList } from "../../src/core/text.ts";
 
 test("a list that fits is shown whole, on one line", () => {
   expect(shortList([])).toBe("");

@@ -54,7 +54,7 @@ test("follows whole links on its own origin only", async () => {
   await api.call({ ...get, path: "https://api.example/v1/things?page=2" }, callOf());
   expect(sent[0]?.url).toBe("https://api.example/v1/things?page=2");
   expect(api.call({ ...get, path: "https://evil.example/v1" }, callOf())).rejects.toThrow(
-    "GET /things: the cloud links to evil.example, which is not asked.",
+    "GET /things: the response links to evil.example, but requests are only sent to api.example. The link is not followed.",
   );
 });
 
@@ -62,11 +62,11 @@ test("gives nothing for an answer without a body, except to a GET", async () => 
   const { api } = apiWith(() => new Response(null, { status: 204 }));
   const none = await api.call({ operation: "DELETE /x", method: "DELETE", path: "/x" }, callOf());
   expect(none).toBeUndefined();
-  expect((await failure(() => new Response(""))).message).toBe("GET /things: the answer is empty.");
+  expect((await failure(() => new Response(""))).message).toBe("GET /things returned an empty body.");
 });
 
 const ours = { error: { code: "some_code", message: "because" } };
-const looksOurs = (body: unknown) => typeof body === "object" && body !== null && "error" in body;
+const isApiError = (body: unknown) => typeof body === "object" && body !== null && "error" in body;
 
 test.each([
   [400, "invalid", "unavailable"],
@@ -83,22 +83,24 @@ test.each([
   [500, "unavailable", "unavailable"],
   [302, "unavailable", "unavailable"],
 ] as const)("takes %p for %p from the API and for %p from a proxy", async (status, fromApi, fromProxy) => {
-  const one = await failure(() => Response.json(ours, { status }), { looksOurs });
+  const one = await failure(() => Response.json(ours, { status }), { isApiError });
   expect([one.kind, one.detail.status, one.message]).toEqual([
     fromApi,
     status,
-    `GET /things: answered ${status}: because`,
+    status === 401
+      ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
+      : `GET /things failed with ${status}: because`,
   ]);
   const page = () => new Response("<html>no such host</html>", { status });
-  expect((await failure(page, { looksOurs })).kind).toBe(fromProxy);
+  expect((await failure(page, { isApiError })).kind).toBe(fromProxy);
   const other = () => Response.json({ reason: "no route" }, { status });
-  expect((await failure(other, { looksOurs })).kind).toBe(fromProxy);
+  expect((await failure(other, { isApiError })).kind).toBe(fromProxy);
 });
 
 test("lets the provider name a kind that the status does not tell", async () => {
   const readError = () => ({ kind: "quota", message: "no more than 5" }) as const;
   const error = await failure(() => Response.json(ours, { status: 403 }), { readError });
-  expect([error.kind, error.message]).toEqual(["quota", "GET /things: answered 403: no more than 5"]);
+  expect([error.kind, error.message]).toEqual(["quota", "GET /things failed with 403: no more than 5"]);
 });
 
 test("passes on when to come back as the cloud states it", async () => {
@@ -129,7 +131,7 @@ test("takes broken JSON and a broken network for unavailable", async () => {
   const cut = await failure(() => new Response('{"things":[{"id":'));
   expect([cut.kind, cut.message]).toEqual([
     "unavailable",
-    "GET /things: the answer (17 characters) is not whole JSON.",
+    "GET /things returned invalid JSON (17 characters).",
   ]);
   const cause = new TypeError("connection reset");
   const reset = await failure(() => Promise.reject(cause));
@@ -147,7 +149,7 @@ test("cuts long texts and shows no secret", async () => {
   };
   const message = `t0psecret and\n pa55word ${"x".repeat(1000)}`;
   const error = await failure(() => Response.json({ message }, { status: 400 }), options);
-  expect(error.message).toStartWith("GET /things: answered 400: [secret] and [secret] xxx");
+  expect(error.message).toStartWith("GET /things failed with 400: [secret] and [secret] xxx");
   expect(error.message.length).toBeLessThan(330);
   const reset = await failure(() => Promise.reject(new Error("bad header t0psecret")), options);
   expect(Bun.inspect(reset)).not.toContain("t0psecret");

@@ -68,12 +68,14 @@ test("throws when fewer came than the cloud says there are", async () => {
     total: 8,
     next: page < 3 ? page + 1 : null,
   }));
-  await expect(collect(pages)).rejects.toThrow("GET /things: 7 of 8 entries came; the listing is not used.");
+  await expect(collect(pages)).rejects.toThrow(
+    "GET /things: received 7 of 8 entries. The listing is discarded; Fairlead will retry.",
+  );
 });
 
 test("throws when a page holds no list", async () => {
   const pages = pagesByCursor(options, async () => ({ items: undefined, next: undefined }));
-  await expect(collect(pages)).rejects.toThrow("page 1 holds no list");
+  await expect(collect(pages)).rejects.toThrow("page 1 contains no list");
 });
 
 test("throws on a failed page after having yielded others", async () => {
@@ -86,7 +88,7 @@ test("throws on a failed page after having yielded others", async () => {
 
 test("throws when the cloud leads in circles or never ends", async () => {
   const circle = pagesByCursor(options, async () => ({ items: ["a"], next: "again" }));
-  await expect(collect(circle)).rejects.toThrow("page 2 leads back to an earlier one");
+  await expect(collect(circle)).rejects.toThrow("page 2 links back to an earlier page");
   const endless = pagesByNumber({ ...options, maxPages: 5 }, async (page) => ({
     items: ["a"],
     next: page + 1,
@@ -113,5 +115,5 @@ test("a total that shrinks while pages are read is an error: an entry may have s
     if (page === 1) all = all.filter((each) => each !== 2);
     return answer;
   });
-  expect(await collect(pages).catch(String)).toContain("removed while they were listed");
+  expect(await collect(pages).catch(String)).toContain("removed during the listing");
 });

@@ -159,7 +159,7 @@ describe("a breaker", () => {
       clock,
       random,
       failures: 3,
-      rest: { first: seconds(2), cap: seconds(60) },
+      backoff: { first: seconds(2), cap: seconds(60) },
     });
     const begin = (): Attempt => {
       const leave = breaker.ask();

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { sleep } from "../../src/platform/clock.ts";
 import { Draining, endOf } from "../../src/runtime/draining.ts";
-import { runTogether } from "../../src/runtime/scope.ts";
+import { runTogether } from "../../src/runtime/run-together.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import { backoff, together, untilNext } from "../../src/runtime/backoff.ts";
+import { alignToGrid, backoff, untilNext } from "../../src/runtime/backoff.ts";
 import { DeadlineError, withDeadline } from "../../src/runtime/deadline.ts";
 import { Journal } from "../../src/runtime/journal.ts";
-import { runTogether } from "../../src/runtime/scope.ts";
+import { runTogether } from "../../src/runtime/run-together.ts";
 import { Snapshot } from "../../src/runtime/snapshot.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../src/runtime/workers.ts";
@@ -123,7 +123,7 @@ describe("a scope", () => {
       ],
       outer.signal,
     );
-    expect(messageOf(await failure.catch((error: unknown) => error))).toBe("serve ended: port taken");
+    expect(messageOf(await failure.catch((error: unknown) => error))).toBe("serve failed: port taken");
     expect(ended).toEqual(["short", "watch"]);
     expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
   });
@@ -210,7 +210,7 @@ describe("a deadline [F72]", () => {
     await clock.advance(seconds(3));
     const error = await late;
     expect(error).toBeInstanceOf(DeadlineError);
-    expect(messageOf(error)).toBe("GET /x did not answer within 3 s.");
+    expect(messageOf(error)).toBe("GET /x did not respond within 3s.");
     expect(inner?.aborted).toBe(true);
     expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
   });
@@ -295,7 +295,7 @@ describe("rests", () => {
     for (let index = 0; index < 200; index += 1) {
       const now = random.fraction() * 10_000;
       const rest = milliseconds(150_000 + random.fraction() * 100_000);
-      const wait = together(now, rest);
+      const wait = alignToGrid(now, rest);
       expect(wait).toBeGreaterThanOrEqual(rest);
       expect(wait).toBeLessThanOrEqual(2 * rest);
       ends.add(now + wait);

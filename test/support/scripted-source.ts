@@ -6,10 +6,10 @@ import { type Clock, sleep } from "../../src/platform/clock.ts";
 import type { Call } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type {
-  Found,
   Instance,
   InstanceLookup,
   InstanceSource,
+  LookupResult,
   MatchKey,
 } from "../../src/provider/instances.ts";
 
@@ -104,7 +104,7 @@ export class ScriptedSource implements InstanceSource {
     }
   }
 
-  async #find(by: MatchKey, keys: readonly string[], call: Call): Promise<Found> {
+  async #find(by: MatchKey, keys: readonly string[], call: Call): Promise<LookupResult> {
     this.#count(`find ${by} ${keys.join(",")}`, call);
     const known = [...this.machines.values()].filter(({ key }) => !this.#isHidden(key, "lookup"));
     await this.#work("lookup", call);

@@ -2,8 +2,8 @@
 // have pflag's semantics and are read before, by flags/pflag.ts, so citty sees only words.
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
-import { codeOf } from "../../core/code-of.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
+import { codeOf } from "../../core/errors.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { version } from "../version.ts";
 import { defineHelp } from "./help.ts";

@@ -1,7 +1,7 @@
 // Files of the operator, read as a whole and not too long, with the version that each had: what is wrong with one is a
 // problem that names it, never an exception.
 
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 

@@ -3,7 +3,7 @@
 // process; when it is wrong, everything stays as it is. All state is in Kubernetes and in the cloud, so nothing is handed over.
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";

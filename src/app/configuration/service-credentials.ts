@@ -1,7 +1,7 @@
 // Credentials that systemd hands over as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings
 // of the cloud by the name of their variable or their own. What is given in any other way counts more.
 
-import { codeOf } from "../../core/code-of.ts";
+import { codeOf } from "../../core/errors.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";

@@ -7,7 +7,7 @@ import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
 import { createReflector } from "../../kube/watch/reflector.ts";
 import type { WatchApi } from "../../kube/watch/watch.ts";
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 import { createAuthenticate } from "../../server/authenticate.ts";
 import { createAuthorities, lookedUp } from "../../server/authorities.ts";
 import { createAuthorize } from "../../server/authorize.ts";

@@ -1,8 +1,7 @@
 // One HTTPS port from its flags: names of TLS, certificate, listener, and the certificate followed while it serves. What is
 // wrong names the flag that says it.
 
-import { codeOf } from "../../core/code-of.ts";
-import { messageOf } from "../../core/message-of.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import { certificateEnd } from "../../kube/connection/certificates.ts";
 import type { Listen, Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";

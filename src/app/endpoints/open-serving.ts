@@ -3,7 +3,7 @@
 
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
-import { runTogether, type Task } from "../../runtime/scope.ts";
+import { runTogether, type Task } from "../../runtime/run-together.ts";
 import { createHealth, type Health } from "../../server/health.ts";
 import { createSecurePort } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";

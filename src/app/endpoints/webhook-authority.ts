@@ -2,7 +2,7 @@
 // was given, or of the folder in which we keep our own, made now if there is none.
 
 import { X509Certificate } from "node:crypto";
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import { lastCertificate } from "../../server/own-certificate.ts";

@@ -4,7 +4,7 @@
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import type { Field, FieldKind, Fields } from "../../core/settings.ts";
-import { wrapText } from "../../core/wrap-text.ts";
+import { wrapText } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
 import { flagGroups } from "./table.ts";
 

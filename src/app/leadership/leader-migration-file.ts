@@ -1,6 +1,6 @@
 // Where leader migration is read from: the file that the flag names, or upstream's built-in configuration.
 
-import { codeOf } from "../../core/code-of.ts";
+import { codeOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Flags } from "../flags/table.ts";

@@ -3,7 +3,7 @@
 
 import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/lease.ts";
 import { Draining, endOf } from "../../runtime/draining.ts";
-import { runTogether, type Task } from "../../runtime/scope.ts";
+import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 export interface LeadershipSessionsOptions {

@@ -9,7 +9,7 @@ import type { WriteGate } from "../../kube/requests/request.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable } from "../../runtime/abortable.ts";
-import { runTogether, type Task } from "../../runtime/scope.ts";
+import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";

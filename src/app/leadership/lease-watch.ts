@@ -9,7 +9,7 @@ import { leases } from "../../kube/resources.ts";
 import { createReflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { missingLeaseRights } from "./lease-rights.ts";
 

@@ -4,7 +4,7 @@
 import type { Node, Service } from "../../kube/objects.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Instances } from "../../provider/instances.ts";
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { composeNodes } from "./compose-nodes.ts";

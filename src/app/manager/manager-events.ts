@@ -2,14 +2,14 @@
 // itself, which are told after it is lost. Both are written to the end, and a moment longer.
 
 import { seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { EventRecorder, type EventRecorderOptions } from "../../kube/events/events.ts";
 import type { WriteGate } from "../../kube/requests/request.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { withDeadline } from "../../runtime/deadline.ts";
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 export interface ManagerEventsOptions {

@@ -7,7 +7,7 @@ import { nodes as nodeResource, services as serviceResource } from "../../kube/r
 import { createGarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
-import { runTogether, type Task } from "../../runtime/scope.ts";
+import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";

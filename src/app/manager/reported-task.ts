@@ -1,6 +1,6 @@
 // A task that says when it runs: what the metric of running controllers is made from.
 
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 
 export function reported(task: Task, runs: (name: string, isRunning: boolean) => void): Task {
   return {

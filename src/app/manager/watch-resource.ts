@@ -8,7 +8,7 @@ import type { Resource } from "../../kube/resources.ts";
 import { createReflector, type Reflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 import { isStill } from "../leadership/lease-watch.ts";
 import type { ApiServerProblems } from "../reporting/api-server-problems.ts";
 

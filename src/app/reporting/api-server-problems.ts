@@ -2,7 +2,7 @@
 // a word when it is over. Every watch fails when the server is away, and one line is enough.
 
 import { minutes } from "../../core/brand.ts";
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 

@@ -5,7 +5,7 @@ import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
-import type { Task } from "../../runtime/scope.ts";
+import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 export interface Observation {

@@ -44,7 +44,7 @@ export function createLifecycleController(options: LifecycleOptions): LifecycleC
   const steadyWall = () => Math.min(clock.now(), clock.monotonic() + wallAtStart);
   // With a provider id the selector counts too: a second account of the same cloud has ids of the same form, and does not
   // know our machines, as we do not know its.
-  const isManaged = (node: Node) => inventory.claims(identityOf(node)) && options.isSelected(node);
+  const isManaged = (node: Node) => inventory.manages(identityOf(node)) && options.isSelected(node);
   const massCount = createMassCount(options, candidates, isManaged);
   const onNews = (): void => {
     candidates.noteObservations((name) => {
@@ -75,7 +75,7 @@ export function createLifecycleController(options: LifecycleOptions): LifecycleC
     if ("asOf" in answer && pendingLookups.isAnsweredBy(name, answer.asOf)) pendingLookups.forget(name);
     // A machine seen before it was asked about was answer enough, and nothing newer comes of that question.
     if (answer.kind === "exists" && pendingLookups.isUsedUpBy(name, answer.asOf)) pendingLookups.forget(name);
-    const ways = inventory.waysFor(identity);
+    const ways = inventory.proofsFor(identity);
     const mass = massCount.decision;
     return apply(node, planLifecycle({ node, answer, evidence, ways, mass, settings, now }), signal);
   };

@@ -1,7 +1,7 @@
 // Deletes a Node whose machine is proved to be gone, and says so on it. The server refuses if it changed since, perhaps
 // because it is Ready again.
 
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";

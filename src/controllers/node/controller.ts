@@ -6,7 +6,7 @@ import { milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import { type BackoffLimits, backoff, together } from "../../runtime/backoff.ts";
+import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { delayAfterError, describeError } from "../errors.ts";
@@ -76,7 +76,7 @@ export function createNodeController(options: NodeControllerOptions): NodeContro
   const concernsUs = (node: Node): boolean =>
     !isPaused(node) &&
     !isBeingDeleted(node) &&
-    inventory.claims(identityOf(node)) &&
+    inventory.manages(identityOf(node)) &&
     // Also with a provider id: a second account of the same cloud has ids of the same form, even the same ones.
     options.isSelected(node);
 
@@ -160,7 +160,7 @@ export function createNodeController(options: NodeControllerOptions): NodeContro
   ): Promise<Outcome> => {
     const count = reporter.nodeProblem(node, problem);
     await reporter.showLasting(node, signal);
-    const wait = together(clock.monotonic(), backoff(count, rest, random));
+    const wait = alignToGrid(clock.monotonic(), backoff(count, rest, random));
     return requeue(wait, problem.reason, priorities.urgent);
   };
 

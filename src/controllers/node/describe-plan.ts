@@ -1,6 +1,6 @@
 // What was written to a Node that has joined before, in a few words for the log. Pure.
 
-import { shortList } from "../../core/short-list.ts";
+import { shortList } from "../../core/text.ts";
 import type { NodePlan } from "./plan.ts";
 
 export function describePlan({ addresses, labels }: Pick<NodePlan, "addresses" | "labels">): string {

@@ -1,7 +1,7 @@
 // Describes what a patch would write, for `plan` and the journal in observe mode. Only fields listed here are shown by value.
 // Of all others, annotations included, only the name is shown, so that no secret is revealed. Pure.
 
-import { shortList } from "../../core/short-list.ts";
+import { shortList } from "../../core/text.ts";
 import type {
   Condition,
   LoadBalancerIngress,

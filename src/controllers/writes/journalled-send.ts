@@ -1,9 +1,9 @@
 // Sends writes and records each in the journal with its reason and outcome, so that "who changed my Node?" has an answer. In
 // observe mode it only records them.
 
-import { isFenced } from "../../cloud/disposition.ts";
+import { isFenced } from "../../cloud/error-policies.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Journal, JournalEntry } from "../../runtime/journal.ts";

@@ -1,7 +1,7 @@
 // Finds the API server and our credentials: from a kubeconfig, from --master, or from the pod we run in.
 // It makes no request; every failure says what was expected, what came and what to do.
 
-import { codeOf } from "../../core/code-of.ts";
+import { codeOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { KubeError } from "../errors/kube-error.ts";

@@ -2,7 +2,7 @@
 // Files are read again when they change; a half-finished rotation keeps what worked before.
 
 import { dirname, isAbsolute, join } from "node:path";
-import { codeOf } from "../../core/code-of.ts";
+import { codeOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { TlsMaterial } from "../../platform/transport.ts";

@@ -2,7 +2,7 @@
 // The plugin is never asked twice at once, and never interactively.
 
 import { minutes } from "../../core/brand.ts";
-import { codeOf } from "../../core/code-of.ts";
+import { codeOf } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";

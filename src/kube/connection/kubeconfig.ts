@@ -1,7 +1,7 @@
 // Reads the text of a kubeconfig into checked values and names every problem at once. Pure: it opens no file that the
 // text refers to, and it does not decide which context is used.
 
-import { messageOf } from "../../core/message-of.ts";
+import { messageOf } from "../../core/errors.ts";
 import { createReader, type Fields, isFields, type Reader } from "./checked-fields.ts";
 
 export interface KubeconfigCluster {

@@ -1,7 +1,7 @@
 // Turns a failure without an answer (refused, reset, TLS) into a KubeError that says which of them it was and what to do.
 // It reads the error's code only, never its message; deadlines are known to the caller and do not come here.
 
-import { codeOf } from "../../core/code-of.ts";
+import { codeOf } from "../../core/errors.ts";
 import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
 
 const expired = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);

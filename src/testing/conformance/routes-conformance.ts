@@ -6,7 +6,7 @@ import { type NodeName, seconds } from "../../core/brand.ts";
 import { cidr, cidrContains } from "../../core/cidr.ts";
 import { diffByKey } from "../../core/diff-by-key.ts";
 import { CloudError } from "../../provider/errors.ts";
-import type { ObservedRoute, Routes, WantedRoute } from "../../provider/routes.ts";
+import type { DesiredRoute, ObservedRoute, Routes } from "../../provider/routes.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import { Crash, crashes } from "./converge.ts";
 import { faultKinds } from "./faulty-transport.ts";
@@ -16,7 +16,7 @@ import type { Harness } from "./simulated-cloud.ts";
 const clusterRange = cidr("10.244.0.0/16");
 const maxPasses = 50;
 
-function wantedRoute(range: string, key: string): WantedRoute {
+function wantedRoute(range: string, key: string): DesiredRoute {
   return {
     destination: cidr(range),
     target: {
@@ -32,14 +32,14 @@ function isOurs({ ownership, destination }: ObservedRoute): boolean {
   return ownership === "marked" || (ownership === "unmarked" && cidrContains(clusterRange, destination));
 }
 
-function leadsTo({ target }: WantedRoute, { targetKey, targetName, leadsNowhere }: ObservedRoute): boolean {
+function leadsTo({ target }: DesiredRoute, { targetKey, targetName, leadsNowhere }: ObservedRoute): boolean {
   return (
     leadsNowhere !== true &&
     (targetKey === undefined ? targetName === target.node : targetKey === target.machine?.key)
   );
 }
 
-function planOf(wanted: readonly WantedRoute[], observed: readonly ObservedRoute[]) {
+function planOf(wanted: readonly DesiredRoute[], observed: readonly ObservedRoute[]) {
   const { create, update, remove } = diffByKey(wanted, observed.filter(isOurs), {
     keyOfDesired: ({ destination }) => destination,
     keyOfObserved: ({ destination }) => destination,
@@ -61,7 +61,7 @@ interface Disturbance {
 async function reconcile(
   lab: Lab,
   routes: Routes,
-  wanted: readonly WantedRoute[],
+  wanted: readonly DesiredRoute[],
   disturbance: Disturbance,
 ): Promise<number> {
   const disturb = () => {
@@ -116,7 +116,7 @@ export function routesConformance(name: string, harness: Harness): void {
 
   const converge = async (
     lab: Lab,
-    wanted: readonly WantedRoute[],
+    wanted: readonly DesiredRoute[],
     disturbance: Disturbance = {},
   ): Promise<number> => {
     const { routes } = lab.cloud;

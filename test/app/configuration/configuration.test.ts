@@ -76,7 +76,7 @@ test("mistakes in both files are reported together, each with its place [F78]", 
   };
   const { reported } = await read(contents, [`--cloud-config=${own}`, `--config=${config}`]);
   expect(reported.toSorted()).toEqual([
-    `${own}:1: endpont is not known; did you mean "endpoint"?`,
+    `${own}:1: endpont is not a known setting; did you mean "endpoint"?`,
     `${own}:2: a line such as name = value was expected`,
     `${own}:3: page-size must be a whole number from 1 to 500, got "none"`,
     `${config}:4:9: --mode must be one of enforce, observe, got "dry"`,
@@ -108,8 +108,8 @@ test("an unknown setting of --config-set is reported with the flag, the nearest 
   const { reported } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
   const all = "(there are endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
   expect(reported).toEqual([
-    `--config-set: foo is not known ${all}`,
-    `--config-set: endpiont is not known; did you mean "endpoint"? ${all}`,
+    `--config-set: foo is not a known setting ${all}`,
+    `--config-set: endpiont is not a known setting; did you mean "endpoint"? ${all}`,
   ]);
 });
 

@@ -3,7 +3,7 @@ import {
   type LeadershipSessionsOptions,
   runLeadershipSessions,
 } from "../../../src/app/leadership/leadership-sessions.ts";
-import type { Task } from "../../../src/runtime/scope.ts";
+import type { Task } from "../../../src/runtime/run-together.ts";
 
 const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };

@@ -35,7 +35,7 @@ test("an unreachable cloud is one log line with its address for all Services, an
   await w.start("--configure-cloud-routes=false");
   await w.pass(120);
   const expected =
-    "failed: The cloud at 127.0.0.1:8620 cannot be reached (ConnectionRefused). Expected it to answer; check that the endpoint in the settings, DNS, the network and the proxy are right. It is asked again.";
+    "failed: The cloud API at 127.0.0.1:8620 cannot be reached (ConnectionRefused). Check the endpoint setting, DNS, firewall and proxy. Fairlead will retry.";
   const said = w.logged.map(textOf);
   expect(said).toEqual([expect.stringContaining(`${expected} account="fake"`)]);
   expect(said.join()).not.toContain("Unable to connect");

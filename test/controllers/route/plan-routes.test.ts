@@ -4,7 +4,7 @@ import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
 import type { Cidr, NodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
-import type { ObservedRoute, RouteTarget, WantedRoute } from "../../../src/provider/routes.ts";
+import type { DesiredRoute, ObservedRoute, RouteTarget } from "../../../src/provider/routes.ts";
 
 const target = (name: string, changes: Partial<RouteTarget> = {}): RouteTarget => ({
   node: name as NodeName,
@@ -13,7 +13,7 @@ const target = (name: string, changes: Partial<RouteTarget> = {}): RouteTarget =
   addresses: [ipAddress("10.0.0.1")],
   ...changes,
 });
-const wanted = (range: string, name: string): WantedRoute => ({
+const wanted = (range: string, name: string): DesiredRoute => ({
   destination: cidr(range),
   target: target(name),
 });
@@ -32,7 +32,7 @@ const none: Spared = {
 
 interface Case {
   readonly name: string;
-  readonly wanted?: readonly WantedRoute[];
+  readonly wanted?: readonly DesiredRoute[];
   readonly observed: readonly ObservedRoute[];
   readonly spared?: Partial<Spared>;
   readonly remove?: readonly string[];
@@ -183,7 +183,8 @@ describe("planRoutes", () => {
       spared: { ...none, ...each.spared },
       clusterCIDRs: [cidr("10.244.0.0/16")],
     });
-    const ranges = (routes: readonly WantedRoute[]) => routes.map(({ destination }) => destination as string);
+    const ranges = (routes: readonly DesiredRoute[]) =>
+      routes.map(({ destination }) => destination as string);
     expect({
       remove: plan.remove.map(({ handle }) => handle),
       create: ranges(plan.create),

@@ -8,7 +8,7 @@ import { journalledCloudSend } from "../../../src/controllers/writes/journalled-
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Call } from "../../../src/provider/call.ts";
-import type { RouteDocument, RoutesAsDocument, WantedRoute } from "../../../src/provider/routes.ts";
+import type { DesiredRoute, RouteDocument, RoutesAsDocument } from "../../../src/provider/routes.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
@@ -102,7 +102,7 @@ describe("routes as a document", () => {
       destination: cidr(range),
       target: { node: nodeName("n1"), uid: "1", addresses: [] },
     }));
-    const failed = { do: "create", route: wanted[0] as WantedRoute } as const;
+    const failed = { do: "create", route: wanted[0] as DesiredRoute } as const;
     backoffs.failed(keyOf(failed), aboutOf(failed), milliseconds(0));
     const { signal } = new AbortController();
     const table = new RouteTable(routes, clock, signal);

@@ -7,13 +7,13 @@ import { type Clock, sleep } from "../../../src/platform/clock.ts";
 import { CloudError, type CloudErrorKind } from "../../../src/provider/errors.ts";
 import type { StepOutcome } from "../../../src/provider/plan.ts";
 import type {
+  DesiredRoute,
   ObservedRoute,
   RouteDocument,
   Routes,
   RoutesAsDocument,
   RoutesOneByOne,
   RouteTarget,
-  WantedRoute,
 } from "../../../src/provider/routes.ts";
 
 export interface RoutesScript {
@@ -91,7 +91,7 @@ export class ScriptedRoutes {
       .toSorted();
   }
 
-  #add({ destination, target }: WantedRoute): void {
+  #add({ destination, target }: DesiredRoute): void {
     const clashes = this.table.some((route) =>
       this.refusesOverlaps
         ? cidrsOverlap(route.destination, destination)

@@ -46,7 +46,7 @@ describe("annotations [F47 F49 N2]", () => {
     [
       "a name with a typo",
       { "lb.acme.example/algoritm": "round-robin" },
-      'warning UnknownAnnotation: lb.acme.example/algoritm is not known; did you mean "lb.acme.example/algorithm"?',
+      'warning UnknownAnnotation: lb.acme.example/algoritm is not a known annotation; did you mean "lb.acme.example/algorithm"?',
     ],
     [
       "a value with a typo",
@@ -56,17 +56,17 @@ describe("annotations [F47 F49 N2]", () => {
     [
       "a former name",
       { "lb.acme.example/uses-proxyprotocol": "true" },
-      "warning RenamedAnnotation: lb.acme.example/uses-proxyprotocol was renamed to lb.acme.example/proxy-protocol",
+      "warning RenamedAnnotation: lb.acme.example/uses-proxyprotocol was renamed to lb.acme.example/proxy-protocol; use the new name",
     ],
     [
       "a known name behind a prefix with a typo",
       { "lb.acme.exmaple/algorithm": "round-robin" },
-      'warning UnknownAnnotation: lb.acme.exmaple/algorithm is not known; did you mean "lb.acme.example/algorithm"?',
+      'warning UnknownAnnotation: lb.acme.exmaple/algorithm is not a known annotation; did you mean "lb.acme.example/algorithm"?',
     ],
     [
       "ours with a typo",
       { "fairlead.dev/pasued": "true" },
-      'warning UnknownAnnotation: fairlead.dev/pasued is not known; did you mean "fairlead.dev/paused"?',
+      'warning UnknownAnnotation: fairlead.dev/pasued is not a known annotation; did you mean "fairlead.dev/paused"?',
     ],
     [
       "ours with another value",

@@ -29,7 +29,7 @@ export const site = (
   const api = jsonApi({
     base: "https://awkward.example",
     transport,
-    looksOurs: looksAwkward,
+    isApiError: looksAwkward,
     readError: readFault,
   });
 

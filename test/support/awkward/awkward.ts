@@ -23,7 +23,7 @@ export const awkward = defineProvider({
     const api = jsonApi({
       base: "https://awkward.example",
       transport,
-      looksOurs: looksAwkward,
+      isApiError: looksAwkward,
       readError: readFault,
     });
     return {

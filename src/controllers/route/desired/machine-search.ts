@@ -3,7 +3,7 @@
 
 import { minutes } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
-import { backoff, together } from "../../../runtime/backoff.ts";
+import { alignToGrid, backoff } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { identityOf, isPaused } from "../../node-facts.ts";
 import { PendingLookups } from "../../pending-lookups.ts";
@@ -78,7 +78,7 @@ export class MachineSearch {
     this.#attempts.set(name, attempts);
     if (attempts === attemptsBeforeEvent) report(node, describeMissingMachine(name));
     const rest = backoff(attempts, settings.notVisibleBackoff, random);
-    return requeue(together(clock.monotonic(), rest), "its machine to show up");
+    return requeue(alignToGrid(clock.monotonic(), rest), "its machine to show up");
   }
 
   #end(name: string): void {

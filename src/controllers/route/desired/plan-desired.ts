@@ -7,7 +7,7 @@ import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
-import type { Routes, WantedRoute } from "../../../provider/routes.ts";
+import type { DesiredRoute, Routes } from "../../../provider/routes.ts";
 import { isPaused, nameOf } from "../../node-facts.ts";
 import { isInside } from "../observed/ours.ts";
 import type { Spared } from "./match-target.ts";
@@ -31,7 +31,7 @@ export interface DesiredRoutesInput {
 
 export interface Wanted {
   /** Those of older Nodes first. */
-  readonly routes: readonly WantedRoute[];
+  readonly routes: readonly DesiredRoute[];
   readonly spared: Spared;
   /** Nodes that wait for their machine to be known. */
   readonly waiting: readonly Node[];
@@ -48,7 +48,7 @@ export function planWanted({
   clusterCIDRs,
   families,
 }: DesiredRoutesInput): Wanted {
-  const routes: WantedRoute[] = [];
+  const routes: DesiredRoute[] = [];
   const waiting: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
   const missingFamilies = new Set<string>();

@@ -3,7 +3,7 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
-import type { ObservedRoute, RoutesOneByOne, WantedRoute } from "../../../provider/routes.ts";
+import type { DesiredRoute, ObservedRoute, RoutesOneByOne } from "../../../provider/routes.ts";
 import { overlaps } from "../desired/overlaps.ts";
 import type { RoutePlan } from "./plan.ts";
 import {
@@ -43,7 +43,7 @@ export async function applyOneByOne(
     results.push({ change, outcome });
     return outcome;
   };
-  const create = async (route: WantedRoute): Promise<void> => {
+  const create = async (route: DesiredRoute): Promise<void> => {
     const change = { do: "create", route } as const;
     const before = [...(inTheWay.get(route.destination) ?? [])].flatMap((range: Cidr) =>
       (removalsOf.get(range) ?? []).map(({ gone }) => gone.promise),

@@ -1,11 +1,11 @@
 // What has come of changes of routes, at once or by their tickets later: who rests how long, and what is said of failures.
 
-import { backoffAfter } from "../../../cloud/disposition.ts";
+import { backoffAfter } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
-import type { WantedRoute } from "../../../provider/routes.ts";
-import { together } from "../../../runtime/backoff.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
+import { alignToGrid } from "../../../runtime/backoff.ts";
 import type { UnderWay } from "../observed/under-way.ts";
 import { isPassing } from "../status/plan-node-conditions.ts";
 import type { RouteReporter } from "../status/route-reporter.ts";
@@ -33,7 +33,7 @@ export function createOutcomes(
     const about = aboutOf(change);
     const failures = backoffs.failuresOf(key, about) + 1;
     const rest = backoffAfter(outcome.error, failures, clock, random);
-    backoffs.failed(key, about, together(clock.monotonic(), rest));
+    backoffs.failed(key, about, alignToGrid(clock.monotonic(), rest));
     if (!isPassing(outcome.error, failures)) reporter.failure(result);
   };
 
@@ -58,7 +58,7 @@ export function createOutcomes(
     return isAny;
   };
 
-  const failuresOf = (route: WantedRoute): number => {
+  const failuresOf = (route: DesiredRoute): number => {
     const change = { do: "create", route } as const;
     return backoffs.failuresOf(keyOf(change), aboutOf(change));
   };

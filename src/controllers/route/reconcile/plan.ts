@@ -3,14 +3,14 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { ObservedRoute, WantedRoute } from "../../../provider/routes.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import { isSpared, matchTarget, type Spared } from "../desired/match-target.ts";
 import { overlaps } from "../desired/overlaps.ts";
 import { isOurs } from "../observed/ours.ts";
 
 export interface RoutePlanInput {
   /** Of several for one destination the one that is there counts, else the first. */
-  readonly wanted: readonly WantedRoute[];
+  readonly wanted: readonly DesiredRoute[];
   readonly observed: readonly ObservedRoute[];
   readonly spared: Spared;
   readonly clusterCIDRs: readonly Cidr[];
@@ -19,11 +19,11 @@ export interface RoutePlanInput {
 export interface RoutePlan {
   readonly remove: readonly ObservedRoute[];
   /** A route that leads elsewhere now is in both lists: the old one goes first. */
-  readonly create: readonly WantedRoute[];
-  readonly present: readonly WantedRoute[];
+  readonly create: readonly DesiredRoute[];
+  readonly present: readonly DesiredRoute[];
   /** There, but whether it is right cannot be told yet: neither made nor removed. */
-  readonly undecided: readonly WantedRoute[];
-  readonly refused: readonly { readonly route: WantedRoute; readonly problem: Problem }[];
+  readonly undecided: readonly DesiredRoute[];
+  readonly refused: readonly { readonly route: DesiredRoute; readonly problem: Problem }[];
 }
 
 export function planRoutes({ wanted, observed, spared, clusterCIDRs }: RoutePlanInput): RoutePlan {
@@ -36,10 +36,10 @@ export function planRoutes({ wanted, observed, spared, clusterCIDRs }: RoutePlan
   const desiredServices = Map.groupBy(wanted, ({ destination }) => destination);
   const plan = {
     remove: observed.filter((route) => !desiredServices.has(route.destination) && mayRemove(route)),
-    create: [] as WantedRoute[],
-    present: [] as WantedRoute[],
-    undecided: [] as WantedRoute[],
-    refused: [] as { route: WantedRoute; problem: Problem }[],
+    create: [] as DesiredRoute[],
+    present: [] as DesiredRoute[],
+    undecided: [] as DesiredRoute[],
+    refused: [] as { route: DesiredRoute; problem: Problem }[],
   };
   for (const [destination, candidates] of desiredServices) {
     const routes = there.get(destination) ?? [];
@@ -78,11 +78,11 @@ export function planOnly(plan: RoutePlan, destinations: ReadonlySet<Cidr>): Rout
   return { ...plan, remove: plan.remove.filter(isMeant), create: plan.create.filter(isMeant) };
 }
 
-function leadsTo({ target }: WantedRoute) {
+function leadsTo({ target }: DesiredRoute) {
   return (route: ObservedRoute): boolean => matchTarget(target, route) === "same";
 }
 
-function rangeTaken({ destination }: WantedRoute, winner: WantedRoute): Problem {
+function rangeTaken({ destination }: DesiredRoute, winner: DesiredRoute): Problem {
   return {
     severity: "error",
     reason: "PodCIDRTaken",
@@ -90,7 +90,7 @@ function rangeTaken({ destination }: WantedRoute, winner: WantedRoute): Problem 
   };
 }
 
-function routeTaken({ destination }: WantedRoute, { handle, ownership }: ObservedRoute): Problem {
+function routeTaken({ destination }: DesiredRoute, { handle, ownership }: ObservedRoute): Problem {
   return {
     severity: "error",
     reason: "RouteTaken",

@@ -1,18 +1,18 @@
 // What carrying out a plan of routes has in common in both styles of the contract: one change with its words for the
 // journal, what came of it, and how an attempt is told apart from what only looks like a failure.
 
-import { isFenced } from "../../../cloud/disposition.ts";
+import { isFenced } from "../../../cloud/error-policies.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { StepOutcome } from "../../../provider/plan.ts";
-import type { ObservedRoute, WantedRoute } from "../../../provider/routes.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
 
 export type RouteChange =
-  | { readonly do: "create"; readonly route: WantedRoute }
+  | { readonly do: "create"; readonly route: DesiredRoute }
   | { readonly do: "remove"; readonly route: ObservedRoute };
 
 export type ChangeOutcome =

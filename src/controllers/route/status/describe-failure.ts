@@ -1,15 +1,15 @@
 // What is said about routes that could not be made or removed. Pure; the first is upstream's message, word for word.
 
-import { isOfWholeAccount } from "../../../cloud/disposition.ts";
+import { isAccountWide } from "../../../cloud/error-policies.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
-import { messageOf } from "../../../core/message-of.ts";
+import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { ObservedRoute, WantedRoute } from "../../../provider/routes.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import type { RouteChange } from "../reconcile/route-change.ts";
 
 export function describeFailedCreate(
-  { destination, target }: WantedRoute,
+  { destination, target }: DesiredRoute,
   took: Milliseconds,
   error: unknown,
 ): NodeEvent {
@@ -17,7 +17,7 @@ export function describeFailedCreate(
     type: "Warning",
     reason: "FailedToCreateRoute",
     message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${asGoPrints(took)}: ${messageOf(error)}`,
-    ...(isOfWholeAccount(error) && { quiet: true }),
+    ...(isAccountWide(error) && { quiet: true }),
   };
 }
 

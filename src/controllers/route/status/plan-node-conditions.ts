@@ -1,30 +1,30 @@
 // Whether every Node has the routes it asks for, after a pass: what its condition will say. Pure; of whom nothing can be
 // said, or not yet, the condition stays as it is.
 
-import { dispositions } from "../../../cloud/disposition.ts";
+import { errorPolicies } from "../../../cloud/error-policies.ts";
 import { CloudError } from "../../../provider/errors.ts";
-import type { WantedRoute } from "../../../provider/routes.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
 import type { RoutePlan } from "../reconcile/plan.ts";
 import type { ChangeOutcome, ChangeResult } from "../reconcile/route-change.ts";
 
 /** Passes by itself in a moment, and is worth no word before it does not. */
 export function isPassing(error: unknown, failures: number): boolean {
-  return CloudError.is(error) && dispositions[error.kind].report === "nobody" && failures < 3;
+  return CloudError.is(error) && errorPolicies[error.kind].audience === "none" && failures < 3;
 }
 
 /** By the uid of the Node: another Node may take its name. */
 export function planNodeConditions(
   plan: RoutePlan,
   results: readonly ChangeResult[],
-  failuresOf: (route: WantedRoute) => number,
+  failuresOf: (route: DesiredRoute) => number,
   /** It has a range that no route is made for. */
-  isIncomplete: (node: WantedRoute["target"]["node"]) => boolean = () => false,
+  isIncomplete: (node: DesiredRoute["target"]["node"]) => boolean = () => false,
 ): ReadonlyMap<string, boolean> {
-  const outcomes = new Map<WantedRoute["destination"], ChangeOutcome>();
+  const outcomes = new Map<DesiredRoute["destination"], ChangeOutcome>();
   for (const { change, outcome } of results) {
     if (change.do === "create") outcomes.set(change.route.destination, outcome);
   }
-  const reported: readonly (readonly [WantedRoute, boolean | undefined])[] = [
+  const reported: readonly (readonly [DesiredRoute, boolean | undefined])[] = [
     ...plan.present.map((route) => [route, true] as const),
     ...plan.undecided.map((route) => [route, undefined] as const),
     ...plan.refused.map(({ route }) => [route, false] as const),

@@ -2,7 +2,7 @@
 // once; it decides nothing.
 
 import type { Problem } from "../../../core/problem.ts";
-import { shortList } from "../../../core/short-list.ts";
+import { shortList } from "../../../core/text.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";
 import type { RouteControllerOptions } from "../deps.ts";

@@ -95,7 +95,7 @@ function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string)
       {
         severity: "warning",
         reason: "UnknownAnnotation",
-        text: `${key} is not known; did you mean ${JSON.stringify(prefix + name)}?`,
+        text: `${key} is not a known annotation; did you mean ${JSON.stringify(prefix + name)}?`,
         key,
       },
     ];

@@ -2,7 +2,7 @@
 // minute. Only what was named is read; a change brings the groups back that asked for it.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { messageOf } from "../../../core/message-of.ts";
+import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { type Clock, sleep } from "../../../platform/clock.ts";
 import type { InputDeclaration, Inputs } from "../../../provider/inputs.ts";

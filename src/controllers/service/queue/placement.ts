@@ -1,7 +1,7 @@
 // Puts each Service into the group that the provider names. A Service that cannot be placed is told so and tried again, and
 // the others go on.
 
-import { backoffAfter } from "../../../cloud/disposition.ts";
+import { backoffAfter } from "../../../cloud/error-policies.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { WorkQueue } from "../../../runtime/work-queue.ts";

@@ -1,8 +1,8 @@
 // Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
 // down in between. It decides nothing; the next round observes what has become of it.
 
-import { isFenced } from "../../../cloud/disposition.ts";
-import { messageOf } from "../../../core/message-of.ts";
+import { isFenced } from "../../../cloud/error-policies.ts";
+import { messageOf } from "../../../core/errors.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";

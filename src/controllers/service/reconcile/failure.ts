@@ -1,7 +1,7 @@
 // What an error of a round leads to: it is shown and told on the Services whose business it is, and the group rests. A lost
 // race is nobody's business.
 
-import { backoffAfter, isFenced } from "../../../cloud/disposition.ts";
+import { backoffAfter, isFenced } from "../../../cloud/error-policies.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError, isLostRace } from "../../errors.ts";

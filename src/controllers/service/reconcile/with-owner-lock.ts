@@ -1,7 +1,7 @@
 // Lets a group into its round when no other one works on an owner of its, and books how the round ended: for conditions,
 // for what is measured, and for those who waited for their turn.
 
-import { isFenced } from "../../../cloud/disposition.ts";
+import { isFenced } from "../../../cloud/error-policies.ts";
 import type { Outcome } from "../../../runtime/workers.ts";
 import { waiting } from "../../../runtime/workers.ts";
 import type { Round, RoundParts } from "./context.ts";

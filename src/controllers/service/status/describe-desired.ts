@@ -1,7 +1,7 @@
 // For whom a step in the cloud is, and what they wish, in a few words for the log. Names, ports and counts only: settings of
 // a balancer may hold anything. Pure.
 
-import { shortList } from "../../../core/short-list.ts";
+import { shortList } from "../../../core/text.ts";
 import type { Member } from "../desired/member.ts";
 
 export function describeDesired(members: readonly Pick<Member, "desired">[]): string {

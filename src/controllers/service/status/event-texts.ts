@@ -1,8 +1,8 @@
 // What is said on a Service about a change, once when it begins and once when it is done, in upstream's words. A round
 // that changes nothing says nothing.
 
-import { isOfWholeAccount } from "../../../cloud/disposition.ts";
-import { messageOf } from "../../../core/message-of.ts";
+import { isAccountWide } from "../../../cloud/error-policies.ts";
+import { messageOf } from "../../../core/errors.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import type { Change } from "../desired/kind-of-change.ts";
@@ -54,7 +54,7 @@ export function updateFailureOf(hosts: readonly string[], error: unknown): NodeE
     message:
       `Error updating load balancer with new hosts [${shown.join(" ")}] ` +
       `[node names limited, total number of nodes: ${hosts.length}], error: ${messageOf(error)}`,
-    ...(isOfWholeAccount(error) && { quiet: true }),
+    ...(isAccountWide(error) && { quiet: true }),
   };
 }
 
@@ -66,6 +66,6 @@ export function failureOf(service: Service, error: unknown): NodeEvent {
     type: "Warning",
     reason,
     message: `Error ${what} load balancer: ${messageOf(error)}`,
-    ...(isOfWholeAccount(error) && { quiet: true }),
+    ...(isAccountWide(error) && { quiet: true }),
   };
 }

@@ -1,26 +1,26 @@
-// The cheaper way to answer what is waiting: one listing of everything, or lookups by key in batches. Pure.
+// Chooses the cheaper method to answer queries: one listing of everything, or lookups by key in batches. Pure.
 
 import type { InstanceSource, MatchKey } from "../provider/instances.ts";
-import { type KeyOf, type NodeIdentity, valuesOf } from "./identity.ts";
+import { type KeyOf, type NodeIdentity, valuesOf } from "./node-identity.ts";
 
 export interface Batch {
   readonly by: MatchKey;
   readonly keys: readonly string[];
 }
 
-export type Way =
+export type QueryMethod =
   | { readonly kind: "listing" }
   | { readonly kind: "lookup"; readonly batches: readonly Batch[] };
 
 type Lookups = InstanceSource["lookups"];
 
-/** How a source names its machines. */
+/** How a source identifies machines. */
 export interface SourceKeys {
   readonly keyOf: KeyOf;
   readonly matchBy: readonly MatchKey[];
 }
 
-/** Every key that must be asked so that "none of them" means something; undefined where one of them cannot be. */
+/** Every key that must be looked up to prove absence; undefined when the cloud cannot look up one of them. */
 function keysFor(
   identity: NodeIdentity,
   lookups: NonNullable<Lookups>,
@@ -31,7 +31,7 @@ function keysFor(
   return keys.some(([by]) => lookups[by] === undefined) ? undefined : keys;
 }
 
-/** The requests that answer for all of these by lookups; undefined where one of them can only be found by listing. */
+/** The lookups that answer for all these Nodes; undefined when one of them can only be found by listing. */
 export function batchesFor(
   waiting: readonly NodeIdentity[],
   lookups: Lookups,
@@ -40,29 +40,29 @@ export function batchesFor(
   if (lookups === undefined) return undefined;
   const keys = new Map<MatchKey, Set<string>>();
   for (const identity of waiting) {
-    const wanted = keysFor(identity, lookups, source);
-    if (wanted === undefined) return undefined;
-    for (const [by, value] of wanted) keys.set(by, (keys.get(by) ?? new Set()).add(value));
+    const needed = keysFor(identity, lookups, source);
+    if (needed === undefined) return undefined;
+    for (const [by, value] of needed) keys.set(by, (keys.get(by) ?? new Set()).add(value));
   }
   return [...keys].flatMap(([by, values]) =>
-    cut([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
+    chunk([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
   );
 }
 
-export function chooseWay(query: {
+export function chooseMethod(query: {
   readonly waiting: readonly NodeIdentity[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
-  /** Requests that the last listing took; undefined before the first one, which is needed anyway. */
+  /** Requests that the last listing took; undefined before the first listing, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
-}): Way {
+}): QueryMethod {
   const { waiting, lookups, source, pagesOfListing } = query;
   const batches = batchesFor(waiting, lookups, source);
   const isCheaper = batches !== undefined && pagesOfListing !== undefined && batches.length < pagesOfListing;
   return isCheaper ? { kind: "lookup", batches } : { kind: "listing" };
 }
 
-function cut(keys: readonly string[], size: number): readonly (readonly string[])[] {
+function chunk(keys: readonly string[], size: number): readonly (readonly string[])[] {
   return Array.from({ length: Math.ceil(keys.length / size) }, (_, index) =>
     keys.slice(index * size, (index + 1) * size),
   );

@@ -1,15 +1,15 @@
-// Lookups in one source, batch by batch, and what they answered since the last listing. No answer is an error; an empty
-// answer is one.
+// Looks up machines in one source, batch by batch, and caches the answers until the next listing. A missing answer is an
+// error; an empty answer means that there is no such machine.
 
 import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
+import type { KeyAnswer } from "./instance-index.ts";
 import { keysOf } from "./instance-index.ts";
-import type { KeyAnswer } from "./key-answer.ts";
-import type { Batch } from "./lookup-or-list.ts";
+import type { Batch } from "./lookup-batches.ts";
 
-export class LookedUp {
+export class LookupCache {
   readonly #source: InstanceSource;
   readonly #clock: Clock;
   readonly #answers = new Map<string, KeyAnswer>();
@@ -27,7 +27,7 @@ export class LookedUp {
     for (const [key, { asOf }] of this.#answers) if (asOf <= moment) this.#answers.delete(key);
   }
 
-  /** Every batch is tried; what went wrong with one is told when all have been. */
+  /** Tries every batch, then throws the first error. */
   async find(batches: readonly Batch[], call: Call): Promise<void> {
     const failures: unknown[] = [];
     for (const batch of batches) {
@@ -43,8 +43,8 @@ export class LookedUp {
 
   async #findBatch({ by, keys }: Batch, call: Call): Promise<void> {
     const asOf = this.#clock.monotonic();
-    const found = await this.#ask(by, keys, call);
-    if (found === "one is refused") {
+    const found = await this.#query(by, keys, call);
+    if (found === "invalid key") {
       const half = Math.ceil(keys.length / 2);
       return this.find(
         [
@@ -57,15 +57,19 @@ export class LookedUp {
     for (const [key, instances] of found) this.#remember(by, key, instances, asOf);
     const missing = keys.length - found.size;
     if (missing === 0) return;
-    // Whoever asked must learn that there is no answer, or would wait for one for ever.
+    // Without an error the caller would wait forever.
     const { name } = this.#source;
-    throw new CloudError("unavailable", `${name} did not answer for ${missing} of the machines asked for.`, {
-      operation: `look up in ${name}`,
-    });
+    throw new CloudError(
+      "unavailable",
+      `The lookup in ${name} returned no answer for ${missing} of ${keys.length} machines. Fairlead will retry.`,
+      {
+        operation: `look up in ${name}`,
+      },
+    );
   }
 
-  /** Of the keys asked for, those that were answered. */
-  async #ask(by: MatchKey, keys: readonly string[], call: Call) {
+  /** The answers, by key; keys without an answer are missing. */
+  async #query(by: MatchKey, keys: readonly string[], call: Call) {
     try {
       const found = await this.#source.lookups?.[by]?.find(keys, call);
       return new Map(
@@ -75,15 +79,15 @@ export class LookedUp {
         }),
       );
     } catch (error) {
-      // One key that the cloud will not have must not hide the others.
+      // One key that the cloud rejects must not hide the others.
       if (!CloudError.is(error) || error.kind !== "invalid" || keys.length < 2) throw error;
-      return "one is refused" as const;
+      return "invalid key" as const;
     }
   }
 
   #remember(by: MatchKey, key: string, instances: readonly Instance[], asOf: number): void {
     this.#answers.set(`${by}:${key}`, { instances, asOf, proof: "lookup" });
-    // What was found under a name is asked for by its id next, once the Node has it.
+    // A machine found by name is looked up by id next, once the Node has its provider id.
     for (const instance of instances) {
       for (const id of keysOf(instance, "id")) {
         this.#answers.set(`id:${id}`, { instances: [instance], asOf, proof: "lookup" });

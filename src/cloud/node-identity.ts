@@ -1,9 +1,9 @@
-// What a Node tells about which machine it is: the question that an inventory answers.
+// The properties of a Node that identify its machine: provider id, name, UUID and addresses. Pure.
 
 import type { NodeName, ProviderID } from "../core/brand.ts";
 import type { MatchKey } from "../provider/instances.ts";
 
-/** A source's reading of a provider id, in whatever spelling, as its key of the machine. */
+/** A source's key for a provider id in any spelling; undefined when the id is not of this source. */
 export type KeyOf = (providerID: string) => string | undefined;
 
 export interface NodeIdentity {
@@ -13,12 +13,12 @@ export interface NodeIdentity {
   readonly addresses: readonly string[];
 }
 
-/** One key of an instance, in the form in which it is compared. */
+/** A key in the form in which it is compared. */
 export function comparable(by: MatchKey, value: string): string {
   return by === "uuid" ? value.toLowerCase() : value;
 }
 
-/** The values to look for in one source, under one kind of key; several only for addresses. */
+/** The values of a Node for one kind of key. Only addresses can be several. */
 export function valuesOf(identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): readonly string[] {
   switch (by) {
     case "id": {

@@ -1,6 +1,6 @@
-// Long-lived tasks with one end: a scope starts them, aborts them together and waits until the last one is gone.
+// Runs long-lived tasks together: when one fails, all are aborted, and it waits until the last one has ended.
 
-import { messageOf } from "../core/message-of.ts";
+import { messageOf } from "../core/errors.ts";
 import { linkedController } from "./abortable.ts";
 
 export interface Task {
@@ -9,8 +9,8 @@ export interface Task {
 }
 
 /**
- * Runs the tasks until all have ended. The first one that fails, or a given signal, aborts the others; its error is
- * thrown once all have come to rest. A task that ends without an error leaves the others alone.
+ * Runs the tasks until all have ended. A failure or the signal aborts the others; the first error is thrown after all have
+ * ended. A task that ends without an error does not affect the others.
  */
 export async function runTogether(tasks: readonly Task[], signal: AbortSignal): Promise<void> {
   const { controller, unlink } = linkedController(signal);
@@ -20,7 +20,7 @@ export async function runTogether(tasks: readonly Task[], signal: AbortSignal): 
       await task.run(controller.signal);
     } catch (error) {
       if (controller.signal.aborted) return;
-      failure = { error: new Error(`${task.name} ended: ${messageOf(error)}`, { cause: error }) };
+      failure = { error: new Error(`${task.name} failed: ${messageOf(error)}`, { cause: error }) };
       controller.abort(failure.error);
     }
   };

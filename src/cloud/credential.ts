@@ -1,0 +1,74 @@
+// A credential that renews itself: one fetch at a time, shared by all callers, repeated before it expires and after it was
+// rejected. A failed fetch is retried with backoff.
+
+import { seconds } from "../core/brand.ts";
+import { untilMoment } from "../core/moment.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Fetched } from "../provider/provider.ts";
+import { fullBackoff } from "../runtime/backoff.ts";
+
+/** Renewed this long before it expires, or at four fifths of its life, whichever is later. */
+const renewalMargin = seconds(30);
+
+const fetchBackoff = { first: seconds(1), cap: seconds(30) } as const;
+
+export class RenewingCredential<T> {
+  readonly #clock: Clock;
+  readonly #fetch: () => Promise<Fetched<T>>;
+  #current: { readonly value: T; readonly renewAt: number } | undefined;
+  #fetching: Promise<T> | undefined;
+  #generation = 0;
+  #failures = 0;
+  /** Returned to callers during the backoff. */
+  #failed: { readonly error: unknown; readonly until: number } | undefined;
+
+  /** `fetch` uses its own signal: a caller that is aborted must not fail the others that wait for the same fetch. */
+  constructor(clock: Clock, fetch: () => Promise<Fetched<T>>) {
+    this.#clock = clock;
+    this.#fetch = fetch;
+  }
+
+  current(): Promise<T> {
+    const now = this.#clock.monotonic();
+    if (this.#current !== undefined && now < this.#current.renewAt)
+      return Promise.resolve(this.#current.value);
+    if (this.#fetching === undefined && this.#failed !== undefined && now < this.#failed.until)
+      return Promise.reject(this.#failed.error);
+    this.#fetching ??= this.#renew(this.#generation);
+    return this.#fetching;
+  }
+
+  /** Makes the next caller fetch a new credential, unless the rejected one was replaced already. Absent: any. */
+  discard(rejected?: T): void {
+    // Many calls are rejected together. Only the first one may discard, or each would cancel the fetch of the one before.
+    if (rejected !== undefined && this.#current?.value !== rejected) return;
+    this.#generation += 1;
+    this.#current = undefined;
+    this.#fetching = undefined;
+  }
+
+  async #renew(generation: number): Promise<T> {
+    try {
+      const { value, goodUntil } = await this.#fetch();
+      this.#failures = 0;
+      this.#failed = undefined;
+      const life =
+        goodUntil === undefined ? Number.POSITIVE_INFINITY : untilMoment(goodUntil, this.#clock.now());
+      // A credential that was discarded during its fetch is not kept.
+      if (generation === this.#generation) {
+        const renewAt = this.#clock.monotonic() + Math.max(life * 0.8, life - renewalMargin);
+        this.#current = { value, renewAt };
+      }
+      return value;
+    } catch (error) {
+      this.#failures += 1;
+      this.#failed = {
+        error,
+        until: this.#clock.monotonic() + fullBackoff(this.#failures, fetchBackoff),
+      };
+      throw error;
+    } finally {
+      if (generation === this.#generation) this.#fetching = undefined;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// How Fairlead reacts to each kind of cloud error: when it retries, and to whom it reports the error. One table, so that a new
+// kind of error does not compile without a policy.
+
+import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
+import { type BackoffLimits, backoff } from "../runtime/backoff.ts";
+import { delayUntil } from "./rate-headers.ts";
+
+export interface ErrorPolicy {
+  /** Exponential backoff between retries. */
+  readonly retry: BackoffLimits;
+  /** Who can fix it: the author of the object, the operator of the manager, or no one has to. */
+  readonly audience: "user" | "operator" | "none";
+  /** Reason of events and conditions. */
+  readonly reason: string;
+}
+
+const soon = { first: seconds(1), cap: minutes(5) };
+const slow = { first: minutes(1), cap: minutes(15) };
+
+export const errorPolicies = {
+  "not-found": { retry: soon, audience: "none", reason: "CloudObjectNotFound" },
+  conflict: { retry: { first: seconds(0.2), cap: seconds(30) }, audience: "none", reason: "CloudConflict" },
+  busy: { retry: { first: seconds(2), cap: seconds(30) }, audience: "none", reason: "CloudObjectBusy" },
+  invalid: { retry: slow, audience: "user", reason: "RefusedByCloud" },
+  quota: { retry: slow, audience: "user", reason: "QuotaExceeded" },
+  unauthorized: {
+    retry: { first: seconds(10), cap: minutes(5) },
+    audience: "operator",
+    reason: "CloudAuthFailed",
+  },
+  forbidden: { retry: slow, audience: "operator", reason: "CloudPermissionMissing" },
+  "rate-limited": {
+    retry: { first: seconds(5), cap: minutes(5) },
+    audience: "operator",
+    reason: "CloudThrottled",
+  },
+  unavailable: { retry: soon, audience: "operator", reason: "CloudUnavailable" },
+} as const satisfies Record<CloudErrorKind, ErrorPolicy>;
+
+/** Whether the write fence (leadership or mode) held the request back, so that the cloud never got it. */
+export const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
+
+/**
+ * Whether the error concerns the whole account and not one object: rejected credentials, or no response. The log reports it
+ * once for the account, so it is not repeated for each object.
+ */
+export function isAccountWide(error: unknown): boolean {
+  if (!CloudError.is(error) || isFenced(error)) return false;
+  const { status, cause } = error.detail;
+  return (
+    error.kind === "unauthorized" ||
+    (error.kind === "unavailable" && status === undefined && cause !== undefined)
+  );
+}
+
+/** The wait before a key is reconciled again after this error: the backoff, or what the cloud asked for if that is longer. */
+export function backoffAfter(error: unknown, failures: number, clock: Clock, random: Random): Milliseconds {
+  if (!CloudError.is(error)) return backoff(failures, soon, random);
+  const delay = backoff(failures, errorPolicies[error.kind].retry, random);
+  const requested = error.detail.retryAfter && delayUntil(error.detail.retryAfter, clock.now());
+  return requested !== undefined && requested > delay ? requested : delay;
+}

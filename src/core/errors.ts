@@ -1,0 +1,10 @@
+// The message and the code of anything that was thrown. Pure.
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The `code` of a runtime error, such as `ECONNREFUSED`; empty without one. Messages differ between versions, codes do not. */
+export function codeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? code : "";
+}

@@ -1,0 +1,39 @@
+// Lists and paragraphs that fit into one log line or a terminal's width. Pure.
+
+const maxLength = 400;
+/** One item may not fill the line, nor break it. */
+const maxItemLength = 160;
+
+function onOneLine(item: string): string {
+  const plain = item.replaceAll(/\s+/g, " ");
+  return plain.length > maxItemLength ? `${plain.slice(0, maxItemLength - 1)}…` : plain;
+}
+
+/** The items separated by commas: whole items only, as many as fit, and the number of those left out. */
+export function shortList(items: readonly string[], atMost: number = maxLength): string {
+  // Reserved for "… and 12345 more".
+  const room = atMost - 20;
+  let text = "";
+  for (const [index, item] of items.entries()) {
+    const next = index === 0 ? onOneLine(item) : `${text}, ${onOneLine(item)}`;
+    const isLast = index === items.length - 1;
+    if (index > 0 && next.length > (isLast ? atMost : room))
+      return `${text}, … and ${items.length - index} more`;
+    text = next;
+  }
+  return text;
+}
+
+/** Lines of a bounded width, broken between words. A word longer than a line stays whole. */
+export function wrapText(text: string, width: number, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/\s+/)) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && indent.length + longer.length > width) {
+      lines.push(indent + line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, indent + line].join("\n");
+}

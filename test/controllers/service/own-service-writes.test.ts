@@ -2,9 +2,10 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Our own writes to Services come back through the watch: they wake nobody, and what comes with them is not overlooked.
+// The service controller's own writes come back through the watch: they trigger no reconcile, but other changes that
+// come with them do.
 
-test("a status that we write brings no second look at the Service", async () => {
+test("an own status write triggers no second reconcile of the Service", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");
@@ -16,7 +17,7 @@ test("a status that we write brings no second look at the Service", async () => 
   expect(script.plans).toBe(1);
 });
 
-test("a change by somebody else while a write of ours is under way is seen", async () => {
+test("a change by another writer during an own write is reconciled", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -34,7 +35,7 @@ test("a change by somebody else while a write of ours is under way is seen", asy
   }
 });
 
-test("a Service that stops asking is let go of with the write that takes its finalizer", async () => {
+test("the write that removes the finalizer also forgets the Service, which may ask for a load balancer again", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web");
@@ -47,7 +48,7 @@ test("a Service that stops asking is let go of with the write that takes its fin
   expect(w.addressesOf("web")).toHaveLength(1);
 });
 
-test("a deletion while a write of ours is under way is seen, although our answer brings it too", async () => {
+test("a deletion during an own write is reconciled, although the write's answer contains it", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -66,7 +67,7 @@ test("a deletion while a write of ours is under way is seen, although our answer
   }
 });
 
-test("an annotation written while a write of ours is under way is seen, although our answer brings it too", async () => {
+test("an annotation written during an own write is reconciled, although the write's answer contains it", async () => {
   const w = new ServiceWorld();
   await w.start();
   let isChanged = false;

@@ -13,8 +13,8 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
-// What a round of the service controller lets nobody see or do: two groups at one Service, work that is begun twice, words
-// that are said too often or too soon.
+// What a reconcile of the service controller must prevent: two groups changing one Service's load balancers at the
+// same time, work that starts twice, and events that come too often or too early.
 
 const owner = serviceUID("web");
 const { signal } = new AbortController();
@@ -36,7 +36,7 @@ const inTurn = (round: (round: Round) => Promise<typeof settled>, turns = new Tu
   return { groups, shown, reconcile };
 };
 
-test("a balancer that a Service left waits while the one it moved to is worked on, although the cloud does not show it", async () => {
+test("the group that a Service left waits for the group it moved to, although the listing does not show it there", async () => {
   const turns = new Turns();
   const { groups, reconcile } = inTurn(async () => settled, turns);
   groups.owe("old", owner);
@@ -46,7 +46,7 @@ test("a balancer that a Service left waits while the one it moved to is worked o
   expect(await reconcile("old", signal)).toBe(settled);
 });
 
-test("a balancer that the cloud shows to serve a Service waits while another one of that Service is worked on", async () => {
+test("a load balancer of a Service waits while another load balancer of that Service is reconciled", async () => {
   const turns = new Turns();
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
   const observe = createObserve({
@@ -61,14 +61,14 @@ test("a balancer that the cloud shows to serve a Service waits while another one
   expect(await observe(round)).toEqual({ kind: "observed", balancer } as never);
 });
 
-test("what our own fence held back is no trouble of the cloud, and stands on no Service", async () => {
+test("an error from the controller's own fence is not reported on any Service", async () => {
   const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   const { shown, reconcile } = inTurn(() => Promise.reject(error));
   expect(await reconcile("web", signal).catch((thrown: unknown) => thrown)).toBe(error);
   expect(shown).toEqual([]);
 });
 
-test("what failed in an earlier term is asked anew, and is no failure of this one", () => {
+test("a failed listing of an earlier leadership session is requested again and not reported", () => {
   const clock = new VirtualClock();
   const wants: number[] = [];
   const listing = {
@@ -85,14 +85,14 @@ test("what failed in an earlier term is asked anew, and is no failure of this on
   expect(wants).toHaveLength(2);
 });
 
-test("work that is done is planned on from a listing that began after it, so that nothing is made twice", async () => {
+test("completed work is followed by a newer listing, so that nothing is created twice", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
   await w.start();
   for (const name of ["a", "b"]) w.create(name);
   await w.pass(0.5);
-  // What is listed for one of them does not show yet what is being made for the other.
+  // The listing for one of them does not show yet what is being created for the other.
   script.outcomes.set("ticket-2", "done");
   await w.pass(1);
   script.outcomes.set("ticket-1", "done");
@@ -100,7 +100,7 @@ test("work that is done is planned on from a listing that began after it, so tha
   expect([script.applied.length, script.things.size]).toEqual([2, 2]);
 });
 
-test("a Service that is paused is told nothing, and not written to, while the cloud works for it and cannot be asked", async () => {
+test("a paused Service gets no events or writes while its operation cannot be checked", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -116,7 +116,7 @@ test("a Service that is paused is told nothing, and not written to, while the cl
   expect([w.events("web"), w.written]).toEqual([before, []]);
 });
 
-test("a change that takes many rounds is announced once", async () => {
+test("a change that takes many reconciles is announced once", async () => {
   const { w } = scriptedWorld((one) => {
     one.neverSettles = true;
   });
@@ -129,7 +129,7 @@ test("a change that takes many rounds is announced once", async () => {
   expect(begun.map(({ count }) => count)).toEqual([1]);
 });
 
-test("a Service that waits for somebody else's finalizer loses its balancer, although ours was stripped by hand", async () => {
+test("a deleted Service that waits for a foreign finalizer loses its load balancer although ours was removed by hand", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web", { finalizers: ["example.com/other"] });
@@ -146,7 +146,7 @@ test("a Service that waits for somebody else's finalizer loses its balancer, alt
   expect([script.things.size, w.find("web")?.metadata.finalizers]).toEqual([0, ["example.com/other"]]);
 });
 
-test("a Service that is deleted says why it stays while balancers cannot be listed", async () => {
+test("a deleted Service shows why it stays while load balancers cannot be listed", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("goes");
@@ -159,7 +159,7 @@ test("a Service that is deleted says why it stays while balancers cannot be list
   expect([conditionsOf("goes"), conditionsOf("stays")]).toEqual([["CloudReady"], []]);
 });
 
-test("a balancer that cannot be changed does not keep the node sync of the others from being measured", async () => {
+test("a load balancer that cannot be changed does not prevent the node sync metric of the others", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   await w.start();
   w.create("web");

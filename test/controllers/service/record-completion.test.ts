@@ -4,14 +4,14 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { TrackedCollections } from "../../support/tracked-collections.ts";
 
-// How it ends: what must stay known while something is left in the cloud, what is forgotten when nothing is, and clouds that
-// end otherwise than one expects.
+// The end of a reconcile: what stays known while something is left in the cloud, what is forgotten when nothing is,
+// and clouds that end in unexpected states.
 
 const group = "scripted.example/group";
 const size = "scripted.example/size";
 const onDelete = "fairlead.dev/on-delete";
 
-/** A cloud where somebody protected balancers from deletion: a plan has no steps then. */
+/** A cloud with deletion protection: plans have no steps while it is on. */
 const protectedWorld = () => {
   const guard = { isOn: true };
   const world = scriptedWorld(undefined, ({ plan }) => ({
@@ -23,7 +23,7 @@ const protectedWorld = () => {
   return { ...world, guard };
 };
 
-test("a Service that is deleted stays as long as the cloud shows its balancer, whatever the plan says", async () => {
+test("a deleted Service stays while the cloud shows its load balancer, even when the plan has no steps", async () => {
   const { w, script, guard } = protectedWorld();
   await w.start();
   w.create("web");
@@ -36,7 +36,7 @@ test("a Service that is deleted stays as long as the cloud shows its balancer, w
   expect([script.things.size, w.find("web")]).toEqual([0, undefined]);
 });
 
-test("a balancer that could not go with its Service is not forgotten: it goes when it can", async () => {
+test("a load balancer that could not be deleted with its Service is deleted later", async () => {
   const { w, script, guard } = protectedWorld();
   await w.start();
   w.create("web");
@@ -50,7 +50,7 @@ test("a balancer that could not go with its Service is not forgotten: it goes wh
   expect(script.things.size).toBe(0);
 });
 
-test("who may not share a balancer yet is told of its own one from the beginning, after another one's went", async () => {
+test("a Service that joins a group late gets its own events from the beginning", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("a", { annotations: { [group]: "x" } });
@@ -66,7 +66,7 @@ test("who may not share a balancer yet is told of its own one from the beginning
   expect(said).toContain("Normal EnsuredLoadBalancer");
 });
 
-test("of two Services with one balancer the one whose targets drain for a shorter time is not kept waiting", async () => {
+test("the shorter of two drain times applies to a load balancer that two Services share", async () => {
   const { w, script } = scriptedWorld(undefined, () => ({ drains: true }));
   await w.start();
   w.create("a", { annotations: { [group]: "x", "fairlead.dev/target-drain": "1m" } });
@@ -86,7 +86,7 @@ test("of two Services with one balancer the one whose targets drain for a shorte
   expect(targets()).toBe(2);
 });
 
-test("a Service whose address somebody else announces is not written to", async () => {
+test("a Service whose address another program announces is not written to", async () => {
   const { w } = scriptedWorld(undefined, () => ({
     plan: () => ({ steps: [] }),
     publish: () => ({ kind: "not-ours" }),
@@ -97,7 +97,7 @@ test("a Service whose address somebody else announces is not written to", async 
   expect([w.written, w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("what is to be given back is not named among what may be taken down, nor asked for when it is gone", async () => {
+test("a released load balancer is not passed to the plan as an orphan, and its owner only once it is gone", async () => {
   const asked: (readonly [readonly (string | undefined)[], readonly ServiceUID[]])[] = [];
   const { w, script } = scriptedWorld(
     (one) => {
@@ -124,7 +124,7 @@ test("what is to be given back is not named among what may be taken down, nor as
   expect(asked.at(-1)).toEqual([[], [uid as ServiceUID]]);
 });
 
-test("of what was given back nothing is remembered, whether its Service stays or is gone", async () => {
+test("a released load balancer is forgotten, whether its Service remains or is deleted", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {
@@ -146,7 +146,7 @@ test("of what was given back nothing is remembered, whether its Service stays or
   }
 });
 
-test("of a balancer that was left as an orphan nothing is remembered", async () => {
+test("a load balancer left as an orphan is forgotten", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {
@@ -169,7 +169,7 @@ test("of a balancer that was left as an orphan nothing is remembered", async () 
   }
 });
 
-test("what all balancers need is not read on when there is none any more", async () => {
+test("inputs of all load balancers are no longer read when none is left", async () => {
   const { w } = scriptedWorld(undefined, () => ({
     inputs: [{ kind: "Secret", namespace: "kube-system", name: "for-all" }],
   }));
@@ -186,7 +186,7 @@ test("what all balancers need is not read on when there is none any more", async
   expect(reads()).toBe(0);
 });
 
-test("that work for a balancer could not be asked about is forgotten when the balancer is gone", async () => {
+test("a failed check of an operation is forgotten when its load balancer is gone", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {

@@ -3,7 +3,7 @@ import type { Member } from "../../../src/controllers/service/desired/member.ts"
 import { type GroupAtHand, selectMembers } from "../../../src/controllers/service/desired/select-members.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 
-// Who of a group is planned with: by table, since each row is a balancer that must or must not be touched.
+// Which members of a group are planned, as a table: each row is a load balancer that must or must not be changed.
 
 const [here, left] = [serviceUID("here"), serviceUID("left")];
 const wrong = { severity: "error", reason: "Wrong", text: "it is wrong" } as const;
@@ -20,33 +20,29 @@ const group = (given: Partial<GroupAtHand>): GroupAtHand => ({
 });
 
 test.each([
-  ["whoever is right", {}, "plan"],
-  ["an error on what exists", { all: [member({ problems: [wrong] })] }, "plan"],
+  ["a valid member", {}, "plan"],
+  ["an invalid member of an existing load balancer", { all: [member({ problems: [wrong] })] }, "plan"],
   [
-    "an error on what does not exist",
+    "an invalid member without load balancer",
     { all: [member({ problems: [wrong] })], observed: undefined },
     "nobody",
   ],
-  ["a teardown that is held", { all: [member({ isHeld: true })] }, "nobody"],
-  ["one that is held beside one that has gone", { all: [member({ isHeld: true })], owed: [left] }, "plan"],
+  ["a deletion on hold", { all: [member({ isHeld: true })] }, "nobody"],
+  ["a deletion on hold and a former member", { all: [member({ isHeld: true })], owed: [left] }, "plan"],
   [
-    "one that has gone while another still uses it",
+    "a former member that another group still uses",
     { all: [], owed: [left], isStillUsed: () => true },
     "nobody",
   ],
-  [
-    "one that has gone and nobody knows what it meant",
-    { all: [], owed: [left], isHeld: () => true },
-    "orphan",
-  ],
-  ["one that has gone", { all: [], owed: [left] }, "plan"],
-  ["one of whom nobody knows what is meant", { all: [member(), member({ isBlocked: true })] }, "only show"],
+  ["a former member with unknown on-delete", { all: [], owed: [left], isHeld: () => true }, "orphan"],
+  ["a former member", { all: [], owed: [left] }, "plan"],
+  ["a member that is blocked", { all: [member(), member({ isBlocked: true })] }, "only show"],
 ] as const satisfies readonly (readonly [string, Partial<GroupAtHand>, string])[])(
-  "of a group with %s",
+  "selectMembers decides for a group with %s",
   (_, given, kind) => expect(selectMembers(group(given)).kind).toBe(kind),
 );
 
-test("nobody takes part who is held or refused, and nothing is taken down of whom nobody knows what it meant", () => {
+test("selectMembers leaves out held and refused members, and former members whose on-delete is unknown", () => {
   const [right, held] = [member(), member({ isHeld: true })];
   const refused = member({ desired: { owner: { uid: left } } as never, problems: [wrong] });
   const taking = selectMembers(
@@ -55,7 +51,7 @@ test("nobody takes part who is held or refused, and nothing is taken down of who
   expect(taking).toEqual({ kind: "plan", members: [right], gone: [here] });
 });
 
-test("what ends is not shown while another one is blocked", () => {
+test("selectMembers does not show an ending member while another one is blocked", () => {
   const ending = member({ desired: { owner: { uid: here }, ending: "delete" } as never });
   const blocked = member({ isBlocked: true });
   expect(selectMembers(group({ all: [ending, blocked] }))).toEqual({ kind: "only show", members: [blocked] });

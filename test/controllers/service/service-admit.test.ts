@@ -1,4 +1,4 @@
-// What the admission webhook refuses of Services, and above all what it must never stand in the way of.
+// What the admission webhook refuses on Services, and what it must never block.
 
 import { describe, expect, test } from "bun:test";
 import { admitService } from "../../../src/controllers/service/annotations/admit.ts";
@@ -26,29 +26,29 @@ const update = (oldObject: unknown, object: unknown) =>
 
 const wrong = { "lb.acme.example/algorithm": "round-robbin" };
 
-describe("a new Service", () => {
-  test("with a wrong value is refused with the right spelling, everything wrong at once [F48]", () => {
+describe("admission of a new Service", () => {
+  test("refuses wrong values, all at once and with the right spelling [F48]", () => {
     const { refusal } = create(service({ ...wrong, "lb.acme.example/idle-timeout": "soon" }));
     expect(refusal).toContain("lb.acme.example/algorithm must be");
     expect(refusal).toContain('did you mean "round-robin"?');
     expect(refusal).toContain("lb.acme.example/idle-timeout must be");
   });
 
-  test("with an annotation that is not known is let in with a warning [F48]", () => {
+  test("allows an unknown annotation with a warning [F48]", () => {
     expect(create(service({ "lb.acme.example/algoritm": "round-robin" }))).toEqual({
       warnings: [expect.stringContaining('did you mean "lb.acme.example/algorithm"?')],
     });
   });
 
-  test("without mistakes, of another type or of another class is none of our business", () => {
+  test("ignores valid Services, other types and other classes", () => {
     expect(create(service({ "lb.acme.example/algorithm": "round-robin" }))).toEqual({});
     expect(create(service(wrong, { spec: { type: "ClusterIP" } }))).toEqual({});
     expect(create(service(wrong, { spec: { loadBalancerClass: "other.example/lb" } }))).toEqual({});
   });
 });
 
-describe("a change", () => {
-  test("that leaves a wrong annotation as it was passes: labels, finalizers, ports", () => {
+describe("admission of a changed Service", () => {
+  test("allows an unchanged wrong annotation, for changes of labels, finalizers and other annotations", () => {
     const before = service(wrong);
     expect(update(before, service(wrong, { metadata: { finalizers: [] } }))).toEqual({});
     expect(update(before, service(wrong, { metadata: { labels: { a: "b" } } }))).toEqual({});
@@ -56,24 +56,24 @@ describe("a change", () => {
     expect(update(before, service({}))).toEqual({});
   });
 
-  test("that makes an annotation wrong is refused, and only for that one [F48]", () => {
+  test("refuses an annotation that becomes wrong, and names only that one [F48]", () => {
     const { refusal } = update(service(wrong), service({ ...wrong, "lb.acme.example/idle-timeout": "0" }));
     expect(refusal).toContain("idle-timeout");
     expect(refusal).not.toContain("algorithm");
   });
 
-  test("of a Service that is being deleted always passes", () => {
+  test("always allows a Service that is being deleted", () => {
     const leaving = service(wrong, { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
     expect(update(service({}), leaving)).toEqual({});
   });
 
-  test("into a load balancer brings its annotations with it", () => {
+  test("checks all annotations when the type becomes LoadBalancer", () => {
     const { refusal } = update(service(wrong, { spec: { type: "ClusterIP" } }), service(wrong));
     expect(refusal).toContain("round-robin");
   });
 });
 
-test("what is no Service, or no write, passes", () => {
+test("admission allows anything that is not a Service, and any deletion", () => {
   for (const object of [
     null,
     undefined,

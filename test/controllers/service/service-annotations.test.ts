@@ -30,8 +30,8 @@ const read = (annotations: Readonly<Record<string, string>>) =>
 const textsOf = (annotations: Readonly<Record<string, string>>) =>
   read(annotations).problems.map((problem) => `${problem.severity} ${problem.reason}: ${problem.text}`);
 
-describe("annotations [F47 F49 N2]", () => {
-  test("are read with their fallbacks, and those of others are nobody's business", () => {
+describe("readAnnotations [F47 F49 N2]", () => {
+  test("uses defaults and ignores annotations of other programs", () => {
     const { settings, frozen, written, problems } = read({
       "lb.acme.example/size": "3",
       "kubectl.example/what": "ever",
@@ -44,37 +44,37 @@ describe("annotations [F47 F49 N2]", () => {
 
   const cases: readonly [string, Record<string, string>, string][] = [
     [
-      "a name with a typo",
+      "reports a misspelt name",
       { "lb.acme.example/algoritm": "round-robin" },
       'warning UnknownAnnotation: lb.acme.example/algoritm is not a known annotation; did you mean "lb.acme.example/algorithm"?',
     ],
     [
-      "a value with a typo",
+      "reports a misspelt value",
       { "lb.acme.example/algorithm": "round-robbin" },
       'error InvalidAnnotation: lb.acme.example/algorithm must be one of round-robin, least-connections, got "round-robbin"; did you mean "round-robin"?',
     ],
     [
-      "a former name",
+      "reports a former name",
       { "lb.acme.example/uses-proxyprotocol": "true" },
       "warning RenamedAnnotation: lb.acme.example/uses-proxyprotocol was renamed to lb.acme.example/proxy-protocol; use the new name",
     ],
     [
-      "a known name behind a prefix with a typo",
+      "reports a known name with a misspelt prefix",
       { "lb.acme.exmaple/algorithm": "round-robin" },
       'warning UnknownAnnotation: lb.acme.exmaple/algorithm is not a known annotation; did you mean "lb.acme.example/algorithm"?',
     ],
     [
-      "ours with a typo",
+      "reports a misspelt annotation of Fairlead",
       { "fairlead.dev/pasued": "true" },
       'warning UnknownAnnotation: fairlead.dev/pasued is not a known annotation; did you mean "fairlead.dev/paused"?',
     ],
     [
-      "ours with another value",
+      "reports an invalid value of a Fairlead annotation",
       { "fairlead.dev/paused": "yes" },
       'error InvalidAnnotation: fairlead.dev/paused must be one of true, false, got "yes"',
     ],
     [
-      "a selector that cannot be read [F42]",
+      "reports a selector that cannot be parsed [F42]",
       { "fairlead.dev/target-selector": "pool in (web" },
       'error InvalidAnnotation: fairlead.dev/target-selector must be a label selector such as "pool=web,tier!=test" or "pool in (web, api)", got "pool in (web"',
     ],
@@ -83,19 +83,19 @@ describe("annotations [F47 F49 N2]", () => {
     expect(textsOf(annotations)).toEqual([expected]);
   });
 
-  test("a prefix that is far from ours is somebody else's", () => {
+  test("ignores prefixes that do not resemble the provider's", () => {
     expect(
       textsOf({ "other.example/algorithm": "x", algorithm: "x", "lb.acme.example.org/size": "x" }),
     ).toEqual([]);
   });
 
-  test("Kubernetes' own is not unknown under a prefix that it shares with a provider [F30]", () => {
+  test("accepts Kubernetes' own annotation under a prefix that a provider shares [F30]", () => {
     const annotations = { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8" };
     const shared = { prefix: "service.beta.kubernetes.io/", fields };
     expect(readAnnotations(shared, toService({ annotations })).problems).toEqual([]);
   });
 
-  test("a change of those that are read matters, and of no other", () => {
+  test("decides which annotations are read", () => {
     const odd = {
       ...fields,
       "whole.example/key": text("A whole key.", { renamedFrom: ["old.example/key"] }),
@@ -108,24 +108,24 @@ describe("annotations [F47 F49 N2]", () => {
     expect(["kubectl.example/x", "size", "whole.example/other"].filter(reads)).toEqual([]);
   });
 
-  test("a former name counts as written", () => {
+  test("counts a value under a former name as written", () => {
     expect([...read({ "lb.acme.example/uses-proxyprotocol": "true" }).written]).toEqual(["proxy-protocol"]);
   });
 
-  test("what is read elsewhere is not unknown", () => {
+  test("accepts annotations that are read elsewhere", () => {
     const service = toService({ annotations: { "lb.acme.example/id": "7", "fairlead.dev/fact-id": "7" } });
     const isReadElsewhere = (key: string) => /\/(fact-)?id$/.test(key);
     expect(readAnnotations(table, service, { isReadElsewhere }).problems).toEqual([]);
     expect(readAnnotations(table, service).problems).toHaveLength(2);
   });
 
-  test("a provider under our own prefix gets each complaint once", () => {
+  test("reports each problem once when the provider uses Fairlead's prefix", () => {
     const service = toService({ annotations: { "fairlead.dev/nonsense": "" } });
     const { problems } = readAnnotations({ prefix: "fairlead.dev/", fields }, service);
     expect(problems).toHaveLength(1);
   });
 
-  test("how targets are chosen [F42 F43 F44]", () => {
+  test("reads how targets are chosen [F42 F43 F44]", () => {
     const { own } = read({
       "fairlead.dev/target-policy": "selector",
       "fairlead.dev/target-selector": "pool=web",
@@ -135,13 +135,13 @@ describe("annotations [F47 F49 N2]", () => {
     expect(own.values["target-selector"]?.matches({ pool: "web" })).toBe(true);
   });
 
-  test("one that must be there and is not is frozen too", () => {
+  test("freezes a missing required annotation", () => {
     const required = { zone: text("Where.", { required: true }) };
     const { frozen, problems } = readAnnotations({ prefix, fields: required }, toService());
     expect([[...frozen], problems.map(({ reason }) => reason)]).toEqual([["zone"], ["MissingAnnotation"]]);
   });
 
-  test("never throws, and complains about every key of ours that is not known", () => {
+  test("never throws and reports every unknown key under the provider's prefix", () => {
     const key = fc.string({ minLength: 1, maxLength: 12 }).map((name) => `${prefix}zz${name}`);
     fc.assert(
       fc.property(fc.dictionary(key, fc.string()), (annotations) => {
@@ -162,21 +162,21 @@ const base: Values<Fields> = {
   tags: undefined,
 };
 
-describe("a wrong annotation freezes what it governs", () => {
+describe("mergeObserved", () => {
   const observed: Partial<Values<Fields>> = { size: 9, algorithm: "least-connections" };
 
-  test("at what the cloud has, never at the fallback [F47]", () => {
+  test("freezes a wrong setting at the cloud's value, never at its default [F47]", () => {
     expect(mergeObserved<Fields>(base, new Set(["size"]), observed)).toEqual({ ...base, size: 9 });
   });
 
-  test("and all that can be read back, where it cannot be itself", () => {
+  test("freezes all readable settings when a wrong one cannot be read from the cloud", () => {
     const frozen = new Set(["size", "network"] as const);
     expect(mergeObserved<Fields>(base, frozen, observed)).toEqual({ ...base, ...observed });
     expect(unreadable<Fields>(frozen, observed)).toEqual(["network"]);
     expect(unreadable<Fields>(frozen, undefined)).toEqual(["size", "network"]);
   });
 
-  test("nothing is frozen by nothing, and nothing is there before the first balancer", () => {
+  test("freezes nothing without wrong annotations or before the first load balancer", () => {
     const none = new Set<keyof Fields>();
     fc.assert(
       fc.property(fc.integer(), (size) => {
@@ -190,13 +190,13 @@ describe("a wrong annotation freezes what it governs", () => {
   });
 });
 
-describe("what cannot be changed later", () => {
+describe("holdImmutable", () => {
   const hold = (annotations: Readonly<Record<string, string>>, observed?: Partial<Values<Fields>>) => {
     const { settings, problems, recreate } = holdImmutable(table, read(annotations), observed);
     return { settings, texts: problems.map((problem) => problem.text), recreate };
   };
 
-  test("is refused with the old value, which stays", () => {
+  test("keeps the old value of an immutable setting and reports it", () => {
     const { settings, texts, recreate } = hold({ [`${prefix}network`]: "new" }, { network: "old" });
     expect(settings.network).toBe("old");
     expect(texts).toEqual([
@@ -205,25 +205,25 @@ describe("what cannot be changed later", () => {
     expect(recreate).toEqual([]);
   });
 
-  test("is wished for again, where the table says so", () => {
+  test("plans to recreate the load balancer when the table allows it", () => {
     const { settings, texts, recreate } = hold({ [`${prefix}type`]: "large" }, { type: "small" });
     expect([settings.type, texts, recreate]).toEqual(["large", [], ["type"]]);
   });
 
-  test("is no wish when nobody wrote it: a default that changed leaves balancers alone", () => {
+  test("keeps the cloud's value when the annotation is not written, so that a changed default has no effect", () => {
     const { settings, texts, recreate } = hold({}, { type: "large", network: "old", idle: seconds(5) });
     expect([settings.type, settings.network, settings.idle as number]).toEqual(["large", "old", 5000]);
     expect([texts, recreate]).toEqual([[], []]);
   });
 
-  test("is no matter before there is a balancer, nor where the cloud does not show it", () => {
+  test("allows any value before a load balancer exists and when the cloud does not show the setting", () => {
     for (const observed of [undefined, {}]) {
       const { settings, texts, recreate } = hold({ [`${prefix}network`]: "new" }, observed);
       expect([settings.network, texts, recreate]).toEqual(["new", [], []]);
     }
   });
 
-  test("is compared by meaning, and told in words", () => {
+  test("compares values by meaning and prints them readably", () => {
     const tags = new Map([
       ["b", "2"],
       ["a", "1"],
@@ -237,7 +237,7 @@ describe("what cannot be changed later", () => {
     );
   });
 
-  test("leaves to its wrong annotation what is wrong", () => {
+  test("leaves a wrong annotation to its own error", () => {
     expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).recreate).toEqual([]);
   });
 });

@@ -19,8 +19,8 @@ const withConditions = (conditions: readonly ServiceCondition[]) =>
 const noon = Date.parse("2026-01-01T12:00:00.500Z");
 const later = noon + 60_000;
 
-describe("conditions of a Service [F54 N8]", () => {
-  test("there is none while nothing is wrong", () => {
+describe("conditionsFor [F54 N8]", () => {
+  test("returns no condition without problems", () => {
     expect(conditionsFor(toService(), [], noon)).toEqual({
       conditions: [],
       isChanged: false,
@@ -28,7 +28,7 @@ describe("conditions of a Service [F54 N8]", () => {
     });
   });
 
-  test("an error shows, with its reason, beside those of others", () => {
+  test("adds an error with its reason and keeps foreign conditions", () => {
     const plan = conditionsFor(withConditions([foreign]), [error("QuotaExceeded", "No more.")], noon);
     expect(plan).toMatchObject({ isChanged: true, isWorthAWrite: true });
     expect(plan.conditions).toEqual([
@@ -43,7 +43,7 @@ describe("conditions of a Service [F54 N8]", () => {
     ]);
   });
 
-  test("a warning alone is no reason for a write, and rides on one that is needed", () => {
+  test("does not request a write for a warning alone, but includes it in other writes", () => {
     const plan = conditionsFor(toService(), [warning("UnknownAnnotation", "What?")], noon);
     expect(plan).toMatchObject({ isChanged: true, isWorthAWrite: false });
     expect(plan.conditions).toMatchObject([
@@ -51,7 +51,7 @@ describe("conditions of a Service [F54 N8]", () => {
     ]);
   });
 
-  test("what is right again is taken away, and only that", () => {
+  test("removes only the conditions of solved problems", () => {
     const { conditions } = conditionsFor(
       withConditions([foreign]),
       [error("A", "a"), warning("B", "b")],
@@ -65,16 +65,16 @@ describe("conditions of a Service [F54 N8]", () => {
     });
   });
 
-  test("the same trouble later is no news; another one keeps the time of the transition", () => {
+  test("ignores a repeated problem, and keeps the transition time when the problem changes", () => {
     const { conditions } = conditionsFor(toService(), [error("A", "a")], noon);
-    const requeue = conditionsFor(withConditions(conditions), [error("A", "a")], later);
-    expect(requeue).toMatchObject({ conditions, isChanged: false, isWorthAWrite: false });
+    const repeated = conditionsFor(withConditions(conditions), [error("A", "a")], later);
+    expect(repeated).toMatchObject({ conditions, isChanged: false, isWorthAWrite: false });
     const other = conditionsFor(withConditions(conditions), [error("B", "b")], later);
     expect(other).toMatchObject({ isChanged: true, isWorthAWrite: true });
     expect(other.conditions).toMatchObject([{ reason: "B", lastTransitionTime: "2026-01-01T12:00:00Z" }]);
   });
 
-  test("reasons and messages are as Kubernetes takes them", () => {
+  test("limits reasons and messages to what Kubernetes accepts", () => {
     const [condition] = conditionsFor(
       toService(),
       [error("1 wrong-reason!", "x".repeat(5000))],
@@ -96,7 +96,7 @@ describe("conditions of a Service [F54 N8]", () => {
     { maxLength: 5 },
   );
 
-  test("settles: what was written once is not written again, in whatever order it is found", () => {
+  test("does not change once written, in any order of problems", () => {
     fc.assert(
       fc.property(
         problems.chain((list) =>
@@ -104,8 +104,8 @@ describe("conditions of a Service [F54 N8]", () => {
         ),
         ([list, shuffled]) => {
           const { conditions } = conditionsFor(withConditions([foreign]), list, noon);
-          const requeue = conditionsFor(withConditions(conditions), shuffled, later);
-          expect(requeue).toEqual({ conditions, isChanged: false, isWorthAWrite: false });
+          const repeated = conditionsFor(withConditions(conditions), shuffled, later);
+          expect(repeated).toEqual({ conditions, isChanged: false, isWorthAWrite: false });
           expect(conditions).toContain(foreign);
           for (const { reason = "" } of conditions) {
             expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
-// One Service from its making to its end, and all that may happen to it in between, by a whole manager on the fake cloud.
+// The life of one Service, from creation to deletion, in a whole manager with the fake cloud.
 
-const settledWorld = async (...names: readonly string[]): Promise<ServiceWorld> => {
+const convergedWorld = async (...names: readonly string[]): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   await w.start();
   for (const name of names) w.create(name);
@@ -12,7 +12,7 @@ const settledWorld = async (...names: readonly string[]): Promise<ServiceWorld> 
   return w;
 };
 
-test("writes the finalizer before the first request that changes the cloud, and the status after it [F26 F27]", async () => {
+test("the finalizer is written before the first change in the cloud, and the status after it [F26 F27]", async () => {
   const w = new ServiceWorld();
   const order: string[] = [];
   w.onCrossing = (what, when) => void (when === "before" && !what.startsWith("GET") && order.push(what));
@@ -29,8 +29,8 @@ test("writes the finalizer before the first request that changes the cloud, and 
   ]);
 });
 
-test("takes the finalizer off only when the cloud has nothing left [F27]", async () => {
-  const w = await settledWorld("web");
+test("the finalizer is removed only when the cloud has nothing left [F27]", async () => {
+  const w = await convergedWorld("web");
   w.cloud.faults.add({ kind: "status", status: 503, operation: "DELETE /balancers/{id}", calls: 3 });
   w.delete("web");
   await w.pass(0.5);
@@ -40,16 +40,16 @@ test("takes the finalizer off only when the cloud has nothing left [F27]", async
   expect(w.events("web")).toContain("Normal DeletedLoadBalancer Deleted load balancer");
 });
 
-test("a deleted Service costs one write [F27]", async () => {
-  const w = await settledWorld("web");
+test("the deletion of a Service costs one write [F27]", async () => {
+  const w = await convergedWorld("web");
   w.delete("web");
   await w.pass(60);
   expect(w.find("web")).toBeUndefined();
   expect(w.written).toHaveLength(1);
 });
 
-test("a Service that becomes a ClusterIP loses balancer, status and finalizer, and keeps everything else [F26 F27]", async () => {
-  const w = await settledWorld("web");
+test("a Service that becomes a ClusterIP loses load balancer, status and finalizer, and nothing else [F26 F27]", async () => {
+  const w = await convergedWorld("web");
   w.edit("web", (service) => ({
     ...service,
     metadata: { ...service.metadata, finalizers: ["example.com/other", lbFinalizer] },
@@ -64,9 +64,9 @@ test("a Service that becomes a ClusterIP loses balancer, status and finalizer, a
   expect(w.owners()).toEqual(w.wanted());
 });
 
-test("a Service whose type goes back and forth ends with what it asks for last, across restarts [F26]", async () => {
+test("a Service whose type changes repeatedly ends in its last state, across restarts [F26]", async () => {
   for (const last of ["LoadBalancer", "ClusterIP"]) {
-    const w = await settledWorld("web");
+    const w = await convergedWorld("web");
     const types = ["ClusterIP", "LoadBalancer", "NodePort", "LoadBalancer", "ClusterIP", last];
     for (const [index, type] of types.entries()) {
       w.editSpec("web", { type });
@@ -82,8 +82,8 @@ test("a Service whose type goes back and forth ends with what it asks for last, 
   }
 });
 
-test("a finalizer stripped by hand comes back; a Service deleted without it leaves nothing [F27]", async () => {
-  const w = await settledWorld("web");
+test("a finalizer removed by hand is restored, and a Service deleted without it leaves nothing behind [F27]", async () => {
+  const w = await convergedWorld("web");
   const strip = () =>
     w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
   strip();
@@ -96,8 +96,8 @@ test("a finalizer stripped by hand comes back; a Service deleted without it leav
   expect(w.owners()).toEqual([]);
 });
 
-test("a Service that was stripped and retyped while nobody ran is cleaned up all the same [F27 F56]", async () => {
-  const w = await settledWorld("web");
+test("a Service that lost its finalizer and its type while no manager ran is cleaned up [F27 F56]", async () => {
+  const w = await convergedWorld("web");
   w.crash();
   w.editSpec("web", { type: "ClusterIP" });
   w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
@@ -109,8 +109,8 @@ test("a Service that was stripped and retyped while nobody ran is cleaned up all
   expect(w.changes).toEqual([]);
 });
 
-test("a Service made again under its name within a second gets a balancer of its own, and the first one's goes [F26]", async () => {
-  const w = await settledWorld("web");
+test("a Service that is recreated within a second gets a new load balancer, and the old one is deleted [F26]", async () => {
+  const w = await convergedWorld("web");
   const [before] = w.owners();
   w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
   w.delete("web");
@@ -120,8 +120,8 @@ test("a Service made again under its name within a second gets a balancer of its
   expect(w.owners()).not.toContain(before ?? "");
 });
 
-test("100 foreign annotations a minute cost no request and no write", async () => {
-  const w = await settledWorld("web");
+test("100 foreign annotations a minute cause no request and no write", async () => {
+  const w = await convergedWorld("web");
   for (let index = 0; index < 100; index += 1) {
     w.annotate("web", { "argocd.example/sync": String(index) });
     await w.pass(0.6);
@@ -130,8 +130,8 @@ test("100 foreign annotations a minute cost no request and no write", async () =
   expect(w.written).toEqual([]);
 });
 
-test("a Service with a class is none of ours: no event, no write, no request, not even when it goes [F28]", async () => {
-  const w = await settledWorld();
+test("a Service with a class gets no event, write or request, not even at its deletion [F28]", async () => {
+  const w = await convergedWorld();
   w.create("web", { spec: { loadBalancerClass: "example.com/other" }, finalizers: [lbFinalizer] });
   await w.pass(30);
   w.delete("web");
@@ -140,8 +140,8 @@ test("a Service with a class is none of ours: no event, no write, no request, no
   expect(w.get("web").metadata.finalizers).toEqual([lbFinalizer]);
 });
 
-test("a status cleared or forged by hand is repaired without a word to the cloud", async () => {
-  const w = await settledWorld("web");
+test("a status cleared or changed by hand is repaired without a request to the cloud", async () => {
+  const w = await convergedWorld("web");
   for (const ingress of [[], [{ ip: "203.0.113.9" }]]) {
     w.edit("web", (service) => ({ ...service, status: { loadBalancer: { ingress } } }), "status");
     await w.pass(5);
@@ -181,8 +181,8 @@ test("foreign finalizers, conditions and annotations survive every write", async
   expect(w.owners()).toEqual([]);
 });
 
-test("a burst of nodes is one change of each balancer", async () => {
-  const w = await settledWorld("a", "b");
+test("a burst of Nodes changes each load balancer once", async () => {
+  const w = await convergedWorld("a", "b");
   for (let index = 0; index < 10; index += 1) {
     w.addNode(`more-${index}`);
     await w.pass(0.05);
@@ -193,8 +193,8 @@ test("a burst of nodes is one change of each balancer", async () => {
   expect(w.events("a")).toContain("Normal UpdatedLoadBalancer Updated load balancer with new hosts");
 });
 
-test("with the pause annotation nothing is planned; without it what was missed is made up for", async () => {
-  const w = await settledWorld("web");
+test("a paused Service is not planned, and catches up after the pause", async () => {
+  const w = await convergedWorld("web");
   w.annotate("web", { "fairlead.dev/paused": "true" });
   w.annotate("web", { "balancer.fake.example/algorithm": "least-connections" });
   w.addNode("late");

@@ -1,4 +1,4 @@
-// Services and targets for tests, from the few things a test wants to say about them.
+// Services and targets for tests, built from the few fields that a test needs.
 
 import { nodeName } from "../../../src/core/brand.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
@@ -18,7 +18,7 @@ export interface ServiceDraft {
   readonly status?: Service["status"];
 }
 
-/** A LoadBalancer with one TCP port, unless the draft says otherwise. */
+/** A LoadBalancer with one TCP port by default. */
 export const toService = ({ name = "web", uid, spec, status, ...metadata }: ServiceDraft = {}): Service => ({
   metadata: { name, namespace: "default", uid: uid ?? `uid-${name}`, resourceVersion: "1", ...metadata },
   spec: { type: "LoadBalancer", ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }], ...spec },

@@ -5,7 +5,7 @@ import type { Node } from "../../../src/kube/objects.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A node that leaves: first a target that takes no new connections, then, when its time is over, none at all.
+// A Node that leaves drains first, a target without new connections, and is removed when its time is over.
 
 const tenMinutes = "--load-balancer-target-drain=10m";
 const autoscaler = "ToBeDeletedByClusterAutoscaler";
@@ -46,7 +46,7 @@ test.each([
   ["tainted by the autoscaler", taint],
   ["excluded", exclude],
 ] as const)(
-  "a node that is %s drains for the time that was given, then is no target [F55]",
+  "a Node that is %s drains for the configured time and is then removed [F55]",
   async (_, leave) => {
     const w = await settled(tenMinutes);
     leave(w, "node-1");
@@ -62,7 +62,7 @@ test.each([
   },
 );
 
-test("without a time to drain a node that leaves is no target at once [F55]", async () => {
+test("a leaving Node is removed immediately without a drain time [F55]", async () => {
   const w = await settled();
   taint(w, "node-1");
   await w.pass(10);
@@ -70,7 +70,7 @@ test("without a time to drain a node that leaves is no target at once [F55]", as
   expect(w.changes).toHaveLength(1);
 });
 
-test("a Service says how long its own targets drain [F55]", async () => {
+test("a Service sets the drain time of its own targets [F55]", async () => {
   const w = await settled(tenMinutes);
   w.annotate("web", { "fairlead.dev/target-drain": "1m" });
   await w.pass(10);
@@ -81,7 +81,7 @@ test("a Service says how long its own targets drain [F55]", async () => {
   expect(shown(w)).toEqual([2, 0]);
 });
 
-test("a restart goes on with a drain where it was, and begins none again that is over [F55]", async () => {
+test("a restart continues a drain where it was and does not repeat a finished one [F55]", async () => {
   const w = await settled(tenMinutes);
   taint(w, "node-1");
   await w.pass(300);
@@ -102,7 +102,7 @@ test("a restart goes on with a drain where it was, and begins none again that is
   expect([shown(w), w.changes]).toEqual([[1, 0], []]);
 });
 
-test("a node that stays after all is a target again, and one that is gone drains no longer [F55]", async () => {
+test("a Node that stays after all becomes a target again, and a deleted one stops draining [F55]", async () => {
   const w = await settled(tenMinutes);
   taint(w, "node-1");
   taint(w, "node-2");
@@ -114,7 +114,7 @@ test("a node that stays after all is a target again, and one that is gone drains
   expect(shown(w)).toEqual([2, 0]);
 });
 
-test("who asks for a drain where the cloud has none is told so, and is served all the same [F55 F54]", async () => {
+test("a Service that asks for a drain gets a warning when the cloud cannot drain, and is provisioned anyway [F55 F54]", async () => {
   const { w } = scriptedWorld();
   await w.start("--load-balancer-target-drain=10m");
   w.create("asks", { annotations: { "fairlead.dev/target-drain": "1m" } });
@@ -144,7 +144,7 @@ const node = (
   status: {},
 });
 
-test("since when a node leaves is read from it, never later than now [F55]", () => {
+test("departuresOf reads from the Node since when it leaves, never later than now [F55]", () => {
   const at = Date.parse("2026-01-01T00:10:00Z");
   const deleted = node("deleted", { deletionTimestamp: "2026-01-01T00:05:00Z" });
   const ahead = node("ahead", { deletionTimestamp: "2026-01-01T00:20:00Z" });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { putEndpoints } from "../../support/put-endpoints.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Only nodes with a ready endpoint of a Service as its targets, in a whole manager.
+// Only Nodes with a ready endpoint as targets of a Service, in a whole manager.
 
 const policy = { annotations: { "fairlead.dev/target-policy": "endpoints" } };
 const local = { spec: { externalTrafficPolicy: "Local" } };
@@ -14,7 +14,7 @@ const targetsOf = (w: ServiceWorld, service: string): readonly string[] => {
   return (balancer?.targets ?? []).map((id) => nameOf.get(id) ?? id).toSorted();
 };
 
-test("targets are the nodes with a ready endpoint and follow it; a flap moves none [F43 N12]", async () => {
+test("targets follow the Nodes with a ready endpoint, and a short flap changes nothing [F43 N12]", async () => {
   const w = new ServiceWorld({ nodes: 4 });
   await w.start();
   putEndpoints(w, "web", ["node-0", "node-2"], ["node-3"]);
@@ -35,7 +35,7 @@ test("targets are the nodes with a ready endpoint and follow it; a flap moves no
   expect(w.changes).toHaveLength(2);
 });
 
-test("a Service without any ready endpoint keeps every node, and says so [F43]", async () => {
+test("a Service without ready endpoints has all Nodes as targets and gets an event [F43]", async () => {
   const w = new ServiceWorld({ nodes: 3 });
   await w.start();
   putEndpoints(w, "web", ["node-1"]);
@@ -65,7 +65,7 @@ test("a restart waits for the endpoints before it plans, and changes nothing [F4
   expect([w.changes, w.written]).toEqual([[], []]);
 });
 
-test("EndpointSlices are watched only while some Service needs them [F43]", async () => {
+test("EndpointSlices are watched only while a Service needs them [F43]", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   const asks = () => w.read.filter((path) => path.endsWith("/endpointslices")).length;
   await w.start();
@@ -87,7 +87,7 @@ test("EndpointSlices are watched only while some Service needs them [F43]", asyn
   expect(targetsOf(w, "plain")).toEqual(["node-1"]);
 });
 
-test("who may not read EndpointSlices gives the Service every node and says what is missing [F43]", async () => {
+test("uses all Nodes as targets and reports the missing permission when EndpointSlices cannot be read [F43]", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 403, reason: "Forbidden" };
   w.readFault = (path) =>
@@ -105,20 +105,20 @@ test("who may not read EndpointSlices gives the Service every node and says what
   expect(targetsOf(w, "web")).toEqual(["node-0"]);
 });
 
-test("--load-balancer-targets=local-endpoints takes nodes with endpoints where traffic stays on the node [F43 F50]", async () => {
+test("--load-balancer-targets=local-endpoints restricts only Services with externalTrafficPolicy Local [F43 F50]", async () => {
   const w = new ServiceWorld({ nodes: 3 });
   await w.start("--load-balancer-targets=local-endpoints");
-  for (const name of ["local", "cluster", "told"]) putEndpoints(w, name, ["node-1"]);
+  for (const name of ["local", "cluster", "annotated"]) putEndpoints(w, name, ["node-1"]);
   w.create("local", local);
   w.create("cluster");
-  w.create("told", { ...local, annotations: { "fairlead.dev/target-policy": "all" } });
+  w.create("annotated", { ...local, annotations: { "fairlead.dev/target-policy": "all" } });
   await w.pass(30);
   expect(targetsOf(w, "local")).toEqual(["node-1"]);
   expect(targetsOf(w, "cluster")).toHaveLength(3);
-  expect(targetsOf(w, "told")).toHaveLength(3);
+  expect(targetsOf(w, "annotated")).toHaveLength(3);
 });
 
-test("what the cloud takes bounds the targets: chosen stably, and said on the Service [F44 N12]", async () => {
+test("the cloud's limit bounds the targets, which stay stable and are reported on the Service [F44 N12]", async () => {
   const w = new ServiceWorld({ nodes: 12 });
   await w.start("--config-set=target-limit=5");
   w.create("web");

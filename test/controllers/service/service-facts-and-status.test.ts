@@ -14,7 +14,7 @@ import type { FactPlace } from "../../../src/provider/plan.ts";
 import { applyJsonPatch } from "../../../src/testing/apiserver/patch/json-patch.ts";
 import { toService } from "./service-draft.ts";
 
-describe("facts [F40]", () => {
+describe("facts of a Service [F40]", () => {
   const places = {
     id: { annotation: "lb.example/id" },
     name: { label: "lb.example/name" },
@@ -37,7 +37,7 @@ describe("facts [F40]", () => {
     expect(readFacts(toService({ annotations: { "lb.example/id": "" } }), places)).toEqual({});
   });
 
-  test("are guarded by uid, and nothing new is nothing to write", () => {
+  test("are written with a guard on the uid, and only when they changed", () => {
     const service = toService({ annotations: { "lb.example/id": "7" } });
     expect(factsPatch(service, places, { id: "7", name: undefined, address: undefined })).toBeUndefined();
     const patch = factsPatch(service, places, { id: "8" });
@@ -50,14 +50,14 @@ describe("facts [F40]", () => {
     });
   });
 
-  test("an address that somebody asks for at the same moment is not overwritten", () => {
+  test("do not overwrite an address that another writer requests at the same moment", () => {
     const service = toService();
     const patch = factsPatch(service, places, { address: "1.2.3.4" });
-    const meanwhile = toService({ spec: { loadBalancerIP: "9.9.9.9" } });
-    expect(() => applyJsonPatch(keyOf(meanwhile), keyOf(patch?.body as never))).toThrow();
+    const changed = toService({ spec: { loadBalancerIP: "9.9.9.9" } });
+    expect(() => applyJsonPatch(keyOf(changed), keyOf(patch?.body as never))).toThrow();
   });
 
-  test("without a place are kept under our own name rather than lost", () => {
+  test("without a place are stored under Fairlead's own annotation", () => {
     const service = patched(toService(), { other: "1" });
     expect(service.metadata.annotations).toEqual({ "fairlead.dev/fact-other": "1" });
     expect(readFacts(service, places)).toEqual({ other: "1" });
@@ -70,14 +70,14 @@ describe("facts [F40]", () => {
     ]);
   });
 
-  test("labels that hold one are known", () => {
+  test("are recognized in labels", () => {
     expect([isFactLabel(places, "lb.example/name"), isFactLabel(places, "lb.example/id")]).toEqual([
       true,
       false,
     ]);
   });
 
-  test("what was written is read, and nothing else is touched", () => {
+  test("read back as written and affect nothing else", () => {
     const value = fc.option(fc.stringMatching(/^[a-z0-9.]{1,8}$/), { nil: undefined });
     const facts = fc.record({ id: value, name: value, address: value, other: value });
     fc.assert(
@@ -101,14 +101,14 @@ describe("facts [F40]", () => {
   });
 });
 
-describe("the status", () => {
+describe("status of a Service", () => {
   const addresses: readonly BalancerAddress[] = [
     { ip: ipAddress("1.2.3.4"), ipMode: "Proxy" },
     { ip: ipAddress("fd00::1") },
     { hostname: "lb.example", ipMode: "Proxy" },
   ];
 
-  test("shows the mode that the provider declares, and only where Kubernetes takes one [F34]", () => {
+  test("shows the provider's ipMode, where Kubernetes accepts one [F34]", () => {
     expect(ingressOf({ kind: "addresses", addresses })).toEqual([
       { ip: "1.2.3.4", ipMode: "Proxy" },
       { ip: "fd00::1" },
@@ -130,7 +130,7 @@ describe("the status", () => {
   );
   const entries = fc.array(entry, { maxLength: 4 });
 
-  test("is the same in any order, and with the mode that the server fills in", () => {
+  test("is equal in any order and with the ipMode that the server fills in", () => {
     fc.assert(
       fc.property(
         entries.chain((list) =>
@@ -146,7 +146,7 @@ describe("the status", () => {
     );
   });
 
-  test("is another with one entry more or less, or another mode", () => {
+  test("differs with one more entry or another ipMode", () => {
     fc.assert(
       fc.property(entries, entry, (list, one) => {
         expect(isSameIngress(list, [...list, one])).toBe(false);

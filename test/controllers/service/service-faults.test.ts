@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What the cloud, the API server and the process itself can do to Services: crashes at every request, a slow cloud, a full
-// quota, a cloud that refuses to be listed or forgets what it had.
+// Services under faults of the cloud, the API server and the process: crashes at every request, a slow cloud, an
+// exceeded quota, failing listings, and drift.
 
 const mutating = (what: string): boolean => !what.startsWith("GET ");
 
-/** Cuts the process off at the n-th crossing; true when it came to that. */
+/** Crashes the process at the n-th request boundary; the result reports whether that happened. */
 const crashAt = (w: ServiceWorld, nth: number): (() => boolean) => {
   let crossings = 0;
   let struck = false;
@@ -26,7 +26,7 @@ const lives: Record<string, (w: ServiceWorld) => void> = {
 };
 
 test.each(Object.keys(lives))(
-  "a crash at any step while a Service is %s leaves no orphan and no second balancer [F26 F27]",
+  "a crash at any request while a Service is %s leaves no orphan and no second load balancer [F26 F27]",
   async (life) => {
     for (const actionTime of [0, 300]) {
       for (let nth = 0, wasStruck = true; wasStruck; nth += 1) {
@@ -58,7 +58,7 @@ test.each(Object.keys(lives))(
   },
 );
 
-test("a cloud that takes five minutes per balancer keeps nobody else waiting and is not asked every second [F51]", async () => {
+test("a cloud that takes five minutes per load balancer delays no other Service and is not polled every second [F51]", async () => {
   const w = new ServiceWorld({ actionTime: 300_000 });
   await w.start("--concurrent-service-syncs=1");
   w.create("slow");
@@ -72,14 +72,14 @@ test("a cloud that takes five minutes per balancer keeps nobody else waiting and
   expect(w.events("slow").filter((text) => text.includes("WaitingForCloud"))).toHaveLength(1);
 });
 
-test("a full quota is a Warning on its Service and slow retries, and the others go on", async () => {
+test("an exceeded quota is a Warning on its Service with slow retries, and other Services continue", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
   const status = await refusalOf(w, "full");
   expect(status).toStartWith("Warning SyncLoadBalancerFailed Error syncing load balancer: ");
   w.forget();
-  // Others change, and each change is followed by a listing.
+  // Other Services change, and each change is followed by a listing.
   w.cloud.faults.clear();
   w.create("other");
   await w.until(() => w.addressesOf("other").length === 1, "the other one", 5);
@@ -103,7 +103,7 @@ const refusalOf = async (w: ServiceWorld, name: string): Promise<string> => {
 };
 
 test.each([401, 403, 500])(
-  "a cloud that answers %d to its listing is asked ever less often, and told on the Service",
+  "a cloud that answers %d to its listing is asked with growing backoff, and the Service gets an event",
   async (code) => {
     const w = new ServiceWorld();
     await w.start();
@@ -117,14 +117,14 @@ test.each([401, 403, 500])(
     expect(w.asked.length).toBeLessThan(80);
     expect(w.changes).toEqual([]);
     expect(w.events("a").some((text) => text.startsWith("Warning SyncLoadBalancerFailed"))).toBe(true);
-    // Afterwards everything is as before, and soon.
+    // After that, everything recovers soon.
     w.cloud.faults.clear();
     w.delete("a");
     await w.until(() => w.find("a") === undefined, "the deletion", 90);
   },
 );
 
-test("drift is repaired: a balancer that was forgotten or edited in the cloud comes back [F52 N5]", async () => {
+test("drift is repaired when a load balancer was deleted or edited in the cloud [F52 N5]", async () => {
   const w = new ServiceWorld();
   await w.start();
   for (const name of ["a", "b"]) w.create(name);
@@ -139,13 +139,13 @@ test("drift is repaired: a balancer that was forgotten or edited in the cloud co
   expect(w.changes).toHaveLength(2);
   expect(w.events("a").filter((text) => text.startsWith("Warning LoadBalancerDrift"))).toHaveLength(1);
   expect(w.addressesOf("a")).toEqual(["192.0.2.3"]);
-  // The same again is news again.
+  // The same drift later is reported again.
   w.cloud.balancers.change(w.cloud.balancers.list()[0]?.id ?? "", { targets: [] });
   await w.pass(3600);
   expect(w.cloud.balancers.list()[0]?.targets).toHaveLength(3);
 });
 
-test("with --load-balancer-drift=report drift is said and never changed, and wishes still are followed [F52]", async () => {
+test("--load-balancer-drift=report reports drift without repairing it, and still applies changes of Services [F52]", async () => {
   const w = new ServiceWorld();
   await w.start("--load-balancer-drift=report");
   w.create("web");
@@ -161,12 +161,12 @@ test("with --load-balancer-drift=report drift is said and never changed, and wis
   expect(w.cloud.balancers.get(id).algorithm).toBe("least-connections");
 });
 
-test("a wish taken back after it failed is no drift", async () => {
+test("a change that the user reverts after its answer was lost is not drift", async () => {
   const w = new ServiceWorld();
   await w.start("--load-balancer-drift=report");
   w.create("web");
   await w.pass(30);
-  // Carried out, but the answer is lost: and then the user wants it as it was.
+  // The change takes effect but its answer is lost, and then the user reverts it.
   w.cloud.faults.add({ kind: "lost-answer", operation: "PATCH /balancers/{id}" });
   w.annotate("web", { "balancer.fake.example/algorithm": "least-connections" });
   await w.pass(0.1);
@@ -176,7 +176,7 @@ test("a wish taken back after it failed is no drift", async () => {
   expect(w.events("web").filter((text) => text.includes("Drift"))).toEqual([]);
 });
 
-test("nothing is planned on what was listed before another replica led", async () => {
+test("a new leader does not plan on listings from before another replica led", async () => {
   const w = new ServiceWorld();
   await w.start("--leader-elect=true");
   w.create("web");
@@ -185,7 +185,7 @@ test("nothing is planned on what was listed before another replica led", async (
   w.holdLease("somebody-else");
   await w.pass(5);
   expect(lease()?.spec).toMatchObject({ holderIdentity: "somebody-else" });
-  // The other one serves a new Service meanwhile; by what we listed, it would have no balancer.
+  // The other replica serves a new Service. By our old listing, that Service would have no load balancer.
   const { metadata, spec } = w.create("late");
   const { id: _, ip: __, ...known } = w.cloud.balancers.list()[0] ?? { id: "", ip: "" };
   const listeners = spec.ports?.map(({ port, nodePort = 0 }) => ({
@@ -206,7 +206,7 @@ test("nothing is planned on what was listed before another replica led", async (
   expect(w.addressesOf("late")).toEqual(["192.0.2.2"]);
 });
 
-test("a wish that another replica followed and the user took back is no drift", async () => {
+test("a change that another replica applied and the user reverted is not drift", async () => {
   const w = new ServiceWorld();
   await w.start("--leader-elect=true", "--load-balancer-drift=report");
   w.create("web");

@@ -8,7 +8,7 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import type { ServiceWorld } from "../../support/service-world.ts";
 
-// A Secret that a Service names: read, handed to the plan as a value, and planned again when it changes.
+// A Secret that a Service names: it is read, passed to the plan as a value, and planned again when it changes.
 
 const secrets = resourceNamed("secrets");
 const named = { annotations: { "scripted.example/certificate": "web-cert" } };
@@ -31,7 +31,7 @@ const putSecret = ({ server }: ServiceWorld, text: string): void => {
 const certificates = ({ things }: { readonly things: ReadonlyMap<string, { certificate?: string }> }) =>
   [...things.values()].map(({ certificate }) => certificate);
 
-test("a Secret that is named by an annotation reaches the plan, and its change the balancer, which is no drift", async () => {
+test("a Secret named by an annotation reaches the plan, and its change updates the load balancer without drift", async () => {
   const { w, script } = scriptedWorld();
   putSecret(w, "first");
   await w.start("--load-balancer-drift=report");
@@ -48,7 +48,7 @@ test("a Secret that is named by an annotation reaches the plan, and its change t
   expect(script.applied).toHaveLength(length);
 });
 
-test("only the Secret that is named is read, and none any more when nobody names it", async () => {
+test("only the named Secret is read, and none when no Service names one", async () => {
   const { w } = scriptedWorld();
   putSecret(w, "first");
   await w.start();
@@ -63,7 +63,7 @@ test("only the Secret that is named is read, and none any more when nobody names
   expect([...paths()]).toEqual([]);
 });
 
-test("a Secret that does not exist yet is waited for, and said on the Service", async () => {
+test("a missing Secret is reported on the Service, which waits for it", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web", named);
@@ -75,7 +75,7 @@ test("a Secret that does not exist yet is waited for, and said on the Service", 
   expect(w.get("web").status.conditions ?? []).toEqual([]);
 });
 
-test("a Secret that may not be read changes nothing, and says what is missing", async () => {
+test("an unreadable Secret changes nothing and is reported on the Service", async () => {
   const { w, script } = scriptedWorld();
   putSecret(w, "first");
   await w.start();
@@ -95,7 +95,7 @@ test("a Secret that may not be read changes nothing, and says what is missing", 
   expect(w.get("web").status.conditions ?? []).toEqual([]);
 });
 
-test("many inputs are read no oftener than one in a second", async () => {
+test("300 inputs are read at most once per second in total", async () => {
   const clock = new VirtualClock();
   let reads = 0;
   const inputs = createBalancerInputs(

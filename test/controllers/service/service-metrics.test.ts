@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Upstream's four metrics of the service controller (§4.11 of its behaviour): host updates and node syncs, nothing else.
+// Upstream's four metrics of the service controller: host updates and node syncs.
 
 const figureOf = (w: ServiceWorld, name: string): number =>
   Number(new RegExp(`^service_controller_${name} (.*)$`, "m").exec(w.manager.metrics.text())?.[1] ?? "0");
 
-test("a node that joins is one node sync and one host update per balancer; making one is neither", async () => {
+test("a Node that joins counts as one node sync and one host update per load balancer, and a new Service as neither", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   await w.start();
   for (const name of ["a", "b", "c"]) w.create(name);

@@ -7,8 +7,8 @@ import type { Service } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// Services that move between balancers, are made again, or cannot be understood: what they have is found, and none of it is
-// lost on the way.
+// Services that move between load balancers, are recreated, or have an unknown group: their load balancers are found
+// and none is lost.
 
 const group = "scripted.example/group";
 const size = "scripted.example/size";
@@ -20,7 +20,7 @@ const load = (uid: string): Service => ({
   status: {},
 });
 
-test("a Service with a typo keeps the balancer it moved to, and the one it left goes, after a crash between the two", async () => {
+test("a Service with a wrong annotation keeps the load balancer it moved to after a crash, and loses the one it left", async () => {
   const { w, script } = scriptedWorld();
   const { uid } = w.create("web", { annotations: { [group]: "y", [size]: "lagre" } }).metadata;
   for (const id of ["x", "y"]) {
@@ -36,7 +36,7 @@ test("a Service with a typo keeps the balancer it moved to, and the one it left 
   expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
 });
 
-test("a Service that moved and is deleted stays until the work that was begun in its old group is undone", async () => {
+test("a Service that moved and is deleted stays until the operation in its old group is undone", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -48,7 +48,7 @@ test("a Service that moved and is deleted stays until the work that was begun in
   await w.pass(5);
   w.delete("web");
   await w.pass(120);
-  // Nothing of it is to be seen, and whoever took over after a crash would not know whose that is which comes.
+  // Nothing of it is visible yet, and after a crash nobody could tell whose load balancer appears.
   expect([script.applied, script.things.size]).toEqual([
     ["make group-x", "make group-y", "remove group-y"],
     0,
@@ -63,7 +63,7 @@ test("a Service that moved and is deleted stays until the work that was begun in
   ]);
 });
 
-test("a Service that cannot be understood keeps the balancer that it is found to have", () => {
+test("a Service with an unknown group keeps the load balancer that it owns", () => {
   const groups = new Groups();
   groups.place(key, first, "y");
   const ports = {
@@ -81,7 +81,7 @@ test("a Service that cannot be understood keeps the balancer that it is found to
   expect([groups.groupOf(key, first), groups.debtsOf("x")]).toEqual(["x", []]);
 });
 
-test("one that is made again under its name and cannot be placed does not inherit the balancer of the first", () => {
+test("a recreated Service with an unknown group does not inherit the load balancer of the first", () => {
   const groups = new Groups();
   groups.place(key, first, "x");
   const desiredServices = {
@@ -101,13 +101,13 @@ test("one that is made again under its name and cannot be placed does not inheri
   expect([groups.membersOf("x"), groups.debtsOf("x")]).toEqual([[], [first]]);
 });
 
-test("a Service that comes back to a group before that let go of it is none of those that are gone", () => {
+test("a Service that returns to its group before its release is not pending there", () => {
   const groups = new Groups();
   for (const name of ["x", "y", "x"]) groups.place(key, first, name);
   expect([groups.debtsOf("x"), groups.debtsOf("y")]).toEqual([[], [first]]);
 });
 
-test("a Service that asks for nothing, and of which nobody can tell where its balancer is, is told so until that goes", async () => {
+test("a Service without type LoadBalancer whose group is unknown gets an event until its load balancer is deleted", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.unplaceable.add("web");
   });

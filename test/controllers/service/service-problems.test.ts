@@ -3,13 +3,14 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Conditions on Services in a whole manager: there only while something is wrong, and never worth a write of their own
-// when nothing is.
+// Conditions on Services in a whole manager: they exist only during a problem, and cost no write without one.
+
+const algorithm = "balancer.fake.example/algorithm";
 
 const conditionsOf = (w: ServiceWorld, name: string) =>
   (w.get(name).status.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
-test("what the cloud refuses again and again is a condition, which goes with the write that shows the address [F54 N8]", async () => {
+test("a repeated refusal by the cloud becomes a condition, which is removed with the write of the address [F54 N8]", async () => {
   const { w, script } = scriptedWorld();
   script.refusal = refused("12 of 12 balancers are in use", "quota");
   await w.start();
@@ -19,7 +20,7 @@ test("what the cloud refuses again and again is a condition, which goes with the
   await w.pass(3600);
   expect(conditionsOf(w, "web")).toEqual(["CloudReady=False QuotaExceeded"]);
   expect(w.get("web").status.conditions?.[0]?.message).toContain("12 of 12 balancers are in use");
-  // The finalizer and the condition: no write for every attempt.
+  // The finalizer and the condition, but not one write per attempt.
   expect(w.written).toHaveLength(2);
   w.crash();
   w.forget();
@@ -33,7 +34,7 @@ test("what the cloud refuses again and again is a condition, which goes with the
   expect(w.written).toHaveLength(1);
 });
 
-test("a single failure is an event and no condition [N8]", async () => {
+test("a single failure is an event without a condition [N8]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.cloud.faults.add({ operation: "POST /balancers", kind: "status", status: 503, calls: 1 });
@@ -44,7 +45,7 @@ test("a single failure is an event and no condition [N8]", async () => {
   expect(w.written).toHaveLength(2);
 });
 
-test("a cloud that answers no listing is no condition of Services that have what they ask for [N8]", async () => {
+test("failing listings set no condition on Services that have what they ask for [N8]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("old");
@@ -60,7 +61,7 @@ test("a cloud that answers no listing is no condition of Services that have what
   expect(conditionsOf(w, "new")).toEqual([]);
 });
 
-test("what a plan finds wrong is an event with the provider's reason, and a condition until it is mended [F54 F89 N8]", async () => {
+test("a problem of the plan is an event with the provider's reason, and a condition until solved [F54 F89 N8]", async () => {
   const { w, script } = scriptedWorld();
   script.conflict = "port 80 is taken";
   await w.start();
@@ -77,7 +78,7 @@ test("what a plan finds wrong is an event with the provider's reason, and a cond
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("a warning rides on a write needed anyway and costs none of its own, also after a restart [F54 N8]", async () => {
+test("a warning is included in a necessary write and costs none of its own, also after a restart [F54 N8]", async () => {
   const w = new ServiceWorld();
   const unknown = { annotations: { "balancer.fake.example/algorithmn": "x" } };
   await w.start();
@@ -100,7 +101,7 @@ test("a warning rides on a write needed anyway and costs none of its own, also a
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("a Service that stops asking takes its conditions along [F54]", async () => {
+test("a Service that becomes a ClusterIP loses its conditions [F54]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { "balancer.fake.example/algorithmn": "x" } });
@@ -108,4 +109,24 @@ test("a Service that stops asking takes its conditions along [F54]", async () =>
   w.editSpec("web", { type: "ClusterIP" });
   await w.pass(30);
   expect([conditionsOf(w, "web"), w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
+});
+
+test("a refused Service that becomes a ClusterIP loses its condition, also when this happens while no manager runs", async () => {
+  for (const isWatched of [true, false]) {
+    const w = new ServiceWorld();
+    await w.start();
+    w.create("web", { annotations: { [algorithm]: "round-robbin" } });
+    await w.pass(5);
+    expect(w.get("web").status.conditions).toMatchObject([{ type: "CloudReady", status: "False" }]);
+    if (!isWatched) await w.stop();
+    w.editSpec("web", { type: "ClusterIP" });
+    if (!isWatched) await w.start();
+    await w.pass(5);
+    expect(w.get("web").status.conditions ?? []).toEqual([]);
+    expect(w.get("web").metadata.finalizers ?? []).toEqual([]);
+    w.forget();
+    await w.pass(3600);
+    expect(w.written).toEqual([]);
+    await w.stop();
+  }
 });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A balancer that is to outlive its Service: given back instead of deleted, and held while nobody knows which is meant.
+// Load balancers that outlive their Service: released instead of deleted, and kept while on-delete is invalid.
 
 const onDelete = "fairlead.dev/on-delete";
 const release = { [onDelete]: "release" };
@@ -23,7 +23,7 @@ const served = async (annotations: Readonly<Record<string, string>>): Promise<Se
   return w;
 };
 
-test("a balancer that is to be released stays without our mark when its Service is deleted, and its name is said [F41]", async () => {
+test("a load balancer is released with its Service's deletion, and an event names it [F41]", async () => {
   const w = await served(release);
   const [balancer] = w.cloud.balancers.list();
   w.delete("web");
@@ -34,7 +34,7 @@ test("a balancer that is to be released stays without our mark when its Service 
     `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud and is not ours any more`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
-  // Neither ours nor an orphan: nobody looks after it any more, not even after a restart.
+  // Neither ours nor an orphan: it is ignored from now on, also after a restart.
   await w.pass(3600);
   w.crash();
   await w.start();
@@ -43,7 +43,7 @@ test("a balancer that is to be released stays without our mark when its Service 
   expect(w.manager.orphans?.() ?? []).toEqual([]);
 });
 
-test("a Service that is retyped gives its balancer back, and another one adopts it: a transfer [F39 F41]", async () => {
+test("a retyped Service releases its load balancer and another Service adopts it [F39 F41]", async () => {
   const w = await served(release);
   const ip = w.addressesOf("web");
   const [id = ""] = idsOf(w);
@@ -56,7 +56,7 @@ test("a Service that is retyped gives its balancer back, and another one adopts 
 });
 
 test.each(["delete", "Delete", " delete ", "deleted"])(
-  "a Service that says %p has its balancer deleted",
+  "a deleted Service with on-delete %p has its load balancer deleted",
   async (word) => {
     const w = await served({});
     w.annotate("web", { [onDelete]: word });
@@ -67,7 +67,7 @@ test.each(["delete", "Delete", " delete ", "deleted"])(
 );
 
 test.each(["releas", "Release", "relete", "keep", ""])(
-  "a Service that ends and says %p keeps what it has until it is mended, and says so [F41 F47]",
+  "a deleted Service with on-delete %p keeps its load balancer until corrected, and reports it [F41 F47]",
   async (word) => {
     const w = await served({});
     w.annotate("web", { [onDelete]: word });
@@ -78,7 +78,7 @@ test.each(["releas", "Release", "relete", "keep", ""])(
     expect([w.changes, w.owners()]).toEqual([[], [w.get("web").metadata.uid]]);
     expect(conditionsOf(w, "web")).toEqual(["DeletionHeld"]);
     expect(w.events("web").join()).toContain(`must be "delete" or "release", got ${JSON.stringify(word)}`);
-    // One write for the condition, whatever time passes.
+    // One write for the condition, however much time passes.
     expect(w.written).toEqual([]);
     w.annotate("web", release);
     await w.pass(30);
@@ -86,7 +86,7 @@ test.each(["releas", "Release", "relete", "keep", ""])(
   },
 );
 
-test("a Service that is held goes as ever when there is nothing of it in the cloud", async () => {
+test("a Service on hold is deleted once its load balancer is gone from the cloud", async () => {
   const w = await served({});
   w.annotate("web", { [onDelete]: "keep" });
   await w.pass(5);
@@ -96,7 +96,7 @@ test("a Service that is held goes as ever when there is nothing of it in the clo
   expect(w.find("web")).toBeUndefined();
 });
 
-test("a balancer that is to be released is so too when the finalizer is stripped by hand [F41]", async () => {
+test("a load balancer is released also when the finalizer was removed by hand [F41]", async () => {
   const w = await served(release);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
   w.delete("web");
@@ -104,7 +104,7 @@ test("a balancer that is to be released is so too when the finalizer is stripped
   expect([w.find("web"), labelsOf(w)]).toEqual([undefined, [{}]]);
 });
 
-test("what nobody can be asked about any more becomes an orphan and is not deleted", async () => {
+test("a load balancer whose deleted Service had an invalid on-delete becomes an orphan", async () => {
   const w = await served({ [onDelete]: "release" });
   const { uid } = w.get("web").metadata;
   w.annotate("web", { [onDelete]: "keep" });
@@ -115,7 +115,7 @@ test("what nobody can be asked about any more becomes an orphan and is not delet
   expect([w.find("web"), w.owners(), w.changes]).toEqual([undefined, [uid], []]);
 });
 
-test("it is released to the same end whatever request fails, and after a crash before any of them [F41]", async () => {
+test("the release completes after any failing request and after a crash at any request [F41]", async () => {
   for (let position = 0, isReached = true; isReached; position += 1) {
     for (const how of ["reset", "lost-answer", "crash"] as const) {
       const w = await served(release);
@@ -141,7 +141,7 @@ test("it is released to the same end whatever request fails, and after a crash b
   }
 });
 
-test("of a shared balancer only the last one gives it back; who leaves before takes only its own with it [F41]", async () => {
+test("a shared load balancer is released only by its last Service [F41]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.releases = true;
   });
@@ -161,7 +161,7 @@ test("of a shared balancer only the last one gives it back; who leaves before ta
   expect([...script.things.values()][0]?.group).toBeUndefined();
 });
 
-test("a Service that moves to another group leaves nothing behind, whatever is to become of it at its end", async () => {
+test("a Service that moves to another group leaves no load balancer behind, whatever its on-delete", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.releases = true;
   });
@@ -173,7 +173,7 @@ test("a Service that moves to another group leaves nothing behind, whatever is t
   expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
 });
 
-test("where balancers cannot be given back that is said in time, and one that ends keeps what it has", async () => {
+test("a Service with on-delete=release gets a warning when the cloud cannot release, and keeps its load balancer when deleted", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web", { annotations: release });
@@ -186,4 +186,31 @@ test("where balancers cannot be given back that is said in time, and one that en
   w.annotate("web", { [onDelete]: undefined });
   await w.pass(30);
   expect([script.things.size, w.find("web")]).toEqual([0, undefined]);
+});
+
+/** Its type and its finalizer change in the same edit. */
+const retypedAndStripped = async (word: string): Promise<ServiceWorld> => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web", { annotations: { [onDelete]: "release" } });
+  await w.pass(30);
+  w.annotate("web", { [onDelete]: word });
+  await w.pass(5);
+  w.edit("web", ({ metadata, spec, ...rest }) => ({
+    ...rest,
+    spec: { ...spec, type: "ClusterIP" },
+    metadata: { ...metadata, finalizers: [] },
+  }));
+  await w.pass(600);
+  return w;
+};
+
+test("a load balancer is released when its Service is retyped and loses its finalizer in one edit", async () => {
+  const w = await retypedAndStripped("release");
+  expect(w.cloud.balancers.list().map(({ labels }) => labels)).toEqual([{}]);
+});
+
+test("a load balancer with an invalid on-delete stays when its Service is retyped and loses its finalizer in one edit", async () => {
+  const w = await retypedAndStripped("keep");
+  expect(w.owners()).toEqual([w.get("web").metadata.uid]);
 });

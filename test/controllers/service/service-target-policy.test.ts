@@ -15,7 +15,7 @@ const selector = (text: string) => {
   return parsed.value;
 };
 
-describe("node selectors [F42]", () => {
+describe("node selector [F42]", () => {
   const labels = { pool: "web", tier: "gold", "example.com/rack": "r1", bare: "" };
   test.each([
     ["pool=web", true],
@@ -34,7 +34,7 @@ describe("node selectors [F42]", () => {
     ["!none", true],
     ["bare=", true],
     ["bare in ()", true],
-  ])("%s", (text, expected) => {
+  ])("%s is evaluated", (text, expected) => {
     expect(selector(text).matches(labels)).toBe(expected);
   });
 
@@ -48,43 +48,73 @@ describe("node selectors [F42]", () => {
     "pool web",
     "!",
     "-a=b",
-  ])("%p cannot be read", (text) => {
+  ])("%p is refused", (text) => {
     expect("wrong" in parseNodeSelector(text)).toBe(true);
   });
 
-  test("never throws", () => {
+  test("never throws on any text", () => {
     fc.assert(fc.property(fc.string(), (text) => void parseNodeSelector(text)));
   });
 });
 
-describe("targets by policy", () => {
+describe("chooseTargets", () => {
   const targets = [
     toTarget("a", { labels: { pool: "web" } }),
     toTarget("b", { labels: { pool: "api" } }),
     toTarget("c", { labels: { pool: "web" } }),
   ];
   const cases: readonly [string, TargetRules, readonly string[], readonly string[]][] = [
-    ["all", { policy: "all" }, ["a", "b", "c"], []],
-    ["by labels [F42]", { policy: "selector", selector: selector("pool=web") }, ["a", "c"], []],
-    ["by labels that none has", { policy: "selector", selector: selector("pool=x") }, [], ["NoMatchingNode"]],
+    ["takes all Nodes by default", { policy: "all" }, ["a", "b", "c"], []],
     [
-      "those with an endpoint [F43 N12]",
+      "takes Nodes with matching labels [F42]",
+      { policy: "selector", selector: selector("pool=web") },
+      ["a", "c"],
+      [],
+    ],
+    [
+      "warns when no Node matches the labels",
+      { policy: "selector", selector: selector("pool=x") },
+      [],
+      ["NoMatchingNode"],
+    ],
+    [
+      "takes Nodes with an endpoint [F43 N12]",
       { policy: "endpoints", endpointsNodes: new Set([nodeName("b")]) },
       ["b"],
       [],
     ],
-    ["by labels that are not told", { policy: "selector" }, ["a", "b", "c"], ["MissingSelector"]],
     [
-      "all while there is no endpoint anywhere [F43]",
+      "takes all Nodes and warns when the selector is missing",
+      { policy: "selector" },
+      ["a", "b", "c"],
+      ["MissingSelector"],
+    ],
+    [
+      "takes all Nodes and warns when there is no endpoint [F43]",
       { policy: "endpoints", endpointsNodes: new Set() },
       ["a", "b", "c"],
       ["NoEndpoints"],
     ],
-    ["what the cloud takes [F44 N12]", { policy: "all", cloudLimit: 0 }, [], ["TargetLimit"]],
-    ["fewer than the cloud takes", { policy: "subset", limit: 3, cloudLimit: 4 }, ["a", "b", "c"], []],
-    ["more than the cloud takes [F44]", { policy: "subset", limit: 2, cloudLimit: 0 }, [], ["TargetLimit"]],
-    ["all while endpoints are not known yet", { policy: "endpoints" }, ["a", "b", "c"], []],
-    ["a limit that is not reached [F44]", { policy: "all", limit: 3 }, ["a", "b", "c"], []],
+    [
+      "takes at most as many as the cloud allows [F44 N12]",
+      { policy: "all", cloudLimit: 0 },
+      [],
+      ["TargetLimit"],
+    ],
+    [
+      "takes a subset below the cloud's limit",
+      { policy: "subset", limit: 3, cloudLimit: 4 },
+      ["a", "b", "c"],
+      [],
+    ],
+    [
+      "takes the cloud's limit when the subset is larger [F44]",
+      { policy: "subset", limit: 2, cloudLimit: 0 },
+      [],
+      ["TargetLimit"],
+    ],
+    ["takes all Nodes while endpoints are unknown", { policy: "endpoints" }, ["a", "b", "c"], []],
+    ["takes all Nodes below the configured limit [F44]", { policy: "all", limit: 3 }, ["a", "b", "c"], []],
   ];
   test.each(cases)("%s", (_, rules, names, reasons) => {
     const chosen = chooseTargets(targets, rules);
@@ -92,7 +122,7 @@ describe("targets by policy", () => {
     expect(chosen.problems.map(({ reason }) => reason)).toEqual([...reasons]);
   });
 
-  test("no node at all is said in upstream's words", () => {
+  test("reports that there are no Nodes with upstream's message", () => {
     const text = "There are no available nodes for LoadBalancer";
     const expected = [{ severity: "warning", reason: "UnAvailableLoadBalancer", text }] as const;
     expect(chooseTargets([], { policy: "all" })).toEqual({ targets: [], problems: expected });
@@ -100,19 +130,19 @@ describe("targets by policy", () => {
     expect(chooseTargets(draining, { policy: "all" })).toEqual({ targets: draining, problems: expected });
   });
 
-  test("a limit that is reached takes a part and says how many [F44 N12]", () => {
+  test("takes a part above the limit and reports the numbers [F44 N12]", () => {
     const { targets: chosen, problems } = chooseTargets(targets, { policy: "all", limit: 2 });
     expect(chosen).toHaveLength(2);
     expect(problems).toMatchObject([{ severity: "warning", reason: "TargetLimit" }]);
     expect(problems[0]?.text).toContain("takes 2 targets and there are 3 nodes");
   });
 
-  test("a subset that was asked for is no problem [N12]", () => {
+  test("reports no problem for a configured subset [N12]", () => {
     const { targets: chosen, problems } = chooseTargets(targets, { policy: "subset", limit: 2 });
     expect([chosen.length, problems.length]).toEqual([2, 0]);
   });
 
-  test("what drains gives way to what stays", () => {
+  test("prefers Nodes that stay over draining ones", () => {
     const leaving = [toTarget("d", { draining: true }), toTarget("e", { draining: true })];
     const { targets: chosen } = chooseTargets([...targets, ...leaving], { policy: "subset", limit: 4 });
     expect(namesOf(chosen).slice(0, 3)).toEqual(["a", "b", "c"]);
@@ -120,7 +150,7 @@ describe("targets by policy", () => {
   });
 });
 
-describe("a subset by rendezvous [F44 N12]", () => {
+describe("rendezvous subset [F44 N12]", () => {
   const name = fc.stringMatching(/^node-[a-z0-9]{1,6}$/);
   const nodes = fc.uniqueArray(fc.record({ name, zone: fc.constantFrom("a", "b", "c", "") }), {
     selector: (node) => node.name,
@@ -133,7 +163,7 @@ describe("a subset by rendezvous [F44 N12]", () => {
   const subset = (some: readonly { name: string; zone: string }[], most: number, seed = "s") =>
     chooseTargets(toTargets(some), { policy: "subset", limit: most, seed }).targets;
 
-  test("is as large as it may be, whatever the order", () => {
+  test("is as large as allowed, in any order of Nodes", () => {
     fc.assert(
       fc.property(nodes, limit, (some, most) => {
         const chosen = namesOf(subset(some, most));
@@ -143,7 +173,7 @@ describe("a subset by rendezvous [F44 N12]", () => {
     );
   });
 
-  test("gives every zone its part, as far as it has nodes", () => {
+  test("gives every zone an equal share, as far as it has Nodes", () => {
     fc.assert(
       fc.property(nodes, limit, (some, most) => {
         const zoneOf = new Map(some.map((node) => [node.name, node.zone]));
@@ -166,7 +196,7 @@ describe("a subset by rendezvous [F44 N12]", () => {
     );
   });
 
-  test("one node more brings at most one in and puts at most one out", () => {
+  test("changes by at most one member when one Node joins", () => {
     fc.assert(
       fc.property(nodes, limit, (some, most) => {
         const before = new Set(namesOf(subset(some.slice(1), most)));
@@ -178,7 +208,7 @@ describe("a subset by rendezvous [F44 N12]", () => {
     );
   });
 
-  test("differs from Service to Service, so that all nodes carry load", () => {
+  test("differs between Services, so that all Nodes carry load", () => {
     const some = Array.from({ length: 20 }, (_, index) => ({ name: `node-${index}`, zone: "" }));
     const used = new Set(
       Array.from({ length: 30 }, (_, index) => `uid-${index}`).flatMap((seed) =>
@@ -188,7 +218,7 @@ describe("a subset by rendezvous [F44 N12]", () => {
     expect(used.size).toBeGreaterThan(15);
   });
 
-  test("keeps to one order for one seed, and its hash spreads", () => {
+  test("is stable for one seed, and its hash is evenly distributed", () => {
     const names = Array.from({ length: 1000 }, (_, index) => `node-${index}`);
     const once = inRendezvousOrder(names, (each) => each, "x");
     expect(inRendezvousOrder(names.toReversed(), (each) => each, "x")).toEqual(once);

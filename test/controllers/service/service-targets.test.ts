@@ -17,25 +17,30 @@ const autoscaler = { taints: [{ key: "ToBeDeletedByClusterAutoscaler", value: "1
 const deletionTimestamp = "2026-01-01T00:00:00Z";
 const namesOf = (targets: readonly { readonly node: string }[]): string[] => targets.map(({ node }) => node);
 
-describe("which nodes are eligible", () => {
+describe("target eligibility, upstream and Fairlead", () => {
   const cases: readonly [string, Omit<NodeDraft, "name">, upstream: boolean, ours: boolean][] = [
-    ["any node", {}, true, true],
-    ["one that is not ready", { status: { conditions: [{ type: "Ready", status: "False" }] } }, true, true],
+    ["includes any Node", {}, true, true],
     [
-      "one without machine",
+      "includes a Node that is not ready",
+      { status: { conditions: [{ type: "Ready", status: "False" }] } },
+      true,
+      true,
+    ],
+    [
+      "includes an uninitialized Node",
       { spec: { taints: [{ key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }] } },
       true,
       true,
     ],
-    ["a cordoned one", { spec: { unschedulable: true } }, true, true],
-    ["excluded by the empty word", { labels: exclude("") }, false, false],
-    ["excluded by any word", { labels: exclude("karpenter") }, false, false],
-    ["excluded by a truth", { labels: exclude("T") }, false, false],
-    ["not excluded by a falsehood", { labels: exclude("F") }, true, true],
-    ["not excluded by zero", { labels: exclude("0") }, true, true],
-    ["one that the autoscaler takes away drains", { spec: autoscaler }, false, true],
-    ["one that is deleted drains", { deletionTimestamp }, false, true],
-    ["an excluded one does not drain", { deletionTimestamp, labels: exclude("true") }, false, false],
+    ["includes a cordoned Node", { spec: { unschedulable: true } }, true, true],
+    ["excludes with an empty label value", { labels: exclude("") }, false, false],
+    ["excludes with any label value", { labels: exclude("karpenter") }, false, false],
+    ["excludes with a true label value", { labels: exclude("T") }, false, false],
+    ["includes with a false label value", { labels: exclude("F") }, true, true],
+    ["includes with a zero label value", { labels: exclude("0") }, true, true],
+    ["drains a Node that the autoscaler removes, which upstream drops", { spec: autoscaler }, false, true],
+    ["drains a deleted Node, which upstream drops", { deletionTimestamp }, false, true],
+    ["does not drain an excluded Node", { deletionTimestamp, labels: exclude("true") }, false, false],
   ];
   test.each(cases)("%s", (_, draft, upstream, ours) => {
     const node = toNode({ name: "n", ...draft });
@@ -44,7 +49,7 @@ describe("which nodes are eligible", () => {
   });
 });
 
-describe("what balancers are told of nodes", () => {
+describe("targetsOf", () => {
   const machineOf = ({ metadata: { name } }: Node) =>
     name === "new" ? undefined : { source: "machines", key: name };
   const nodes = [
@@ -65,7 +70,7 @@ describe("what balancers are told of nodes", () => {
     toNode({ name: "excluded", labels: exclude("") }),
   ];
 
-  test("sorted by name, addresses canonical and once, what leaves is marked", () => {
+  test("sorts by name, lists canonical addresses once and marks leaving Nodes", () => {
     const [a, b, fresh, ...rest] = targetsOf(nodes, machineOf);
     expect(rest).toEqual([]);
     expect(a).toMatchObject({ node: "a", draining: true, addresses: [] });
@@ -79,11 +84,11 @@ describe("what balancers are told of nodes", () => {
     expect(fresh).toEqual({ node: nodeName("new"), labels: {}, addresses: [], draining: false });
   });
 
-  test("upstream drops what leaves at once", () => {
+  test("contains upstream's targets, which exclude leaving Nodes", () => {
     expect(namesOf(targetsOf(nodes, machineOf).filter(({ draining }) => !draining))).toEqual(["b", "new"]);
   });
 
-  test("the order of the nodes makes no difference", () => {
+  test("does not depend on the order of Nodes", () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(nodes, { minLength: nodes.length }), (shuffled) => {
         expect(targetsOf(shuffled, machineOf)).toEqual(targetsOf(nodes, machineOf));
@@ -91,13 +96,13 @@ describe("what balancers are told of nodes", () => {
     );
   });
 
-  test("a machine that is found only now is another target, though the nodes are the same", () => {
+  test("counts a newly found machine as a changed target", () => {
     const before = targetsOf(nodes, machineOf);
     const after = targetsOf(nodes, ({ metadata }) => ({ source: "machines", key: metadata.name }));
     expect([isSameTargets(before, before), isSameTargets(before, after)]).toEqual([true, false]);
   });
 
-  test("another label, address or fate is another target; an equal copy is not", () => {
+  test("isSameTargets compares labels, addresses, draining and name by value", () => {
     const target = toTarget("n", { labels: { pool: "web" } });
     const same = (other: Partial<BalancerTarget>) => isSameTargets([target], [{ ...target, ...other }]);
     expect(same({ labels: { pool: "web" }, addresses: [...target.addresses] })).toBe(true);
@@ -109,35 +114,45 @@ describe("what balancers are told of nodes", () => {
   });
 });
 
-describe("which changes of a node concern balancers", () => {
+describe("isRelevantNodeChange", () => {
   const base: NodeDraft = { name: "n", spec: { providerID: "x://1" } };
   const zone = (value: string) => ({ "topology.kubernetes.io/zone": value });
   const cases: readonly [string, NodeDraft | undefined, NodeDraft | undefined, boolean][] = [
-    ["one that comes", undefined, base, true],
-    ["one that goes", base, undefined, true],
-    ["nothing", base, base, false],
-    ["readiness", base, { ...base, status: { conditions: [{ type: "Ready", status: "False" }] } }, false],
-    ["the provider id", { name: "n" }, base, true],
-    ["an empty id for none", { name: "n" }, { name: "n", spec: { providerID: "" } }, false],
-    ["the exclusion", base, { ...base, labels: exclude("true") }, true],
+    ["accepts a new Node", undefined, base, true],
+    ["accepts a removed Node", base, undefined, true],
+    ["ignores an equal copy", base, base, false],
     [
-      "the exclusion in other words",
+      "ignores readiness",
+      base,
+      { ...base, status: { conditions: [{ type: "Ready", status: "False" }] } },
+      false,
+    ],
+    ["accepts a provider id", { name: "n" }, base, true],
+    ["ignores an empty provider id", { name: "n" }, { name: "n", spec: { providerID: "" } }, false],
+    ["accepts the exclusion label", base, { ...base, labels: exclude("true") }, true],
+    [
+      "ignores another spelling of the exclusion label",
       { ...base, labels: exclude("") },
       { ...base, labels: exclude("1") },
       false,
     ],
-    ["the autoscaler's taint", base, { ...base, spec: { ...base.spec, ...autoscaler } }, true],
-    ["its deletion", base, { ...base, deletionTimestamp }, true],
-    ["another of the same name", base, { ...base, uid: "other" }, true],
-    ["its zone", { ...base, labels: zone("a") }, { ...base, labels: zone("b") }, true],
+    ["accepts the autoscaler's taint", base, { ...base, spec: { ...base.spec, ...autoscaler } }, true],
+    ["accepts a deletion", base, { ...base, deletionTimestamp }, true],
+    ["accepts a new Node with the same name", base, { ...base, uid: "other" }, true],
+    ["accepts another zone", { ...base, labels: zone("a") }, { ...base, labels: zone("b") }, true],
     [
-      "its addresses",
+      "accepts other addresses",
       base,
       { ...base, status: { addresses: [{ type: "InternalIP", address: "10.0.0.9" }] } },
       true,
     ],
-    ["its hostname", base, { ...base, status: { addresses: [{ type: "Hostname", address: "n" }] } }, false],
-    ["a label, while none is asked for", base, { ...base, labels: { pool: "web" } }, false],
+    [
+      "ignores a hostname",
+      base,
+      { ...base, status: { addresses: [{ type: "Hostname", address: "n" }] } },
+      false,
+    ],
+    ["ignores a label while no Service selects by labels", base, { ...base, labels: { pool: "web" } }, false],
   ];
   const changed = (before: NodeDraft | undefined, after: NodeDraft | undefined, labelsMatter?: boolean) =>
     isRelevantNodeChange(
@@ -149,7 +164,7 @@ describe("which changes of a node concern balancers", () => {
     expect(changed(before, after)).toBe(expected);
   });
 
-  test("a label, while a Service chooses by labels [F42]", () => {
+  test("accepts a label while a Service selects by labels [F42]", () => {
     expect(changed(base, { ...base, labels: { pool: "web" } }, true)).toBe(true);
   });
 });

@@ -34,8 +34,8 @@ const describeSpec = (spec: Service["spec"]) => {
   });
 };
 
-describe("a Service as a wish", () => {
-  test("of the smallest Service", () => {
+describe("toDesired", () => {
+  test("returns the desired load balancer of a minimal Service", () => {
     const uid = "8b7a5b3c-1f2e-4d3c-9a8b-7c6d5e4f3a2b";
     const targets = [toTarget("n")];
     const service = toService({ uid });
@@ -60,7 +60,7 @@ describe("a Service as a wish", () => {
     });
   });
 
-  test("with everything", () => {
+  test("returns every field of a full Service", () => {
     const desired = describeSpec({
       type: "LoadBalancer",
       ports: [
@@ -92,19 +92,19 @@ describe("a Service as a wish", () => {
     expect(desired.ports.map((port) => "nodePort" in port)).toEqual([true, false, false]);
   });
 
-  test("sticky without a time has Kubernetes' three hours", () => {
+  test("uses Kubernetes' three hours for session affinity without a time", () => {
     expect(describeSpec({ type: "LoadBalancer", sessionAffinity: "ClientIP" }).sessionAffinitySeconds).toBe(
       10_800,
     );
   });
 
-  test("that ends", () => {
+  test("sets the ending only when there is one", () => {
     const desired = { service: toService(), settings, facts: {}, targets: [], sourceRanges: [] };
     expect(toDesired<typeof fields>({ ...desired, ending: "release" }).ending).toBe("release");
     expect("ending" in toDesired<typeof fields>(desired)).toBe(false);
   });
 
-  test("names an address that is none, and every wrong range", () => {
+  test("serviceProblems reports an invalid address and every invalid range", () => {
     const service = toService({
       spec: { type: "LoadBalancer", loadBalancerIP: "any", loadBalancerSourceRanges: ["x", "y"] },
     });
@@ -118,7 +118,7 @@ describe("a Service as a wish", () => {
     expect(serviceProblems(toService())).toEqual([]);
   });
 
-  test("has a name that clouds accept, for every uid", () => {
+  test("derives a default name that clouds accept, for every uid", () => {
     fc.assert(
       fc.property(fc.uuid(), (uid) => {
         const name = defaultLoadBalancerName(serviceUID(uid));
@@ -132,14 +132,14 @@ describe("a Service as a wish", () => {
 describe("source ranges [F30]", () => {
   const ranges = (spec: Service["spec"]) => sourceRangesOf(toService({ spec })).ranges;
 
-  test("everybody of each family, where none is told", () => {
+  test("are all addresses of each family when none is given", () => {
     expect(ranges({ ipFamilies: ["IPv6"] })).toEqual([cidr("::/0")]);
     expect(ranges({ ipFamilies: ["IPv4", "IPv6"] })).toEqual([cidr("0.0.0.0/0"), cidr("::/0")]);
     expect(ranges({ clusterIPs: ["fd00::1"] })).toEqual([cidr("::/0")]);
     expect(familiesOf(toService({ spec: { clusterIPs: ["None"] } }))).toEqual(["IPv4"]);
   });
 
-  test("a wrong entry never opens to everybody, and all wrong ones are named", () => {
+  test("leave out invalid entries, all of which are reported, and never fall back to all addresses", () => {
     const { ranges: left, problems } = sourceRangesOf(
       toService({ spec: { loadBalancerSourceRanges: ["10.0.0.0/8", "all", "*"] } }),
     );
@@ -147,7 +147,7 @@ describe("source ranges [F30]", () => {
     expect(problems.map(({ text }) => text.slice(-5))).toEqual(['"all"', 't "*"']);
   });
 
-  test("are canonical, once, and only those that were written", () => {
+  test("are canonical, unique, and only those that were written", () => {
     const octet = fc.integer({ min: 0, max: 255 });
     const range = fc
       .tuple(octet, octet, fc.integer({ min: 0, max: 32 }))
@@ -161,7 +161,7 @@ describe("source ranges [F30]", () => {
     );
   });
 
-  test("the health check is kube-proxy's", () => {
+  test("the health check path and port are kube-proxy's", () => {
     const local = { type: "LoadBalancer", externalTrafficPolicy: "Local" };
     const at = (spec: Service["spec"]) => healthCheckPathPort(toService({ spec }));
     expect(at({ ...local, healthCheckNodePort: 32_000 })).toEqual({ path: "/healthz", port: 32_000 });

@@ -9,22 +9,22 @@ export const ofServices: readonly Unpinned[] = [
   {
     behaviour: "order of finalizer, cloud call and status patch",
     provedBy: [
-      "writes the finalizer before the first request that changes the cloud, and the status after it [F26 F27]",
-      "takes the finalizer off only when the cloud has nothing left [F27]",
+      "the finalizer is written before the first change in the cloud, and the status after it [F26 F27]",
+      "the finalizer is removed only when the cloud has nothing left [F27]",
     ],
   },
   {
     behaviour: "ImplementedElsewhere in all three places",
     provedBy: [
-      "an address that somebody else announces is never written by us, not even when the Service ends",
-      "a Service with a class is none of ours: no event, no write, no request, not even when it goes [F28]",
+      "an address that another program announces is never written, not even when the Service is deleted",
+      "a Service with a class gets no event, write or request, not even at its deletion [F28]",
     ],
     note: contract,
   },
   {
     behaviour: "UID change in one key",
     provedBy: [
-      "a Service made again under its name within a second gets a balancer of its own, and the first one's goes [F26]",
+      "a Service that is recreated within a second gets a new load balancer, and the old one is deleted [F26]",
     ],
     note: "D48",
   },
@@ -42,11 +42,15 @@ export const ofServices: readonly Unpinned[] = [
   },
   {
     behaviour: "handlers: filter of additions",
-    provedBy: ["one that comes", "one that comes and is none of ours", "one that comes with our finalizer"],
+    provedBy: [
+      "isRelevantChange accepts a new Service",
+      "ignores a new Service of another type",
+      "accepts a new Service of another type with our finalizer",
+    ],
   },
   {
     behaviour: "handlers: filter of updates",
-    provedBy: ["everything that upstream sees is seen, annotations of others apart"],
+    provedBy: ["accepts every change that upstream accepts, except foreign annotations"],
     note: "D39",
   },
   {
@@ -98,15 +102,17 @@ export const ofServices: readonly Unpinned[] = [
   },
   {
     behaviour: "metrics",
-    provedBy: ["a node that joins is one node sync and one host update per balancer; making one is neither"],
+    provedBy: [
+      "a Node that joins counts as one node sync and one host update per load balancer, and a new Service as neither",
+    ],
     note: "D91",
   },
   {
     behaviour: "node add and delete",
     provedBy: [
-      "which changes of a node concern balancers one that comes",
-      "which changes of a node concern balancers one that goes",
-      "a burst of nodes is one change of each balancer",
+      "isRelevantNodeChange accepts a new Node",
+      "isRelevantNodeChange accepts a removed Node",
+      "a burst of Nodes changes each load balancer once",
     ],
   },
   {
@@ -125,11 +131,11 @@ export const ofServices: readonly Unpinned[] = [
   {
     behaviour: "label value variants other than four",
     provedBy: [
-      "excluded by the empty word",
-      "excluded by any word",
-      "excluded by a truth",
-      "not excluded by a falsehood",
-      "not excluded by zero",
+      "excludes with an empty label value",
+      "excludes with any label value",
+      "excludes with a true label value",
+      "includes with a false label value",
+      "includes with a zero label value",
     ],
   },
 ];

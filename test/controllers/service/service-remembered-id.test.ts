@@ -3,8 +3,8 @@ import { awkward } from "../../support/awkward/awkward.ts";
 import { AwkwardCloud } from "../../support/awkward/awkward-cloud.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The awkward provider in a whole manager: balancers that are found again only by the id remembered on their Services, and
-// addresses that somebody else announces.
+// A provider that finds load balancers only by an id remembered on their Services, and addresses that another program
+// announces, in a whole manager.
 
 const fact = "awkward.example/balancer-id";
 
@@ -18,7 +18,7 @@ const awkwardWorld = () => {
   return { w, cloud };
 };
 
-test("what a provider remembers stands on every Service that shares the balancer, and a restart finds it by that [F38 F40]", async () => {
+test("a remembered id is stored on every Service that shares the load balancer, and a restart finds it by that id [F38 F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   for (const [name, port] of [
@@ -47,7 +47,7 @@ test("what a provider remembers stands on every Service that shares the balancer
   expect([cloud.balancers.size, w.services().length]).toEqual([0, 0]);
 });
 
-test("an address that somebody else announces is never written by us, not even when the Service ends", async () => {
+test("an address that another program announces is never written, not even when the Service is deleted", async () => {
   const { w } = awkwardWorld();
   await w.start();
   w.create("a", {

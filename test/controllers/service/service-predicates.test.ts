@@ -15,53 +15,68 @@ import type { Service } from "../../../src/kube/objects.ts";
 import { upstreamNeedsUpdate } from "../../support/upstream-services.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "./service-draft.ts";
 
-test("the finalizer is the Go managers' [F27]", () => {
+test("the finalizer is the one of the Go managers [F27]", () => {
   expect(finalizer).toBe(lbFinalizer);
 });
 
-describe("which Services are ours", () => {
+describe("wantsLoadBalancer", () => {
   const cases: readonly [string, ServiceDraft, boolean][] = [
-    ["a load balancer without a class", {}, true],
+    ["accepts a LoadBalancer without a class", {}, true],
     [
-      "one of a class [F28]",
+      "refuses a LoadBalancer with a class [F28]",
       { spec: { type: "LoadBalancer", loadBalancerClass: "other.example/lb" } },
       false,
     ],
-    ["another type", { spec: { type: "NodePort" } }, false],
-    ["an external name", { spec: { type: "ExternalName" } }, false],
+    ["refuses another type", { spec: { type: "NodePort" } }, false],
+    ["refuses an external name", { spec: { type: "ExternalName" } }, false],
   ];
   test.each(cases)("%s", (_, draft, expected) => {
     expect(wantsLoadBalancer(toService(draft))).toBe(expected);
   });
 
-  test("every word but false pauses", () => {
+  test("the paused annotation pauses a Service with every value but false", () => {
     const paused = (value: string) => isPaused(toService({ annotations: { "fairlead.dev/paused": value } }));
     expect(["true", "false", "", "yes"].map(paused)).toEqual([true, false, true, true]);
     expect(isPaused(toService())).toBe(false);
   });
 });
 
-describe("what has to be cleaned up", () => {
+describe("needsCleanup", () => {
   const finalizers = [lbFinalizer];
   const deletionTimestamp = "2026-01-01T00:00:00Z";
   const foreign = { type: "LoadBalancer", loadBalancerClass: "other.example/lb" };
   const none = { hasBalancer: false };
   const some = { hasBalancer: true };
   const cases: readonly [string, ServiceDraft, Parameters<typeof needsCleanup>[1], boolean][] = [
-    ["one that wants its balancer", { finalizers }, some, false],
-    ["one that is deleted", { finalizers, deletionTimestamp }, none, true],
-    ["one of another type", { finalizers, spec: { type: "ClusterIP" } }, none, true],
-    ["one of another type that never had a balancer", { spec: { type: "ClusterIP" } }, none, false],
-    ["a balancer left after the finalizer was stripped", { spec: { type: "ClusterIP" } }, some, true],
-    ["a foreign one is invisible [F28]", { finalizers, spec: foreign }, none, false],
-    ["even while it is deleted [F28]", { finalizers, deletionTimestamp, spec: foreign }, none, false],
-    ["unless it has a balancer of ours", { finalizers, spec: foreign }, some, true],
+    ["is false for a Service that wants its load balancer", { finalizers }, some, false],
+    ["is true for a deleted Service", { finalizers, deletionTimestamp }, none, true],
+    ["is true for a Service that changed its type", { finalizers, spec: { type: "ClusterIP" } }, none, true],
+    ["is false for another type without load balancer", { spec: { type: "ClusterIP" } }, none, false],
+    [
+      "is true for a load balancer left after the finalizer was removed",
+      { spec: { type: "ClusterIP" } },
+      some,
+      true,
+    ],
+    ["is false for a Service of another class [F28]", { finalizers, spec: foreign }, none, false],
+    [
+      "is false for a deleted Service of another class [F28]",
+      { finalizers, deletionTimestamp, spec: foreign },
+      none,
+      false,
+    ],
+    [
+      "is true for a Service of another class that still has our load balancer",
+      { finalizers, spec: foreign },
+      some,
+      true,
+    ],
   ];
   test.each(cases)("%s", (_, draft, input, expected) => {
     expect(needsCleanup(toService(draft), input)).toBe(expected);
   });
 
-  test("never one that wants its balancer and stays", () => {
+  test("is never true for a Service that wants its load balancer and stays", () => {
     const draft = fc.record({
       finalizers: fc.subarray([lbFinalizer, "other"]),
       spec: fc.record({ type: fc.constantFrom("LoadBalancer", "NodePort", "ClusterIP") }),
@@ -83,51 +98,66 @@ const relevant = (
   options?: RelevantChangeOptions,
 ) => isRelevantChange(before && toService(before), after && toService(after), isOurAnnotation, options);
 
-describe("which changes concern us", () => {
+describe("isRelevantChange", () => {
   const finalizers = [lbFinalizer];
   const ingress = (ip: string, ipMode?: string) => ({
     status: { loadBalancer: { ingress: [{ ip, ...(ipMode !== undefined && { ipMode }) }] } },
   });
   const spec = (more: Service["spec"]): ServiceDraft => ({ spec: more });
   const cases: readonly [string, ServiceDraft | undefined, ServiceDraft | undefined, boolean][] = [
-    ["one that comes", undefined, {}, true],
-    ["one that goes", {}, undefined, true],
-    ["one that comes and is none of ours", undefined, spec({ type: "NodePort" }), false],
-    ["one that comes with our finalizer", undefined, { finalizers, spec: { type: "NodePort" } }, true],
-    ["nothing", {}, {}, false],
-    ["an annotation of somebody else", {}, { annotations: { "argocd.example/sync": "1" } }, false],
-    ["an annotation of the provider", {}, { annotations: { "lb.example/size": "1" } }, true],
-    ["ours", {}, { annotations: { "fairlead.dev/paused": "true" } }, true],
-    ["a label", {}, { labels: { a: "b" } }, false],
-    ["the status, set by somebody", {}, ingress("1.2.3.4"), true],
-    ["the status, cleared by somebody", ingress("1.2.3.4"), {}, true],
-    ["the status, forged", ingress("1.2.3.4"), ingress("4.3.2.1"), true],
-    ["the server's own VIP", ingress("1.2.3.4"), ingress("1.2.3.4", "VIP"), false],
+    ["accepts a new Service", undefined, {}, true],
+    ["accepts a removed Service", {}, undefined, true],
+    ["ignores a new Service of another type", undefined, spec({ type: "NodePort" }), false],
     [
-      "families in another order",
+      "accepts a new Service of another type with our finalizer",
+      undefined,
+      { finalizers, spec: { type: "NodePort" } },
+      true,
+    ],
+    ["ignores an update without change", {}, {}, false],
+    ["ignores an annotation of another program", {}, { annotations: { "argocd.example/sync": "1" } }, false],
+    ["accepts an annotation of the provider", {}, { annotations: { "lb.example/size": "1" } }, true],
+    ["accepts an annotation of Fairlead", {}, { annotations: { "fairlead.dev/paused": "true" } }, true],
+    ["ignores a label", {}, { labels: { a: "b" } }, false],
+    ["accepts a status that another writer set", {}, ingress("1.2.3.4"), true],
+    ["accepts a status that another writer cleared", ingress("1.2.3.4"), {}, true],
+    ["accepts a status that another writer changed", ingress("1.2.3.4"), ingress("4.3.2.1"), true],
+    ["ignores the VIP mode that the server fills in", ingress("1.2.3.4"), ingress("1.2.3.4", "VIP"), false],
+    [
+      "accepts a changed order of families",
       spec({ ipFamilies: ["IPv4", "IPv6"] }),
       spec({ ipFamilies: ["IPv6", "IPv4"] }),
       true,
     ],
-    ["the family", spec({ ipFamilies: ["IPv4"] }), spec({ ipFamilies: ["IPv6"] }), true],
-    ["the family policy", {}, spec({ ipFamilyPolicy: "PreferDualStack" }), true],
-    ["node ports no longer given", {}, spec({ allocateLoadBalancerNodePorts: false }), true],
-    ["node ports given, spelled out", {}, spec({ allocateLoadBalancerNodePorts: true }), false],
-    ["the selector, while nodes are targets", {}, spec({ selector: { app: "a" } }), false],
-    ["the deletion", { finalizers }, { finalizers, deletionTimestamp: "2026-01-01T00:00:00Z" }, true],
-    ["our finalizer, stripped by hand", { finalizers }, {}, true],
-    ["our finalizer, set by us", {}, { finalizers }, false],
-    ["somebody else's finalizer", {}, { finalizers: ["other"] }, false],
-    ["another of the same name", { uid: "1" }, { uid: "2" }, true],
-    ["another class", {}, spec({ loadBalancerClass: "other.example/lb" }), true],
-    ["another type", {}, spec({ type: "ClusterIP" }), true],
-    ["anything of one that is none of ours", spec({ type: "NodePort" }), spec({ type: "ClusterIP" }), false],
+    ["accepts another family", spec({ ipFamilies: ["IPv4"] }), spec({ ipFamilies: ["IPv6"] }), true],
+    ["accepts another family policy", {}, spec({ ipFamilyPolicy: "PreferDualStack" }), true],
+    ["accepts disabled node ports", {}, spec({ allocateLoadBalancerNodePorts: false }), true],
+    [
+      "ignores enabled node ports, which are the default",
+      {},
+      spec({ allocateLoadBalancerNodePorts: true }),
+      false,
+    ],
+    ["ignores the selector while Nodes are targets", {}, spec({ selector: { app: "a" } }), false],
+    ["accepts a deletion", { finalizers }, { finalizers, deletionTimestamp: "2026-01-01T00:00:00Z" }, true],
+    ["accepts the removal of our finalizer by another writer", { finalizers }, {}, true],
+    ["ignores our own finalizer write", {}, { finalizers }, false],
+    ["ignores a foreign finalizer", {}, { finalizers: ["other"] }, false],
+    ["accepts a new Service with the same name", { uid: "1" }, { uid: "2" }, true],
+    ["accepts another class", {}, spec({ loadBalancerClass: "other.example/lb" }), true],
+    ["accepts another type", {}, spec({ type: "ClusterIP" }), true],
+    [
+      "ignores changes of a Service that is not ours",
+      spec({ type: "NodePort" }),
+      spec({ type: "ClusterIP" }),
+      false,
+    ],
   ];
   test.each(cases)("%s", (_, before, after, expected) => {
     expect(relevant(before, after)).toBe(expected);
   });
 
-  test("labels that hold facts", () => {
+  test("accepts labels that hold facts", () => {
     const isOurLabel = (key: string) => key === "lb.example/id";
     expect(relevant({}, { labels: { "lb.example/id": "7" } }, { isOurLabel })).toBe(true);
   });
@@ -149,7 +179,7 @@ describe("which changes concern us", () => {
     { requiredKeys: ["type"] },
   );
 
-  test("everything that upstream sees is seen, annotations of others apart", () => {
+  test("accepts every change that upstream accepts, except foreign annotations", () => {
     fc.assert(
       fc.property(anySpec, anySpec, (one, other) => {
         const before = toService({ spec: one });
@@ -161,7 +191,7 @@ describe("which changes concern us", () => {
     );
   });
 
-  test("a change and its reverse are equally relevant, and none is none", () => {
+  test("treats a change and its reverse alike, and ignores an equal copy", () => {
     fc.assert(
       fc.property(anySpec, anySpec, (one, other) => {
         expect(relevant({ spec: one }, { spec: other })).toBe(relevant({ spec: other }, { spec: one }));

@@ -4,8 +4,8 @@ import { asTransport } from "../../../providers/fake/simulator/transport.ts";
 import { integer } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What once took a working balancer down, left one behind or ended the manager: a provider that recreates, groups that
-// change, and exceptions in its code.
+// Regressions that once deleted a working load balancer, left one behind, or stopped the manager: a provider that
+// recreates, groups that change, and exceptions in provider code.
 
 const prefix = "balancer.fake.example/";
 const lbFields = fake.annotations?.fields ?? {};
@@ -25,7 +25,7 @@ const bend = (change: (balancers: Bent) => Bent, fields: Bent = lbFields): unkno
 const other = "least-connections";
 const ids = (w: ServiceWorld) => w.cloud.balancers.list().map(({ id }) => id);
 
-test("a wish to make a balancer anew waits while another annotation is wrong", async () => {
+test("a load balancer is not recreated while another annotation is wrong", async () => {
   const fields: Bent = {
     ...lbFields,
     algorithm: { ...(lbFields as Bent).algorithm, whenChanged: "recreate" },
@@ -48,7 +48,7 @@ test("a wish to make a balancer anew waits while another annotation is wrong", a
   expect(ids(w)).not.toEqual(before);
 });
 
-/** The group goes by the algorithm, and each has a balancer of its own. */
+/** The group depends on the algorithm, and each group has its own load balancer. */
 const moving = bend((all) => ({
   ...all,
   groupOf: ({ settings, owner }: Bent) => (settings.algorithm === other ? `${owner.uid}-b` : owner.uid),
@@ -79,7 +79,7 @@ const moving = bend((all) => ({
   },
 }));
 
-test("the finalizer stays until the group that was left has let go, also over a crash", async () => {
+test("the finalizer stays until the group that the Service left has released it, also across a crash", async () => {
   let isBad = true;
   const w: ServiceWorld = new ServiceWorld({
     provider: moving,
@@ -106,7 +106,7 @@ test("the finalizer stays until the group that was left has let go, also over a 
   expect(ids(w)).toEqual([]);
 });
 
-test("a Service that changed its group while nobody looked keeps no balancer in the old one", async () => {
+test("a Service that changed its group while no manager ran keeps no load balancer in the old one", async () => {
   const w = new ServiceWorld({ provider: moving });
   await w.start();
   w.create("web");
@@ -119,7 +119,7 @@ test("a Service that changed its group while nobody looked keeps no balancer in 
   expect(w.addressesOf("web")).toHaveLength(1);
 });
 
-test("a wrong annotation moves nobody to another group, also not over a restart", async () => {
+test("a wrong annotation moves no Service to another group, also across a restart", async () => {
   const w = new ServiceWorld({ provider: moving });
   await w.start();
   w.create("web", { annotations: { [`${prefix}algorithm`]: other } });
@@ -134,7 +134,7 @@ test("a wrong annotation moves nobody to another group, also not over a restart"
   expect(ids(w)).toEqual(before);
 });
 
-test("a Service that the provider fails on is told so and tried again; the manager and the others go on", async () => {
+test("a Service on which the provider throws gets an event and a retry, and the others continue", async () => {
   let isBad = true;
   const groupOf = ({ owner }: Bent) => {
     if (isBad && owner.name === "bad") throw new TypeError("boom");
@@ -155,7 +155,7 @@ test("a Service that the provider fails on is told so and tried again; the manag
   expect(w.addressesOf("bad")).toHaveLength(1);
 });
 
-test("a leftover that the provider fails on does not stop the listings", async () => {
+test("a leftover load balancer on which the provider throws does not stop the listings", async () => {
   let isBad = false;
   const groupOf = ({ owner }: Bent) => {
     if (isBad) throw new TypeError("boom");
@@ -180,7 +180,7 @@ test("a leftover that the provider fails on does not stop the listings", async (
   expect(w.owners()).toEqual([]);
 });
 
-test("a wrong annotation that cannot be read back leaves targets going while its last right value is known", async () => {
+test("a wrong annotation that cannot be read from the cloud does not stop target updates", async () => {
   const w = new ServiceWorld({ provider: bend(({ settingsOf: _, ...all }) => all) });
   await w.start();
   w.create("web", { annotations: { [`${prefix}algorithm`]: other } });
@@ -193,7 +193,7 @@ test("a wrong annotation that cannot be read back leaves targets going while its
   expect(balancer).toMatchObject({ algorithm: other });
   expect(balancer?.targets).toHaveLength(4);
   expect(w.server.store.list("events", "default").filter(({ reason }: Bent) => !reason)).toEqual([]);
-  // Who has never seen the right value changes nothing, but shows what is there and lets it go.
+  // A process that never saw the right value changes nothing, but publishes the status and allows the deletion.
   w.crash();
   await w.start();
   w.addNode("later");
@@ -207,7 +207,7 @@ test("a wrong annotation that cannot be read back leaves targets going while its
   expect(w.find("web")).toBeUndefined();
 });
 
-test("a listing that takes longer than it stays fresh is an answer all the same", async () => {
+test("a listing that takes longer than its maximum age still answers the requests that waited for it", async () => {
   const slow = bend((all) => ({
     ...all,
     list: async function* (call: Bent) {

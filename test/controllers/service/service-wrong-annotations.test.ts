@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A wrong annotation in a whole manager: what it governs stays as it is in the cloud, everything else goes on, and a
-// Service that has no balancer yet gets none until it is mended.
+// A wrong annotation in a whole manager: the setting keeps its value in the cloud, everything else continues, and a
+// new Service gets no load balancer until it is corrected.
 
 const key = "balancer.fake.example/algorithm";
 const balancer = (w: ServiceWorld) => w.cloud.balancers.list()[0];
 
-test("a creation with a wrong annotation is refused until it is mended, with the right spelling on the Service [F47 F54]", async () => {
+test("a new Service with a wrong annotation gets its load balancer after the correction, which its event suggests [F47 F54]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { [key]: "least-conections" } });
@@ -21,14 +21,14 @@ test("a creation with a wrong annotation is refused until it is mended, with the
   expect(w.get("web").status.conditions ?? []).toEqual([]);
 });
 
-test("a wrong annotation freezes its field at what the balancer has; targets, status and teardown go on [F47]", async () => {
+test("a wrong annotation freezes its setting, while targets, status and deletion continue [F47]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { [key]: "least-connections" } });
   await w.pass(30);
   w.annotate("web", { [key]: "rund-robin" });
   await w.pass(30);
-  // Also for a process that never saw the right value.
+  // The same for a process that never saw the right value.
   w.crash();
   await w.start();
   w.addNode("late");
@@ -43,7 +43,7 @@ test("a wrong annotation freezes its field at what the balancer has; targets, st
   expect(w.owners()).toEqual([]);
 });
 
-test("an unknown annotation is said with the nearest name and holds nothing up [F49 N2]", async () => {
+test("an unknown annotation gets one event with the nearest name and delays nothing [F49 N2]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { "balancer.fake.example/algorithmn": "x" } });

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The figures of the design, §10: cloud requests for 200 Services and 1,000 nodes on a cloud whose answers take 20 ms.
+// Scale: cloud requests for 200 Services and 1,000 Nodes on a cloud that answers within 20 ms.
 
-test("200 Services cost one request each and a listing, however many nodes there are; a restart costs a listing [F26 F51 N5]", async () => {
+test("200 Services cost one request each and a listing, with any number of Nodes, and a restart costs one listing [F26 F51 N5]", async () => {
   const w = new ServiceWorld({ nodes: 1000 });
   const names = Array.from({ length: 200 }, (_, index) => `s${index}`);
   await w.start();

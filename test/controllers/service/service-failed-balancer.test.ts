@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A balancer that broke in the cloud: nothing that is written to it helps, so it is made again.
+// A load balancer that failed in the cloud cannot be repaired, so it is recreated.
 
-test("a balancer that failed in the cloud is made again, with its address [F53]", async () => {
+test("a load balancer that failed in the cloud is recreated with the same address [F53]", async () => {
   const world = new ServiceWorld();
   await world.start();
   world.create("web");
@@ -24,7 +24,7 @@ test("a balancer that failed in the cloud is made again, with its address [F53]"
   ]);
 });
 
-test("a failed balancer of a Service that goes is removed, and none is made [F53]", async () => {
+test("a failed load balancer of a deleted Service is deleted without a replacement [F53]", async () => {
   const world = new ServiceWorld();
   await world.start();
   world.create("web");

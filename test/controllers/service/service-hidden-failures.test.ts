@@ -5,12 +5,12 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What goes wrong quietly, behind work that seems to go on: it is said on the Service, and nothing that is no failure is.
+// Failures that leave the load balancer working: each is reported on the Service, and nothing else is.
 
 const conditionsOf = (w: ServiceWorld, name: string) =>
   (w.get(name).status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`);
 
-test("work that nobody can ask about is said on its Service after three attempts, and taken back when it can be asked again [F54 N8]", async () => {
+test("an operation that cannot be checked is reported on its Service after three attempts, and the report is removed later [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -28,7 +28,7 @@ test("work that nobody can ask about is said on its Service after three attempts
   const { length } = w.written;
   await w.pass(3600);
   expect(w.written).toHaveLength(length);
-  // Asked about again, and still at it.
+  // It is checked again, and still in progress.
   script.checkRefusal = undefined;
   await w.pass(3600);
   expect([conditionsOf(w, "web"), conditionsOf(w, "mail")]).toEqual([[], []]);
@@ -38,7 +38,7 @@ test("work that nobody can ask about is said on its Service after three attempts
   expect([script.things.size, w.get("web").status.loadBalancer?.ingress?.length]).toEqual([2, 1]);
 });
 
-test("one attempt that failed is nothing to be said", async () => {
+test("a single failed check of an operation is not reported", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -51,7 +51,7 @@ test("one attempt that failed is nothing to be said", async () => {
   expect([conditionsOf(w, "web"), w.events("web").join().includes("may not be read")]).toEqual([[], false]);
 });
 
-test("a Secret that cannot be read any more is said, and the balancer goes on with what was read last", async () => {
+test("a Secret that can no longer be read is reported, and the load balancer keeps the last content", async () => {
   const { w, script } = scriptedWorld();
   const put = (text: string) => ({ "tls.crt": Buffer.from(text).toString("base64") });
   const secrets = resourceNamed("secrets");
@@ -78,7 +78,7 @@ test("a Secret that cannot be read any more is said, and the balancer goes on wi
   const said = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
   expect(said()).toHaveLength(1);
   expect(said()[0]).toContain("Secret default/cert cannot be read any more, and what was read last is used");
-  // It goes on, and the condition rides on the next write.
+  // Updates continue, and the condition is included in the next write.
   w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
   w.changeNode("node-0", (node) => ({
     ...node,
@@ -92,7 +92,7 @@ test("a Secret that cannot be read any more is said, and the balancer goes on wi
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("Nodes of another manager are no targets, and become some when the selector takes them in [N15]", async () => {
+test("Nodes of another manager become targets only when the selector includes them [N15]", async () => {
   const w = new ServiceWorld();
   const label = (name: string, account: string) =>
     w.changeNode(name, (node) => ({
@@ -114,7 +114,7 @@ test("Nodes of another manager are no targets, and become some when the selector
   expect(targets()).toEqual([1]);
 });
 
-test("a time to drain that this cloud cannot keep is said once at the start, and not where it can", async () => {
+test("a drain time that the cloud cannot apply is logged once at the start", async () => {
   const warnings = async (w: ServiceWorld, ...flags: readonly string[]): Promise<number> => {
     await w.start(...flags);
     await w.pass(60);

@@ -8,7 +8,7 @@ const types = ["LoadBalancer", "LoadBalancer", "ClusterIP", "NodePort"];
 const faults = ["status", "reset", "lost-answer", "slow", "cut", "hang"] as const;
 const operations = ["GET /balancers", "POST /balancers", "PATCH /balancers/{id}", "DELETE /balancers/{id}"];
 
-export const serviceStorm = async (seed: number, steps = 40): Promise<readonly string[]> => {
+export const runRandomFaults = async (seed: number, steps = 40): Promise<readonly string[]> => {
   const random: Random = seededRandom(seed);
   const chance = (share: number) => random.fraction() < share;
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random.fraction() * all.length)] as T;

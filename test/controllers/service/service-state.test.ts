@@ -10,11 +10,12 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-// What the service controller remembers between two rounds: debts, questions, listeners and what was said.
+// What the service controller remembers between two reconciles: pending releases, pending listings, listeners and
+// reported problems.
 
 const uid = (text: string) => serviceUID(text);
 
-test("dismissing one Service clears its own debt and nobody else's", () => {
+test("dismissing a Service clears only its own pending release", () => {
   const groups = new Groups();
   for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
@@ -22,7 +23,7 @@ test("dismissing one Service clears its own debt and nobody else's", () => {
   expect(groups.debtsOf("x")).toEqual([uid("a")]);
 });
 
-test("who leaves while a group settles is still owed; a debt elsewhere is known by its owner", () => {
+test("a Service that leaves a group while it completes stays pending there", () => {
   const groups = new Groups();
   for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
@@ -54,7 +55,7 @@ const observed = async () => {
   return { clock, wants, observation, answer };
 };
 
-test("an answer that is read late is an answer", async () => {
+test("a listing read later than its maximum age still answers the request that waited for it", async () => {
   const { clock, wants, observation, answer } = await observed();
   expect(observation.find("g", [])).toBe("not yet");
   observation.ask("g");
@@ -62,11 +63,11 @@ test("an answer that is read late is an answer", async () => {
   await clock.advance(minutes(6));
   expect(observation.find("g", [])).toEqual({ balancer: undefined, problems: [] });
   expect(wants).toHaveLength(1);
-  // The question is answered: the next one is about the world as it is then.
+  // The request is answered, so the next one needs a newer listing.
   expect(observation.find("g", [])).toBe("not yet");
 });
 
-test("an answer that is not enough is asked for anew, and nobody asks twice meanwhile", async () => {
+test("an insufficient listing is requested again, once for all callers", async () => {
   const { clock, wants, observation, answer } = await observed();
   observation.ask("g");
   answer();
@@ -78,7 +79,7 @@ test("an answer that is not enough is asked for anew, and nobody asks twice mean
   expect(wants).toHaveLength(2);
 });
 
-test("a listener that throws takes nothing from the others, nor from the listings to come", async () => {
+test("a listener that throws affects neither the other listeners nor later listings", async () => {
   const clock = new VirtualClock();
   const reported: string[] = [];
   const errors: unknown[] = [];
@@ -97,7 +98,7 @@ test("a listener that throws takes nothing from the others, nor from the listing
     throw new TypeError("boom");
   });
   listing.subscribe(() => void reported.push("second"));
-  for (let round = 0; round < 2; round += 1) {
+  for (let time = 0; time < 2; time += 1) {
     listing.want(clock.monotonic(), "refresh");
     await clock.advance(milliseconds(500));
   }
@@ -106,7 +107,7 @@ test("a listener that throws takes nothing from the others, nor from the listing
   expect(errors).toHaveLength(2);
 });
 
-test("an event without a reason is never told", () => {
+test("the service reporter drops events without a reason", () => {
   const reported: string[] = [];
   const reporter = createServiceReporter((_, { reason }) => void reported.push(reason));
   const service = { metadata: { name: "web", namespace: "default" } } as Service;
@@ -116,7 +117,7 @@ test("an event without a reason is never told", () => {
   expect(reported).toEqual(["Wrong"]);
 });
 
-test("a Service that cannot be understood does not keep another one from adopting", async () => {
+test("a Service without a group does not prevent another one from adopting a load balancer", async () => {
   const clock = new VirtualClock();
   const [web, broken] = ["web", "broken"].map(
     (name) => ({ metadata: { name, namespace: "a" }, spec: { type: "LoadBalancer" } }) as Service,
@@ -141,7 +142,7 @@ test("a Service that cannot be understood does not keep another one from adoptin
   expect(observation.find("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
 });
 
-test("a step that our own fence held back was refused, neither failed nor only looked at", async () => {
+test("a step that the controller's own fence blocked is journalled as refused", async () => {
   const written: string[] = [];
   const apply = () => {
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });

@@ -4,14 +4,14 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import type { ServiceWorld } from "../../support/service-world.ts";
 
-// What the fake cloud has not: balancers that several Services share, that are adopted, that are told of by ticket, and
-// plans that need to know more of the cloud.
+// Load balancers that several Services share, that are adopted, or that have long-running operations, and plans that
+// need a survey of the cloud.
 
 const inGroup = (group: string) => ({ annotations: { "scripted.example/group": group } });
 const hostnames = (w: ServiceWorld, name: string) =>
   (w.get(name).status.loadBalancer?.ingress ?? []).map(({ hostname }) => hostname);
 
-test("Services of one group share a balancer, which goes with the last of them [F38 N13]", async () => {
+test("Services of one group share a load balancer, which is deleted with the last of them [F38 N13]", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   for (const name of ["a", "b", "c"]) w.create(name, inGroup("x"));
@@ -31,7 +31,7 @@ test("Services of one group share a balancer, which goes with the last of them [
   expect(w.services().map(({ metadata }) => metadata.name)).toEqual(["b"]);
 });
 
-test("a Service moves between groups, and the two are never worked on at once [F38]", async () => {
+test("a Service moves between groups that are never changed at the same time [F38]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.takes = milliseconds(700);
   });
@@ -56,7 +56,7 @@ test("a Service moves between groups, and the two are never worked on at once [F
   expect(script.applied).toHaveLength(length);
 });
 
-test("a wrong newcomer waits until it is mended; the group it wants to join goes on [F38 F47 N13]", async () => {
+test("an invalid new member waits until it is corrected, and its group continues [F38 F47 N13]", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("a", inGroup("x"));
@@ -75,18 +75,18 @@ test("a wrong newcomer waits until it is mended; the group it wants to join goes
   expect(script.things.get("thing-of-group-x")?.owners).toHaveLength(2);
 });
 
-test("a balancer without our mark is adopted by the Service that names it, and by nobody else [F39]", async () => {
+test("an unmarked load balancer is adopted only by the Service that names it [F39]", async () => {
   const { w, script } = scriptedWorld();
-  for (const id of ["mine", "theirs"]) script.things.set(id, { id, owners: [], targets: 0 });
+  for (const id of ["mine", "other"]) script.things.set(id, { id, owners: [], targets: 0 });
   await w.start();
   w.create("a", { annotations: { "scripted.example/adopt": "mine" } });
   await w.pass(30);
   expect(script.applied).toEqual(["adopt mine"]);
-  expect(script.things.get("theirs")).toEqual({ id: "theirs", owners: [], targets: 0 });
+  expect(script.things.get("other")).toEqual({ id: "other", owners: [], targets: 0 });
   expect(hostnames(w, "a")).toEqual(["mine.example"]);
 });
 
-test("one balancer that two Services name is given to neither, and nothing is made beside it [F39]", async () => {
+test("a load balancer that two Services name is adopted by neither, and none is created in its place [F39]", async () => {
   const { w, script } = scriptedWorld();
   script.things.set("mine", { id: "mine", owners: [], targets: 0 });
   for (const name of ["a", "b"]) w.create(name, { annotations: { "scripted.example/adopt": "mine" } });
@@ -99,7 +99,7 @@ test("one balancer that two Services name is given to neither, and nothing is ma
   expect(script.applied.toSorted()).toEqual(["adopt mine", `make ${w.get("b").metadata.uid}`]);
 });
 
-test("one survey serves all who come at once, and a newcomer is never planned on one that does not know it", async () => {
+test("one survey serves all Services that are created together, and a later one gets a new survey", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
@@ -112,7 +112,7 @@ test("one survey serves all who come at once, and a newcomer is never planned on
   expect(hostnames(w, "late")).toHaveLength(1);
 });
 
-test("tickets of many groups are checked together, and what is done is observed [F51]", async () => {
+test("operations of many groups are checked together, and their results are observed [F51]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -132,7 +132,7 @@ test("tickets of many groups are checked together, and what is done is observed 
   expect(script.checks).toHaveLength(length);
 });
 
-test("a ticket that failed is the error of its Service and is tried again later; one that is lost is observed", async () => {
+test("a failed operation is reported on its Service and retried later, and a lost one is observed", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -150,7 +150,7 @@ test("a ticket that failed is the error of its Service and is tried again later;
   expect(hostnames(w, "a")).toHaveLength(1);
 });
 
-test("tickets that fail one after the other are tried ever less often, and stand on the Service [F51 F54]", async () => {
+test("operations that keep failing are retried with growing backoff and reported on the Service [F51 F54]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -170,7 +170,7 @@ test("tickets that fail one after the other are tried ever less often, and stand
   ]);
 });
 
-test("a full quota is told on its Service alone, retried slowly, and forgotten when it is over", async () => {
+test("an exceeded quota is reported only on its Service, retried slowly, and forgotten when solved", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("before");
@@ -188,7 +188,7 @@ test("a full quota is told on its Service alone, retried slowly, and forgotten w
   expect(hostnames(w, "full")).toHaveLength(1);
 });
 
-test("a plan that never comes to its end is carried out ever less often", async () => {
+test("a plan that never converges is applied with growing backoff", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.neverSettles = true;
   });
@@ -198,7 +198,7 @@ test("a plan that never comes to its end is carried out ever less often", async 
   expect(script.applied.length).toBeLessThan(50);
 });
 
-test("a wrong newcomer does not keep what is left of others in its group", async () => {
+test("an invalid new member does not keep a former member's load balancer in its group", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("a", inGroup("x"));
@@ -212,7 +212,7 @@ test("a wrong newcomer does not keep what is left of others in its group", async
   expect([...script.things.keys()].toSorted()).toEqual(["thing-of-group-x", "thing-of-group-y"]);
 });
 
-test("a shared balancer stays while one of its owners cannot be placed, although another moved away", async () => {
+test("a shared load balancer stays while one owner's group is unknown, although another owner moved away", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   for (const name of ["a", "b"]) w.create(name, inGroup("x"));
@@ -229,7 +229,7 @@ test("a shared balancer stays while one of its owners cannot be placed, although
   expect(w.fallen).toEqual([]);
 });
 
-test("who shares a balancer with a paused Service is told what it waits for, and goes on when that goes on", async () => {
+test("a Service that shares a load balancer with a paused one reports that it waits, and continues after the pause", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("a", { annotations: { ...inGroup("x").annotations, "fairlead.dev/paused": "true" } });

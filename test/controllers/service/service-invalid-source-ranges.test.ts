@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// A wrong source range lets nobody in and keeps nobody out: the balancer keeps the ranges it has.
+// An invalid source range neither opens nor closes anything: the load balancer keeps its ranges.
 
 const right = ["10.0.0.0/24", "10.1.0.0/24"];
-// The API server checks the field; the annotation it does not.
+// The API server validates the field, but not the annotation.
 const key = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 const shown = async (ranges: "kept" | "readable", isRestarted: boolean) => {
@@ -26,9 +26,9 @@ const shown = async (ranges: "kept" | "readable", isRestarted: boolean) => {
 };
 
 test.each([
-  ["by a process that saw them right", "kept", false],
-  ["by one that did not, read from the cloud", "readable", true],
-] as const)("ranges stay as they are while one is wrong, %s [F47]", async (_, ranges, isRestarted) => {
+  ["in a process that saw the valid ranges", "kept", false],
+  ["after a restart, read from the cloud", "readable", true],
+] as const)("source ranges stay unchanged while one is invalid, %s [F47]", async (_, ranges, isRestarted) => {
   const { ranges: now, w, script } = await shown(ranges, isRestarted);
   expect(now).toEqual(right);
   w.annotate("web", { [key]: "10.2.0.0/24" });
@@ -36,6 +36,6 @@ test.each([
   expect([...script.things.values()].map((thing) => thing.ranges as unknown)).toEqual([["10.2.0.0/24"]]);
 });
 
-test("where nobody can tell what the ranges were, the wrong one is left out and none is added [F47]", async () => {
+test("an invalid source range is left out when the previous ranges are unknown [F47]", async () => {
   expect((await shown("kept", true)).ranges).toEqual(["10.0.0.0/24"]);
 });

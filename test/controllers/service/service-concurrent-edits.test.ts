@@ -1,13 +1,12 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// An edit that reaches the API server after we read a Service and before our own write to it: it must not be taken for an
-// echo of that write.
+// An edit between the controller's read of a Service and its own write must not be mistaken for that write.
 
 const portsOf = (w: ServiceWorld) => JSON.stringify(w.cloud.balancers.list());
 
 test.each(["finalizer", "status"])(
-  "an edit of ports just before our write of the %s reaches the balancer",
+  "an edit of ports just before the controller's write of the %s reaches the load balancer",
   async (what) => {
     const w = new ServiceWorld();
     await w.start();
@@ -25,7 +24,7 @@ test.each(["finalizer", "status"])(
   },
 );
 
-/** Its finalizer is stripped, which we put right, and in the same instant it is edited. */
+/** Its finalizer is removed, which the controller repairs, and the Service is edited at the same instant. */
 const strippedAndEdited = async (edit: Parameters<ServiceWorld["editSpec"]>[1]): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   await w.start();
@@ -37,12 +36,12 @@ const strippedAndEdited = async (edit: Parameters<ServiceWorld["editSpec"]>[1]):
   return w;
 };
 
-test("a Service that is retyped just after its finalizer was stripped loses its balancer at once", async () => {
+test("a Service retyped just after its finalizer was removed loses its load balancer", async () => {
   const w = await strippedAndEdited({ type: "ClusterIP" });
   expect([w.owners(), w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("ports that are changed just after the finalizer was stripped reach the balancer at once", async () => {
+test("ports changed just after the finalizer was removed reach the load balancer", async () => {
   const w = await strippedAndEdited({ ports: [{ port: 8080, protocol: "TCP" }] });
   expect(portsOf(w)).toContain("8080");
 });

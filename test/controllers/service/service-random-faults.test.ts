@@ -1,0 +1,10 @@
+import { expect, test } from "bun:test";
+import { runRandomFaults } from "../../support/service-random-faults.ts";
+
+// Services under seeded random faults. A failing seed fails every time.
+
+test("after random faults the cloud has exactly the load balancers that Services ask for, and becomes quiet [F26 F27 F52 N10]", async () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    expect({ seed, wrong: await runRandomFaults(seed) }).toEqual({ seed, wrong: [] });
+  }
+}, 20_000);

@@ -2,7 +2,7 @@
 // here a cloud that knows the address a route leads to; routes without any are routes that lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { isOurs } from "../../src/controllers/route/observed/ours.ts";
+import { isManaged } from "../../src/controllers/route/observed/observed-route.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import type { ObservedRoute } from "../../src/provider/routes.ts";
@@ -41,13 +41,13 @@ describe("TestIsResponsibleForRoute", () => {
     ["10.244.0.0/14", "10.243.255.0/24", false],
     ["a00:100::/10", "b00:100::/24", false],
   ])("TestIsResponsibleForRoute %s %s: %p [F60]", (cluster, route, expected) => {
-    expect(isOurs({ destination: cidr(route), ownership: "unmarked" }, [cidr(cluster)])).toBe(expected);
+    expect(isManaged({ destination: cidr(route), ownership: "unmarked" }, [cidr(cluster)])).toBe(expected);
   });
 
   // Upstream is content with one end of the range; what only touches the cluster's ranges is not ours.
   test("TestIsResponsibleForRoute, ours: both ends must lie inside [F60]", () => {
     expect(
-      isOurs({ destination: cidr("10.244.0.0/15"), ownership: "unmarked" }, [cidr("10.244.0.0/16")]),
+      isManaged({ destination: cidr("10.244.0.0/15"), ownership: "unmarked" }, [cidr("10.244.0.0/16")]),
     ).toBe(false);
   });
 });

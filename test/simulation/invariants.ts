@@ -3,7 +3,7 @@
 
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
-import { networkCondition } from "../../src/controllers/route/status/plan-condition.ts";
+import { networkCondition } from "../../src/controllers/route/status/network-condition.ts";
 import {
   cloudCondition,
   labelPairs,

@@ -1,6 +1,6 @@
 // The route controller, put together, or the reason why there is none: routes are skipped with a word, never the process.
 
-import { createRouteController } from "../../controllers/route/controller.ts";
+import { RouteController } from "../../controllers/route/controller.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
@@ -18,7 +18,7 @@ export function composeRoutes(context: ControllerContext, isSynced: () => boolea
     return undefined;
   }
   let last: RouteSync | undefined;
-  const controller = createRouteController({
+  const controller = new RouteController({
     // Upstream's name on events, underscore and all.
     ...nodePorts(context, "route_controller"),
     isSynced,
@@ -33,5 +33,9 @@ export function composeRoutes(context: ControllerContext, isSynced: () => boolea
       metrics.routeSync(sync);
     },
   });
-  return { ...controller, last: () => last };
+  return {
+    queue: controller.queue,
+    run: (signal: AbortSignal) => controller.run(signal),
+    last: () => last,
+  };
 }

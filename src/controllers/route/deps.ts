@@ -1,4 +1,4 @@
-// What the route controller needs from the outside, named: composed once in `app`, replaced by small fakes in tests.
+// What the route controller needs from outside: composed in `src/app`, replaced by small fakes in tests.
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -12,13 +12,12 @@ import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
-/** What one pass over all routes came to; also told when it broke off. */
+/** The result of one sync of all routes. When it was interrupted, all counts are zero. */
 export interface RouteSync {
   readonly isComplete: boolean;
   readonly duration: Milliseconds;
-  /** The rest is zero where it broke off. */
   readonly wanted: number;
-  /** In the table, when it ended. */
+  /** Routes in the table at the end of the sync. */
   readonly there: number;
   readonly limit?: number;
   readonly created: number;
@@ -26,28 +25,25 @@ export interface RouteSync {
   readonly failed: number;
 }
 
-export interface RouteDeps {
+export interface RouteControllerOptions {
   readonly nodes: NodeStore;
-  /** Whether the nodes are all there: before that, no node is missing. */
+  /** Whether the Node cache is complete; before that, no route may be removed. */
   readonly isSynced: () => boolean;
   readonly writes: NodeWrites;
   /** Sends changes to the cloud. */
   readonly send: JournalledSend;
   readonly inventory: Inventory;
-  /** Whether a Node is this manager's; the routes of all others are left alone. */
+  /** Whether this manager manages the Node; routes of other Nodes are left alone. */
   readonly isSelected: (node: Node) => boolean;
   readonly routes: Routes;
-  /** How work that takes long is asked about; absent where this cloud gives no tickets. */
+  /** How long-running operations are polled; undefined where this cloud has no operation ids. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: (node: Node, event: NodeEvent) => void;
   readonly note: Note;
-  /** Problems that are about no single Node. */
+  /** Reports problems that are not about a single Node. */
   readonly reportProblem: (problem: Problem) => void;
-}
-
-export interface RouteControllerOptions extends RouteDeps {
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;

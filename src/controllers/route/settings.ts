@@ -1,42 +1,42 @@
-// What an operator can decide about routes, as one value. Upstream's value of the full check lists the whole table every
-// ten seconds; ours looks when something changed and, rarely, at everything.
+// The settings of the route controller and their defaults. Upstream lists the whole route table every ten seconds; Fairlead
+// reconciles routes when something changed and checks everything only rarely.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 
 export interface RouteSettings {
-  /** How long what changes is gathered, so that a burst is one pass. */
-  readonly gathering: Milliseconds;
-  /** Between the beginnings of two passes that changes ask for, at least. */
-  readonly pause: Milliseconds;
-  /** Between two looks at everything; the jitter is a share of it, in both directions. Zero makes it exact. */
+  /** How long changes are collected, so that a burst is one sync. */
+  readonly batchWindow: Milliseconds;
+  /** The shortest interval between the starts of two syncs that list the route table because of changes. */
+  readonly minInterval: Milliseconds;
+  /** The interval between full syncs. The jitter is a share of it, in both directions; zero makes it exact. */
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
-  /** How old a listing may be for a pass that removes nothing. */
-  readonly acceptsAge: Milliseconds;
-  /** Routes made or removed at the same time, where each takes a call of its own. */
-  readonly changesAtOnce: number;
-  /** Nodes whose condition is written at the same time. */
-  readonly conditionsAtOnce: number;
-  /** Share of the table's limit from which on it is said that it fills up. */
-  readonly warnAt: number;
-  /** First and longest rest of a node whose machine the cloud does not show yet. */
+  /** How old a listing may be for a sync that removes nothing. */
+  readonly maxListingAge: Milliseconds;
+  /** Routes created or removed in parallel where each takes its own call. */
+  readonly concurrentChanges: number;
+  /** Nodes whose condition is written in parallel. */
+  readonly concurrentConditions: number;
+  /** The share of the table's limit from which on a warning is reported. */
+  readonly nearLimit: number;
+  /** For a Node whose instance the cloud does not show yet. */
   readonly notVisibleBackoff: { readonly first: Milliseconds; readonly cap: Milliseconds };
 }
 
 export const routeDefaults: RouteSettings = {
-  gathering: seconds(0.5),
-  pause: seconds(5),
+  batchWindow: seconds(0.5),
+  minInterval: seconds(5),
   fullCheck: { every: minutes(12 * 60), jitter: 0.2 },
-  acceptsAge: seconds(10),
-  changesAtOnce: 16,
-  conditionsAtOnce: 32,
-  warnAt: 0.8,
+  maxListingAge: seconds(10),
+  concurrentChanges: 16,
+  concurrentConditions: 32,
+  nearLimit: 0.8,
   notVisibleBackoff: { first: seconds(5), cap: minutes(5) },
 };
 
-/** What `--route-reconciliation-period` gives is kept to exactly. */
+/** An interval given by `--route-reconciliation-period` has no jitter. */
 export const exactly = (every: Milliseconds): RouteSettings["fullCheck"] => ({ every, jitter: 0 });
 
-/** `fraction` is random, from zero to one. */
+/** The delay until the next full sync. `fraction` is random, from zero to one. */
 export function nextFullCheck({ every, jitter }: RouteSettings["fullCheck"], fraction: number): Milliseconds {
   return milliseconds(Math.round(every * (1 + jitter * (2 * fraction - 1))));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
-import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/reconcile/document-groups.ts";
-import { aboutOf, keyOf, type RouteChange } from "../../../src/controllers/route/reconcile/route-change.ts";
+import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
+import { type Group, groupsOf, halvesOf } from "../../../src/controllers/route/apply/document-groups.ts";
+import type { RouteChange } from "../../../src/controllers/route/plan/changes.ts";
 import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -21,8 +21,8 @@ const shown = (groups: readonly Group[]) => groups.map((group) => [...group]);
 test("groupsOf sends failed changes alone after the others, and holds changes that are in backoff together with their route", () => {
   const backoffs = new RouteBackoffs(new VirtualClock());
   const [refused, inBackoff] = [creations[1], removals[2]] as [RouteChange, RouteChange];
-  backoffs.failed(keyOf(refused), aboutOf(refused), milliseconds(0));
-  backoffs.failed(keyOf(inBackoff), aboutOf(inBackoff), seconds(60));
+  backoffs.failed(refused, milliseconds(0));
+  backoffs.failed(inBackoff, seconds(60));
   const { held, groups } = groupsOf([...removals, ...creations], backoffs);
   expect(shown(groups)).toEqual([[ranges[0]], [ranges[1]]]);
   expect(held.map(({ change, outcome }) => [change.do, change.route.destination, outcome.kind])).toEqual([

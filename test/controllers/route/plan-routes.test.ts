@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { matchTarget, type Spared } from "../../../src/controllers/route/desired/match-target.ts";
-import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
+import type { Exempt } from "../../../src/controllers/route/desired/plan-desired.ts";
+import { matchTarget } from "../../../src/controllers/route/observed/observed-route.ts";
+import { planRoutes } from "../../../src/controllers/route/plan/plan.ts";
 import type { Cidr, NodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
@@ -23,7 +24,7 @@ const there = (handle: string, range: string, changes: Partial<ObservedRoute> = 
   ownership: "marked",
   ...changes,
 });
-const none: Spared = {
+const none: Exempt = {
   destinations: new Set(),
   keys: new Set(),
   names: new Set(),
@@ -32,9 +33,9 @@ const none: Spared = {
 
 interface Case {
   readonly name: string;
-  readonly wanted?: readonly DesiredRoute[];
+  readonly desired?: readonly DesiredRoute[];
   readonly observed: readonly ObservedRoute[];
-  readonly spared?: Partial<Spared>;
+  readonly exempt?: Partial<Exempt>;
   readonly remove?: readonly string[];
   readonly create?: readonly string[];
   readonly present?: readonly string[];
@@ -47,55 +48,55 @@ const b = wanted("10.244.1.0/24", "b");
 const range = "10.244.1.0/24";
 
 const cases: readonly Case[] = [
-  { name: "creates a route when the table is empty", wanted: [a], observed: [], create: [range] },
+  { name: "creates a route when the table is empty", desired: [a], observed: [], create: [range] },
   {
     name: "keeps a route that matches by machine",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetKey: "m-a" })],
     present: [range],
   },
   {
     name: "keeps a route that matches by name",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetName: "a" })],
     present: [range],
   },
   {
     name: "keeps a route that matches by address",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.1") })],
     present: [range],
   },
   {
     name: "prefers the machine over the name",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetKey: "m-a", targetName: "called otherwise" })],
     present: [range],
   },
   {
     name: "replaces a route to the right machine with an outdated address",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetKey: "m-a", targetAddress: ipAddress("10.0.0.2") })],
     remove: ["1"],
     create: [range],
   },
   {
     name: "replaces a route whose target does not exist, although it matches",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetKey: "m-a", leadsNowhere: true })],
     remove: ["1"],
     create: [range],
   },
   {
     name: "replaces a route with an unknown target",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range)],
     remove: ["1"],
     create: [range],
   },
   {
     name: "leaves a route with an address undecided while the Node has no address",
-    wanted: [{ ...a, target: target("a", { addresses: [] }) }],
+    desired: [{ ...a, target: target("a", { addresses: [] }) }],
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.1") })],
     undecided: [range],
   },
@@ -117,14 +118,14 @@ const cases: readonly Case[] = [
   },
   {
     name: "removes a wrong duplicate and keeps the right route",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { targetKey: "m-x" }), there("2", range, { targetKey: "m-a" })],
     remove: ["1"],
     present: [range],
   },
   {
     name: "keeps a right foreign route and a right own one",
-    wanted: [a],
+    desired: [a],
     observed: [
       there("1", range, { targetKey: "m-a", ownership: "foreign" }),
       there("2", range, { targetKey: "m-a" }),
@@ -133,54 +134,54 @@ const cases: readonly Case[] = [
   },
   {
     name: "gives a range to the first of two Nodes when it has no route",
-    wanted: [a, b],
+    desired: [a, b],
     observed: [],
     create: [range],
     refused: ["b PodCIDRTaken"],
   },
   {
     name: "gives a range to the Node that has its route already",
-    wanted: [a, b],
+    desired: [a, b],
     observed: [there("1", range, { targetKey: "m-b" })],
     present: [range],
     refused: ["a PodCIDRTaken"],
   },
   {
     name: "refuses a range with a foreign route elsewhere",
-    wanted: [a],
+    desired: [a],
     observed: [there("1", range, { ownership: "foreign", targetKey: "m-x" })],
     refused: ["a RouteTaken"],
   },
   {
-    name: "refuses a range with a route to a spared Node",
-    wanted: [a],
+    name: "refuses a range with a route to a exempt Node",
+    desired: [a],
     observed: [there("1", range, { targetKey: "m-paused" })],
-    spared: { keys: new Set(["m-paused"]) },
+    exempt: { keys: new Set(["m-paused"]) },
     refused: ["a RouteTaken"],
   },
   {
-    name: "keeps a route to a spared Node's name",
+    name: "keeps a route to a exempt Node's name",
     observed: [there("1", range, { targetName: "paused" })],
-    spared: { names: new Set(["paused"]) },
+    exempt: { names: new Set(["paused"]) },
   },
   {
-    name: "keeps a route to a spared Node's address",
+    name: "keeps a route to a exempt Node's address",
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.7") })],
-    spared: { addresses: new Set(["10.0.0.7"]) },
+    exempt: { addresses: new Set(["10.0.0.7"]) },
   },
   {
-    name: "keeps a route for a spared Node's range",
+    name: "keeps a route for a exempt Node's range",
     observed: [there("1", range, { targetKey: "m-x" })],
-    spared: { destinations: new Set<Cidr>([cidr(range)]) },
+    exempt: { destinations: new Set<Cidr>([cidr(range)]) },
   },
 ];
 
 describe("planRoutes", () => {
   test.each(cases)("$name", (each) => {
     const plan = planRoutes({
-      wanted: each.wanted ?? [],
+      desired: each.desired ?? [],
       observed: each.observed,
-      spared: { ...none, ...each.spared },
+      exempt: { ...none, ...each.exempt },
       clusterCIDRs: [cidr("10.244.0.0/16")],
     });
     const ranges = (routes: readonly DesiredRoute[]) =>

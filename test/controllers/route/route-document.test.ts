@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
+import { applyDocument } from "../../../src/controllers/route/apply/document.ts";
 import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
-import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
-import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
-import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
-import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
+import { planRoutes } from "../../../src/controllers/route/plan/plan.ts";
 import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { milliseconds, nodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
@@ -78,7 +77,7 @@ describe("routes as a document", () => {
     const reasons = () => w.reportedProblems.map(({ reason }) => reason);
     expect(reasons()).toEqual(["RoutesUnfinished"]);
     expect(w.reportedProblems[0]?.text).toBe(
-      "The cloud's routes were listed, but making and removing them broke off, and is tried again: A table that is one document was listed as pages.",
+      "The cloud's routes were listed, but reconciling them failed; will retry: The provider's route document has no revision.",
     );
     const broken = w.syncs.filter(({ isComplete }) => !isComplete);
     expect(broken.length).toBeGreaterThan(2);
@@ -103,24 +102,31 @@ describe("routes as a document", () => {
       target: { node: nodeName("n1"), uid: "1", addresses: [] },
     }));
     const failed = { do: "create", route: wanted[0] as DesiredRoute } as const;
-    backoffs.failed(keyOf(failed), aboutOf(failed), milliseconds(0));
+    backoffs.failed(failed, milliseconds(0));
     const { signal } = new AbortController();
     const table = new RouteTable(routes, clock, signal);
     const nothing = new Set<never>();
-    const spared = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
+    const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
     const results = await applyDocument(
       await table.beganAfter(0, "refresh"),
       {
-        ...{ routes, backoffs, clock, changesAtOnce: 1 },
+        routes,
+        backoffs,
+        clock,
         send: journalledCloudSend({ journal: new Journal(), clock, mode: "enforce" }),
         readAgain:
           readAgain ??
           (() => {
-            table.outdate();
+            table.invalidate();
             return table.beganAfter(0, "refresh");
           }),
         planFor: (listing) =>
-          planRoutes({ wanted, observed: listing.routes, spared, clusterCIDRs: [cidr("10.244.0.0/16")] }),
+          planRoutes({
+            desired: wanted,
+            observed: listing.routes,
+            exempt,
+            clusterCIDRs: [cidr("10.244.0.0/16")],
+          }),
       },
       { signal, urgency: "new-node" },
     );

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
-import { overlaps } from "../../../src/controllers/route/desired/overlaps.ts";
-import { planWanted } from "../../../src/controllers/route/desired/plan-desired.ts";
+import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
+import { tableNearLimit, toGoDuration } from "../../../src/controllers/route/events.ts";
+import type { RouteChange } from "../../../src/controllers/route/plan/changes.ts";
+import { overlaps } from "../../../src/controllers/route/plan/overlaps.ts";
 import { isRelevantForRoutes } from "../../../src/controllers/route/queue/relevant-change.ts";
-import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
 import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/settings.ts";
-import { asGoPrints } from "../../../src/controllers/route/status/describe-failure.ts";
-import { describeFill } from "../../../src/controllers/route/status/describe-fill.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
-import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -26,9 +26,9 @@ describe("--cluster-cidr", () => {
   });
 
   test.each([
-    [undefined, "it is not set"],
-    ["", "it is not set"],
-    ["10.244.0.0", '"10.244.0.0" is no address range'],
+    [undefined, "--cluster-cidr is not set"],
+    ["", "--cluster-cidr is not set"],
+    ["10.244.0.0", 'contains "10.244.0.0", which is not an address range'],
     ["10.244.0.0/16,10.245.0.0/16", "more than one IPv4 range"],
     ["10.244.0.0/16,fd00::/48,fd01::/48", "more than one IPv6 range"],
   ])("disables routes with a warning for %p", (text, expected) => {
@@ -100,9 +100,9 @@ describe("isRelevantForRoutes", () => {
   });
 });
 
-describe("planWanted", () => {
+describe("planDesiredRoutes", () => {
   const plan = (drafts: readonly NodeDraft[], kind: "found" | "unknown" | "foreign" = "found") =>
-    planWanted({
+    planDesiredRoutes({
       nodes: drafts.map((draft) => toNode(draft)),
       machineOf: ({ metadata }) =>
         kind === "found" ? { kind, machine: { source: "cloud", key: metadata.name } } : { kind },
@@ -114,21 +114,21 @@ describe("planWanted", () => {
   const spec = { podCIDRs: ["10.244.1.0/24", "10.9.0.0/24", "nonsense", "fd00::/64", "10.244.1.3/24"] };
 
   test("plans only possible routes and reports the others on their Nodes or once for all", () => {
-    const { routes, nodeProblems, problems, spared } = plan([{ name: "n1", spec }]);
+    const { routes, nodeProblems, problems, exempt } = plan([{ name: "n1", spec }]);
     expect(routes.map(({ destination }) => destination)).toEqual([cidr("10.244.1.0/24")]);
     expect(nodeProblems.get("n1")?.map(({ reason }) => reason)).toEqual([
       "PodCIDROutsideCluster",
       "InvalidPodCIDR",
     ]);
     expect(problems.map(({ reason }) => reason)).toEqual(["RouteFamilyUnsupported"]);
-    expect(spared.names.size).toBe(0);
+    expect(exempt.names.size).toBe(0);
   });
 
   test.each(["unknown", "foreign"] as const)("spares a Node whose machine is %s", (kind) => {
-    const { routes, spared, waiting } = plan([{ name: "n1", spec }], kind);
+    const { routes, exempt, waiting } = plan([{ name: "n1", spec }], kind);
     expect(routes).toEqual([]);
-    expect([...spared.keys, ...spared.names]).toEqual(["key-n1", "n1"]);
-    expect(spared.destinations.has(cidr("10.244.1.0/24"))).toBe(true);
+    expect([...exempt.keys, ...exempt.names]).toEqual(["key-n1", "n1"]);
+    expect(exempt.destinations.has(cidr("10.244.1.0/24"))).toBe(true);
     expect(waiting).toHaveLength(kind === "unknown" ? 1 : 0);
   });
 
@@ -164,25 +164,31 @@ describe("RouteBackoffs", () => {
   test("track each route alone, reset when the request changes, and forget routes that are not requested", async () => {
     const clock = new VirtualClock();
     const backoffs = new RouteBackoffs(clock);
-    backoffs.failed("a", "x", seconds(10));
-    backoffs.wait("b", "x", seconds(5));
-    expect([backoffs.of("a", "x"), backoffs.of("b", "x"), backoffs.of("a", "y")]).toEqual([
+    const toUid = (range: string, uid: string): RouteChange => ({
+      do: "create",
+      route: { destination: cidr(range), target: { node: nodeName("n1"), uid, addresses: [] } },
+    });
+    const [a, b] = [toUid("10.244.1.0/24", "x"), toUid("10.244.2.0/24", "x")];
+    const aElsewhere = toUid("10.244.1.0/24", "y");
+    backoffs.failed(a, seconds(10));
+    backoffs.wait(b, seconds(5));
+    expect([backoffs.of(a), backoffs.of(b), backoffs.of(aElsewhere)]).toEqual([
       "failed",
       "waiting",
       undefined,
     ]);
     expect(backoffs.next).toBe(5000);
     await clock.advance(seconds(10));
-    expect([backoffs.of("a", "x"), backoffs.failuresOf("a", "x"), backoffs.failuresOf("a", "y")]).toEqual([
+    expect([backoffs.of(a), backoffs.failuresOf(a), backoffs.failuresOf(aElsewhere)]).toEqual([
       undefined,
       1,
       0,
     ]);
-    // Both delays have ended; a route that was still not tried waits for something else.
+    // Both have ended: a change that was not attempted all the same waits for something else.
     expect(backoffs.next).toBeUndefined();
-    backoffs.failed("a", "x", seconds(10));
-    expect(backoffs.failuresOf("a", "x")).toBe(2);
-    backoffs.keepOnly(new Set());
+    backoffs.failed(a, seconds(10));
+    expect(backoffs.failuresOf(a)).toBe(2);
+    backoffs.keepOnly([]);
     expect(backoffs.next).toBeUndefined();
   });
 });
@@ -193,7 +199,7 @@ test.each([
   [130, 100, 1],
   [1_000_000, undefined, 0],
 ])("describeFill warns from four fifths on: %p routes of %p", (routes, limit, expected) => {
-  expect(describeFill({ routes, ...(limit !== undefined && { limit }) }, 0.8)).toHaveLength(expected);
+  expect(tableNearLimit({ routes, limit }, 0.8)).toHaveLength(expected);
 });
 
 test.each([
@@ -203,7 +209,7 @@ test.each([
   [62_500, "1m2.5s"],
   [3_600_000, "1h0m0s"],
 ])("asGoPrints formats %p ms as Go does", (duration, expected) => {
-  expect(asGoPrints(milliseconds(duration))).toBe(expected);
+  expect(toGoDuration(milliseconds(duration))).toBe(expected);
 });
 
 test("the full check is jittered around twelve hours, and exact when configured", () => {

@@ -1,12 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
+import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
+import { applyDocument } from "../../../src/controllers/route/apply/document.ts";
 import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
-import { CheckSchedule } from "../../../src/controllers/route/queue/schedule.ts";
-import { applyDocument } from "../../../src/controllers/route/reconcile/apply-document.ts";
-import { RouteBackoffs } from "../../../src/controllers/route/reconcile/backoffs.ts";
-import { planRoutes } from "../../../src/controllers/route/reconcile/plan.ts";
-import { aboutOf, keyOf } from "../../../src/controllers/route/reconcile/route-change.ts";
+import { planRoutes } from "../../../src/controllers/route/plan/plan.ts";
+import { SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { routeDefaults } from "../../../src/controllers/route/settings.ts";
-import { createConditions } from "../../../src/controllers/route/status/conditions.ts";
+import { ConditionWriter } from "../../../src/controllers/route/status/condition-writer.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
@@ -72,22 +71,24 @@ test("a shutdown during document changes reports no route as failed", async () =
   if (first === undefined || second === undefined) throw new Error("Two were made.");
   const failedBefore = { do: "create", route: first } as const;
   // This splits the work into two changes of the document, one after the other.
-  backoffs.failed(keyOf(failedBefore), aboutOf(failedBefore), seconds(0));
+  backoffs.failed(failedBefore, seconds(0));
   const stop = new AbortController();
   const table = new RouteTable(routes, clock, stop.signal);
   const nothing = new Set<never>();
-  const spared = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
+  const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
   const applied = applyDocument(
     await table.beganAfter(0, "refresh"),
     {
-      ...{ routes, backoffs, clock, changesAtOnce: 1 },
+      routes,
+      backoffs,
+      clock,
       send: journalledCloudSend({ journal: new Journal(), clock, mode: "enforce" }),
       readAgain: () => {
         stop.abort(new Error("asked to stop"));
         return Promise.reject(stop.signal.reason);
       },
       planFor: ({ routes: observed }) =>
-        planRoutes({ wanted: [first, second], observed, spared, clusterCIDRs: [cidr("10.244.0.0/16")] }),
+        planRoutes({ desired: [first, second], observed, exempt, clusterCIDRs: [cidr("10.244.0.0/16")] }),
     },
     { signal: stop.signal, urgency: "new-node" },
   );
@@ -99,7 +100,7 @@ const judged = (change: (node: Node) => Node) => {
   let current = node;
   let isOurs = true;
   const written: string[] = [];
-  const conditions = createConditions(
+  const conditions = new ConditionWriter(
     {
       nodes: { get: () => current, list: () => [current] },
       writes: { patch: async ({ metadata }: Node) => void written.push(metadata.name) },
@@ -108,7 +109,7 @@ const judged = (change: (node: Node) => Node) => {
     } as never,
     () => undefined,
   );
-  conditions.judge(new Map([["u1", true]]));
+  conditions.update(new Map([["u1", true]]));
   const { signal } = new AbortController();
   return {
     written,
@@ -139,16 +140,23 @@ test("a Node paused or handed to another manager since its reconcile gets no con
 
 test("waiting for the cloud keeps a route's count of failures", () => {
   const backoffs = new RouteBackoffs(new VirtualClock());
-  for (let count = 0; count < 3; count += 1) backoffs.failed("route", "n1", seconds(1));
-  backoffs.wait("route", "n1", seconds(1));
-  expect(backoffs.failuresOf("route", "n1")).toBe(3);
+  const change = {
+    do: "create",
+    route: { destination: cidr("10.244.1.0/24"), target: { node: nodeName("n1"), uid: "1", addresses: [] } },
+  } as const;
+  for (let count = 0; count < 3; count += 1) backoffs.failed(change, seconds(1));
+  backoffs.wait(change, seconds(1));
+  expect(backoffs.failuresOf(change)).toBe(3);
 });
 
 test("a check that needs another listing keeps its minimum distance from the last one", () => {
   const clock = new VirtualClock();
-  const times = new CheckSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
-  times.begin();
-  times.checked(clock.monotonic(), true);
-  expect([times.soon(false), times.soon(true)]).toEqual([routeDefaults.gathering, routeDefaults.pause]);
-  expect(routeDefaults.pause).toBeGreaterThan(routeDefaults.gathering);
+  const schedule = new SyncSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
+  schedule.begin();
+  schedule.synced(clock.monotonic(), true);
+  expect([schedule.delayAfterChange(false), schedule.delayAfterChange(true)]).toEqual([
+    routeDefaults.batchWindow,
+    routeDefaults.minInterval,
+  ]);
+  expect(routeDefaults.minInterval).toBeGreaterThan(routeDefaults.batchWindow);
 });

@@ -15,7 +15,7 @@ const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCre
 
 describe("routes one by one", () => {
   test("change at most the configured number at the same time", async () => {
-    const w = setUp({ settings: { changesAtOnce: 4 }, script: { takes: milliseconds(100) } });
+    const w = setUp({ settings: { concurrentChanges: 4 }, script: { takes: milliseconds(100) } });
     for (let index = 0; index < 20; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
     expect(w.cloud.table).toHaveLength(20);

@@ -2,7 +2,7 @@
 // inspect its members.
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
-import { createRouteController, type RouteController } from "../../../src/controllers/route/controller.ts";
+import { RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";
 import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
@@ -70,7 +70,7 @@ export class RouteWorld {
     });
     this.cloud = new ScriptedRoutes(clock, setup.script);
     this.nodes = new ApiServerNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
-    this.controller = createRouteController({
+    this.controller = new RouteController({
       nodes: this.nodes.store,
       isSynced: () => this.isSynced,
       writes: this.nodes.writes,

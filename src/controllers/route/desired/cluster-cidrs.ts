@@ -1,15 +1,15 @@
-// The pod ranges of the cluster, from `--cluster-cidr`: nothing outside them is ever touched. Pure; a value that cannot
-// be used switches routes off with a warning, where upstream ends the whole process.
+// Reads the cluster's pod ranges from `--cluster-cidr`; routes outside them are never touched. An invalid value switches
+// routes off with a warning, where upstream exits. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
-import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
+import { cidrContains, cidrFamily, parseCidr } from "../../../core/cidr.ts";
 import type { Problem } from "../../../core/problem.ts";
 
 export type ClusterCIDRs =
   | { readonly kind: "run"; readonly cidrs: readonly [Cidr, ...Cidr[]] }
   | { readonly kind: "skip"; readonly problem: Problem };
 
-/** Separated by commas; old spellings with leading zeros are read, as Kubernetes reads them. */
+/** Separated by commas. Octets with leading zeros are accepted, as in Kubernetes. */
 export function readClusterCIDRs(text: string | undefined): ClusterCIDRs {
   const entries = (text ?? "")
     .split(",")
@@ -18,25 +18,30 @@ export function readClusterCIDRs(text: string | undefined): ClusterCIDRs {
   const cidrs: Cidr[] = [];
   for (const entry of entries) {
     const parsed = parseCidr(entry, "sloppy");
-    if (parsed === undefined) return skip(`${JSON.stringify(entry)} is no address range.`);
+    if (parsed === undefined) return skip(`contains ${JSON.stringify(entry)}, which is not an address range`);
     cidrs.push(parsed);
   }
   const [first, ...others] = cidrs;
-  if (first === undefined) return skip("it is not set.");
+  if (first === undefined) return skip("is not set");
   const families = cidrs.map(cidrFamily);
-  const twice = families.find((family, index) => families.indexOf(family) < index);
-  if (twice !== undefined) return skip(`it has more than one ${twice} range.`);
+  const duplicate = families.find((family, index) => families.indexOf(family) < index);
+  if (duplicate !== undefined) return skip(`has more than one ${duplicate} range`);
   return { kind: "run", cidrs: [first, ...others] };
 }
 
-function skip(why: string): ClusterCIDRs {
+function skip(what: string): ClusterCIDRs {
   return {
     kind: "skip",
     problem: {
       severity: "warning",
       reason: "RoutesSkipped",
       key: "--cluster-cidr",
-      text: `Routes to pods are not managed: --cluster-cidr must be the pod ranges of the cluster, at most one for IPv4 and one for IPv6, such as 10.244.0.0/16,fd00:10:244::/48; ${why} Set it, or say --configure-cloud-routes=false.`,
+      text: `Pod routes are not managed: --cluster-cidr ${what}. Set it to the cluster's pod ranges, at most one IPv4 and one IPv6 range, such as 10.244.0.0/16,fd00:10:244::/48. To run without routes, set --configure-cloud-routes=false.`,
     },
   };
+}
+
+/** Contained as a whole: upstream is content when one end of the range is inside. */
+export function isInsideCluster(clusterCIDRs: readonly Cidr[], range: Cidr): boolean {
+  return clusterCIDRs.some((cluster) => cidrContains(cluster, range));
 }

@@ -1,5 +1,5 @@
-// Which routes the Nodes ask for: one per pod range, to a machine that is known, inside the cluster's ranges and of a
-// family the cloud has. Pure; Nodes that are none of our business are named so that their routes are left alone.
+// Plans the desired routes: one per pod range of a Node whose instance is known, inside the cluster's ranges and of a family
+// that the cloud supports. Also names the Nodes whose existing routes must be left alone. Pure.
 
 import type { Cidr, IpAddress } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
@@ -9,71 +9,69 @@ import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { DesiredRoute, Routes } from "../../../provider/routes.ts";
 import { isPaused, nameOf } from "../../node-facts.ts";
-import { isInside } from "../observed/ours.ts";
-import type { Spared } from "./match-target.ts";
+import { familyUnsupported, invalidPodCIDR, podCIDROutsideCluster } from "../events.ts";
+import { isInsideCluster } from "./cluster-cidrs.ts";
 
-/** `unknown`: the cloud does not show it, or not yet. `foreign`: it is another cloud's. */
+/** `unknown`: the cloud does not show it, or not yet. `foreign`: another cloud has it. */
 export type MachineAnswer =
   | { readonly kind: "found"; readonly machine: Machine }
   | { readonly kind: "unknown" }
   | { readonly kind: "foreign" };
 
+/** Nodes whose routes are left as they are, by everything that an observed route may reveal about its target. */
+export interface Exempt {
+  readonly destinations: ReadonlySet<Cidr>;
+  readonly keys: ReadonlySet<string>;
+  readonly names: ReadonlySet<string>;
+  readonly addresses: ReadonlySet<string>;
+}
+
 export interface DesiredRoutesInput {
   readonly nodes: readonly Node[];
-  /** Another manager's Nodes are left alone, whatever their machines are. */
+  /** Nodes of another manager are left alone, whatever their instances are. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => MachineAnswer;
-  /** Every key its provider id may stand for, without asking anybody. */
+  /** Every key that the Node's provider id may stand for. */
   readonly keysOf: (node: Node) => readonly string[];
   readonly clusterCIDRs: readonly Cidr[];
   readonly families: Routes["families"];
 }
 
-export interface Wanted {
+export interface DesiredRoutes {
   /** Those of older Nodes first. */
   readonly routes: readonly DesiredRoute[];
-  readonly spared: Spared;
-  /** Nodes that wait for their machine to be known. */
+  readonly exempt: Exempt;
+  /** Nodes whose instance is not known yet. */
   readonly waiting: readonly Node[];
   readonly nodeProblems: ReadonlyMap<string, readonly Problem[]>;
-  /** About all of them. */
+  /** Problems that are not about a single Node. */
   readonly problems: readonly Problem[];
 }
 
-export function planWanted({
-  nodes,
-  isSelected,
-  machineOf,
-  keysOf,
-  clusterCIDRs,
-  families,
-}: DesiredRoutesInput): Wanted {
+export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
+  const { nodes, isSelected, machineOf, keysOf, clusterCIDRs, families } = input;
   const routes: DesiredRoute[] = [];
   const waiting: Node[] = [];
+  const exemptNodes: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
   const missingFamilies = new Set<string>();
-  const spared = {
-    destinations: new Set<Cidr>(),
-    keys: new Set<string>(),
-    names: new Set<string>(),
-    addresses: new Set<string>(),
-  };
   for (const node of nodes.toSorted(byAge)) {
     const isLeftAlone = isPaused(node) || !isSelected(node);
     const ranges = podCIDRsOf(node);
     if (!isLeftAlone && ranges.length === 0) continue;
     const answer: MachineAnswer = isLeftAlone ? { kind: "foreign" } : machineOf(node);
     if (answer.kind !== "found") {
-      spare(spared, node, keysOf(node));
+      exemptNodes.push(node);
       if (answer.kind === "unknown") waiting.push(node);
       continue;
     }
     const addresses = addressesOf(node);
     const problems: Problem[] = [];
     for (const { text, range } of ranges) {
-      if (range === undefined) problems.push(noRange(text));
-      else if (!isInside(clusterCIDRs, range)) problems.push(outside(range, clusterCIDRs));
-      else if (!families.includes(cidrFamily(range))) missingFamilies.add(cidrFamily(range));
+      if (range === undefined) problems.push(invalidPodCIDR(text));
+      else if (!isInsideCluster(clusterCIDRs, range)) {
+        problems.push(podCIDROutsideCluster(range, clusterCIDRs));
+      } else if (!families.includes(cidrFamily(range))) missingFamilies.add(cidrFamily(range));
       else {
         const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, addresses };
         routes.push({ destination: range, target });
@@ -81,11 +79,11 @@ export function planWanted({
     }
     if (problems.length > 0) nodeProblems.set(node.metadata.name, problems);
   }
-  const problems = [...missingFamilies].toSorted().map(noFamily);
-  return { routes, spared, waiting, nodeProblems, problems };
+  const problems = [...missingFamilies].toSorted().map(familyUnsupported);
+  return { routes, exempt: exemptionOf(exemptNodes, keysOf), waiting, nodeProblems, problems };
 }
 
-/** Each range once, however often and in whatever spelling it stands there. */
+/** Each range once, even if it is listed several times or in several spellings. */
 export function podCIDRsOf(
   node: Node,
 ): readonly { readonly text: string; readonly range: Cidr | undefined }[] {
@@ -99,12 +97,12 @@ export function podCIDRsOf(
   return [...found.values()];
 }
 
-/** Only what a route can lead to: names are none. */
+/** The Node's IP addresses; a route cannot lead to a host name. */
 export function addressesOf(node: Node): readonly IpAddress[] {
   return (node.status.addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []);
 }
 
-/** An older Node was there first; of two equally old ones the name decides, so that it never flips. */
+/** Older Nodes take precedence for a range; the name decides between Nodes of one age, so that the order is stable. */
 function byAge(a: Node, b: Node): number {
   const one = a.metadata.creationTimestamp ?? "";
   const other = b.metadata.creationTimestamp ?? "";
@@ -112,37 +110,11 @@ function byAge(a: Node, b: Node): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-function spare(
-  spared: { destinations: Set<Cidr>; keys: Set<string>; names: Set<string>; addresses: Set<string> },
-  node: Node,
-  keys: readonly string[],
-): void {
-  for (const { range } of podCIDRsOf(node)) if (range !== undefined) spared.destinations.add(range);
-  for (const key of keys) spared.keys.add(key);
-  for (const address of addressesOf(node)) spared.addresses.add(address);
-  spared.names.add(node.metadata.name);
-}
-
-function noRange(text: string): Problem {
+function exemptionOf(nodes: readonly Node[], keysOf: DesiredRoutesInput["keysOf"]): Exempt {
   return {
-    severity: "error",
-    reason: "InvalidPodCIDR",
-    text: `No route is made for ${JSON.stringify(text)} in spec.podCIDRs: it is no address range.`,
-  };
-}
-
-function outside(range: Cidr, clusterCIDRs: readonly Cidr[]): Problem {
-  return {
-    severity: "error",
-    reason: "PodCIDROutsideCluster",
-    text: `No route is made for ${range}: it lies outside --cluster-cidr=${clusterCIDRs.join(",")}. Widen the flag if the range is right.`,
-  };
-}
-
-function noFamily(family: string): Problem {
-  return {
-    severity: "warning",
-    reason: "RouteFamilyUnsupported",
-    text: `The cloud has no routes for ${family}: pod ranges of that family get none, and the condition of their nodes speaks of the others only.`,
+    destinations: new Set(nodes.flatMap((node) => podCIDRsOf(node).flatMap(({ range }) => range ?? []))),
+    keys: new Set(nodes.flatMap(keysOf)),
+    names: new Set(nodes.map(({ metadata }) => metadata.name)),
+    addresses: new Set(nodes.flatMap(addressesOf)),
   };
 }

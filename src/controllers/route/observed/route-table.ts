@@ -1,7 +1,8 @@
-// The cloud's table of routes as it was last listed, shared by whoever asks while a listing runs. It knows how old it is,
-// and that a change of ours has outdated it.
+// The cloud's route table as last listed. Listings are shared while they run; the table knows its age, and a change by
+// Fairlead invalidates it.
 
 import type { Milliseconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
@@ -11,7 +12,7 @@ import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
 export interface RouteListing {
   readonly routes: readonly ObservedRoute[];
   readonly problems: readonly Problem[];
-  /** What a change of the whole must be based on, where the table is one document. */
+  /** What a change must be based on, where the table is one document. */
   readonly document?: RouteDocument;
   readonly beganAt: number;
 }
@@ -31,10 +32,10 @@ export class RouteTable {
     this.#snapshot = this.#begin();
   }
 
-  /** The last listing, unless it is older than this or than a change of ours. */
-  known(acceptsAge: Milliseconds): RouteListing | undefined {
+  /** The last listing, unless it is older than this or than a change by Fairlead. */
+  latest(maxAge: Milliseconds): RouteListing | undefined {
     const { latest } = this.#snapshot;
-    const isTooOld = latest === undefined || latest.beganAt < this.#clock.monotonic() - acceptsAge;
+    const isTooOld = latest === undefined || latest.beganAt < this.#clock.monotonic() - maxAge;
     return isTooOld ? undefined : toListing(latest);
   }
 
@@ -49,14 +50,14 @@ export class RouteTable {
     }
   }
 
-  /** Whether this is what went wrong with a listing, and not with something that was done because of one. */
+  /** Whether this error is the one that a listing failed with. */
   hasFailedWith(error: unknown): boolean {
     return error !== undefined && error === this.#failure;
   }
 
-  /** Something was sent that may have changed it; also when it failed, for it may have landed. */
-  outdate(): void {
-    // A new one, not a later moment: a listing that is under way now may or may not show the change.
+  /** A change was sent. Also when it failed: it may have been applied all the same. */
+  invalidate(): void {
+    // A new snapshot instead of a later moment: a listing that is under way may or may not show the change.
     this.#snapshot = this.#begin();
   }
 
@@ -69,10 +70,10 @@ export class RouteTable {
   }
 }
 
-const readAll = async function* (routes: Routes, call: Call): AsyncIterable<readonly RoutePage[]> {
+async function* readAll(routes: Routes, call: Call): AsyncIterable<readonly RoutePage[]> {
   if (routes.style === "document") yield [await routes.read(call)];
   else for await (const page of routes.list(call)) yield [page];
-};
+}
 
 function toListing({ items, beganAt }: Complete<RoutePage | RouteDocument>): RouteListing {
   const [first] = items;
@@ -82,7 +83,7 @@ function toListing({ items, beganAt }: Complete<RoutePage | RouteDocument>): Rou
       ...problems,
       ...routes.flatMap((route) => route.problems ?? []),
     ]),
-    ...(first !== undefined && "revision" in first && { document: first }),
+    ...defined({ document: first !== undefined && "revision" in first ? first : undefined }),
     beganAt,
   };
 }

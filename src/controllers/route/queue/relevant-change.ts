@@ -1,33 +1,10 @@
-// Which changes of a Node concern its routes: kubelets write their status every few seconds, and nearly none of it does.
-// Pure.
+// Filters changes of a Node for those that concern its routes: kubelets update the status of their Node all the time, and
+// almost none of that does. Pure.
 
 import type { Node } from "../../../kube/objects.ts";
 import { isPaused } from "../../node-facts.ts";
 import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
-import { networkCondition } from "../status/plan-condition.ts";
-
-function aboutRoutes(node: Node, isSelected: (node: Node) => boolean): string {
-  return JSON.stringify([
-    node.metadata.uid,
-    node.spec.providerID ?? "",
-    podCIDRsOf(node).map(({ text, range }) => range ?? text),
-    addressesOf(node).toSorted(),
-    isPaused(node),
-    isSelected(node),
-  ]);
-}
-
-/**
- * A kubelet or somebody else says so after we said otherwise: without a look it would stay until the next full check. A
- * foreign reason under the right status may wait for the next pass: a network plugin that puts its own back at once would
- * have us write for ever.
- */
-function becameUnavailable(before: Node, after: Node): boolean {
-  const [was, is] = [before, after].map(({ status }) =>
-    status.conditions?.some(({ type, status: said }) => type === networkCondition && said === "True"),
-  );
-  return is === true && was !== true;
-}
+import { networkCondition } from "../status/network-condition.ts";
 
 export function isRelevantForRoutes(
   before: Node | undefined,
@@ -39,6 +16,31 @@ export function isRelevantForRoutes(
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
   return (
-    aboutRoutes(before, isSelected) !== aboutRoutes(after, isSelected) || becameUnavailable(before, after)
+    routeInputs(before, isSelected) !== routeInputs(after, isSelected) || becameUnavailable(before, after)
   );
+}
+
+function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
+  return JSON.stringify([
+    node.metadata.uid,
+    node.spec.providerID ?? "",
+    podCIDRsOf(node).map(({ text, range }) => range ?? text),
+    addressesOf(node).toSorted(),
+    isPaused(node),
+    isSelected(node),
+  ]);
+}
+
+/**
+ * A kubelet or another program set the condition to True after we set it to False. Without a sync it would stay until the
+ * next full one. A foreign reason with the right status may wait: a network plugin that restores its own reason immediately
+ * would cause an endless loop of writes.
+ */
+function becameUnavailable(before: Node, after: Node): boolean {
+  return isUnavailable(after) && !isUnavailable(before);
+}
+
+function isUnavailable({ status }: Node): boolean {
+  const condition = status.conditions?.find(({ type }) => type === networkCondition);
+  return condition?.status === "True";
 }

@@ -1,28 +1,28 @@
-// When all routes are looked at: soon after a change, but not too soon after the last look if that takes another listing,
-// and at everything now and then.
+// Decides when all routes are synced: soon after a change, but not too soon after the last sync if that needs another listing;
+// and fully now and then.
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { nextFullCheck, type RouteSettings } from "../settings.ts";
 
-export interface CheckScheduleOptions {
+export interface SyncScheduleOptions {
   readonly settings: RouteSettings;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-export class CheckSchedule {
-  readonly #options: CheckScheduleOptions;
-  #pauseFrom = Number.NEGATIVE_INFINITY;
+export class SyncSchedule {
+  readonly #options: SyncScheduleOptions;
+  #lastSync = Number.NEGATIVE_INFINITY;
   #fullCheckAt = 0;
   #isFirst = true;
 
-  constructor(options: CheckScheduleOptions) {
+  constructor(options: SyncScheduleOptions) {
     this.#options = options;
   }
 
-  /** A term begins with a look at everything. */
+  /** A leadership session starts with a full sync. */
   begin(): void {
     this.#fullCheckAt = this.#options.clock.monotonic();
     this.#isFirst = true;
@@ -32,25 +32,25 @@ export class CheckSchedule {
     return this.#options.clock.monotonic() >= this.#fullCheckAt;
   }
 
-  /** With whatever else changes until then. */
-  soon(takesListing: boolean): Milliseconds {
+  /** How long to wait after a change, so that other changes join the same sync. */
+  delayAfterChange(needsListing: boolean): Milliseconds {
     const { clock, settings } = this.#options;
-    const soon = clock.monotonic() + settings.gathering;
-    const earliest = takesListing ? Math.max(soon, this.#pauseFrom + settings.pause) : soon;
+    const soon = clock.monotonic() + settings.batchWindow;
+    const earliest = needsListing ? Math.max(soon, this.#lastSync + settings.minInterval) : soon;
     return milliseconds(earliest - clock.monotonic());
   }
 
-  checked(began: number, knowsAllMachines: boolean): void {
+  synced(began: number, knowsAllMachines: boolean): void {
     const { settings, random } = this.#options;
-    // At the start the machines are not known yet; what comes of knowing them does not wait.
-    if (!this.#isFirst || knowsAllMachines) this.#pauseFrom = began;
+    // At the start the instances are not known yet; the sync that follows once they are must not be delayed.
+    if (!this.#isFirst || knowsAllMachines) this.#lastSync = began;
     this.#isFirst = false;
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
   }
 
-  /** Unless something changes: when a route has rested, or at the next full check. */
-  next(rested: number | undefined): Milliseconds {
-    const at = Math.min(this.#fullCheckAt, rested ?? Number.POSITIVE_INFINITY);
+  /** Unless something changes: until the first backoff ends, or the next full sync. */
+  delayToNext(backoffEnd: number | undefined): Milliseconds {
+    const at = Math.min(this.#fullCheckAt, backoffEnd ?? Number.POSITIVE_INFINITY);
     return milliseconds(Math.max(0, at - this.#options.clock.monotonic()));
   }
 }

@@ -1,74 +1,126 @@
-// One pass over all routes, from top to bottom: what has come of the last one, a survey, its changes, and what follows from
-// them for each Node.
+// One sync of all routes, from top to bottom: updates of pending changes, a survey, the changes, and what follows for the
+// conditions of the Nodes.
 
-import { milliseconds } from "../../../core/brand.ts";
+import { backoffAfter } from "../../../cloud/error-policies.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { applyPlan } from "../apply/apply.ts";
+import type { RouteBackoffs } from "../apply/backoffs.ts";
 import type { RouteControllerOptions } from "../deps.ts";
-import { createKnownMachines } from "../desired/known-machines.ts";
-import type { MachineSearch } from "../desired/machine-search.ts";
 import type { RouteTable } from "../observed/route-table.ts";
-import { type Survey, takeSurvey } from "../observed/survey.ts";
-import type { CheckSchedule } from "../queue/schedule.ts";
-import type { Conditions } from "../status/conditions.ts";
-import { planNodeConditions } from "../status/plan-node-conditions.ts";
-import { apply } from "./apply.ts";
-import { createOutcomes, type OutcomeParts } from "./outcomes.ts";
-import type { ChangeResult } from "./route-change.ts";
+import type { ChangeResult, RouteChange } from "../plan/changes.ts";
+import { type Survey, takeSurvey } from "../plan/survey.ts";
+import type { SyncSchedule } from "../queue/schedule.ts";
+import type { ConditionWriter } from "../status/condition-writer.ts";
+import { decideNetworkConditions, isTransient } from "../status/network-condition.ts";
+import type { RouteReporter } from "../status/route-reporter.ts";
+import type { MachineSearch } from "./machine-search.ts";
+import type { PendingChanges } from "./pending-changes.ts";
 
-export interface PassParts extends OutcomeParts {
-  readonly times: CheckSchedule;
+export interface RouteSyncerDeps {
+  readonly schedule: SyncSchedule;
+  readonly backoffs: RouteBackoffs;
+  readonly pending: PendingChanges;
+  readonly reporter: RouteReporter;
   readonly machines: MachineSearch;
-  readonly conditions: Conditions;
+  readonly conditions: ConditionWriter;
 }
 
-export function createPasses(options: RouteControllerOptions, parts: PassParts) {
-  const { clock, routes } = options;
-  const { times, backoffs, underWay, reporter, machines, conditions } = parts;
-  const outcomes = createOutcomes(options, parts);
-  const known = createKnownMachines(options.inventory);
-  let began = 0;
+const fencedBackoff: Milliseconds = seconds(10);
+/** In observe mode the same change is planned at every sync; once in the journal is enough. */
+const observedBackoff: Milliseconds = minutes(24 * 60);
 
-  const run = async (table: RouteTable, signal: AbortSignal): Promise<Outcome> => {
-    began = clock.monotonic();
-    const isFullCheck = times.isFullCheckDue;
-    if (outcomes.noteNews()) table.outdate();
-    const survey = await takeSurvey(options, table, known, { began, isFullCheck });
-    const { wanted, listing, plan } = survey;
-    times.checked(began, wanted.waiting.length === 0);
-    reporter.problems(wanted, listing, plan, underWay.unknown());
-    const results = await apply(survey, table, backoffs, options, { signal, urgency: "new-node" });
-    outcomes.note(results);
-    const isIncomplete = (node: string) => wanted.nodeProblems.has(node);
-    conditions.judge(planNodeConditions(plan, results, outcomes.failuresOf, isIncomplete));
-    machines.follow(wanted);
-    count(survey, results);
-    return requeue(times.next(backoffs.next), "the next look");
-  };
+export class RouteSyncer {
+  readonly #options: RouteControllerOptions;
+  readonly #deps: RouteSyncerDeps;
+  #began = 0;
 
-  const count = ({ wanted, listing }: Survey, results: readonly ChangeResult[]): void => {
+  constructor(options: RouteControllerOptions, deps: RouteSyncerDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  async sync(table: RouteTable, signal: AbortSignal): Promise<Outcome> {
+    const { schedule, backoffs, pending, reporter, machines, conditions } = this.#deps;
+    this.#began = this.#options.clock.monotonic();
+    const isFullCheck = schedule.isFullCheckDue;
+    if (this.#recordUpdates()) table.invalidate();
+    const survey = await takeSurvey(this.#options, table, { began: this.#began, isFullCheck });
+    const { desired, listing, plan } = survey;
+    schedule.synced(this.#began, desired.waiting.length === 0);
+    reporter.problems(desired, listing, plan, pending.unchecked);
+    const results = await applyPlan(survey, table, backoffs, this.#options, { signal, urgency: "new-node" });
+    this.#recordResults(results);
+    conditions.update(
+      decideNetworkConditions(
+        plan,
+        results,
+        (route) => backoffs.failuresOf({ do: "create", route }),
+        (node) => desired.nodeProblems.has(node),
+      ),
+    );
+    machines.follow(desired);
+    this.#reportSync(survey, results);
+    return requeue(schedule.delayToNext(backoffs.next), "the next sync");
+  }
+
+  /** The sync was interrupted. Without a listing nothing was changed; otherwise the next sync continues. */
+  failed(table: RouteTable | undefined, error: unknown): void {
+    const { reporter } = this.#deps;
+    if (table?.hasFailedWith(error) === true) reporter.failedListing(error);
+    else reporter.failedSync(error);
+    const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
+    this.#options.onSync({ isComplete: false, duration: this.#duration(), ...nothing });
+  }
+
+  #recordResults(results: readonly ChangeResult[]): void {
+    const { backoffs, pending, reporter } = this.#deps;
+    for (const { change, outcome } of results) {
+      if (outcome.kind === "done") backoffs.clear(change);
+      if (outcome.kind === "pending") pending.add(change, outcome);
+      if (outcome.kind === "fenced") backoffs.wait(change, fencedBackoff);
+      if (outcome.kind === "observed") backoffs.wait(change, observedBackoff);
+      if (outcome.kind === "failed") this.#recordFailure(change, outcome.error, outcome.took);
+    }
+    backoffs.keepOnly(results.map(({ change }) => change));
+    reporter.changed(results);
+  }
+
+  /** Records how pending changes ended since the last sync; returns whether the table may have changed by that. */
+  #recordUpdates(): boolean {
+    const { failed, hasEnded } = this.#deps.pending.takeUpdates();
+    for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
+    return hasEnded;
+  }
+
+  #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {
+    const { clock, random } = this.#options;
+    const { backoffs, reporter } = this.#deps;
+    const failures = backoffs.failuresOf(change) + 1;
+    const delay = backoffAfter(error, failures, clock, random);
+    backoffs.failed(change, alignToGrid(clock.monotonic(), delay));
+    if (!isTransient(error, failures)) reporter.failure(change, error, took);
+  }
+
+  #reportSync({ desired, listing }: Survey, results: readonly ChangeResult[]): void {
     const done = results.filter(({ outcome }) => outcome.kind === "done");
     const created = done.filter(({ change }) => change.do === "create").length;
     const removed = done.length - created;
-    options.onSync({
+    this.#options.onSync({
       isComplete: true,
-      duration: milliseconds(clock.monotonic() - began),
-      wanted: wanted.routes.length,
+      duration: this.#duration(),
+      wanted: desired.routes.length,
       there: listing.routes.length + created - removed,
-      ...(routes.limit !== undefined && { limit: routes.limit }),
+      ...defined({ limit: this.#options.routes.limit }),
       created,
       removed,
       failed: results.filter(({ outcome }) => outcome.kind === "failed").length,
     });
-  };
+  }
 
-  /** It broke off: without a listing nothing was done, after anything else the next pass goes on. */
-  const failed = (table: RouteTable | undefined, error: unknown): void => {
-    if (table?.hasFailedWith(error) === true) reporter.failedListing(error);
-    else reporter.failedPass(error);
-    const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
-    const duration = milliseconds(clock.monotonic() - began);
-    options.onSync({ isComplete: false, duration, ...nothing });
-  };
-
-  return { run, failed };
+  #duration(): Milliseconds {
+    return milliseconds(this.#options.clock.monotonic() - this.#began);
+  }
 }

@@ -1,26 +1,27 @@
-// What is said about routes and to whom: on the Node it is about, or to whoever runs the manager. What stays true is said
-// once; it decides nothing.
+// Reports problems of routes: as an event on the Node that they are about, or else as a warning in the log. Lasting problems
+// are reported once.
 
+import type { Milliseconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";
 import type { RouteControllerOptions } from "../deps.ts";
-import type { Wanted } from "../desired/plan-desired.ts";
-import type { RouteListing } from "../observed/route-table.ts";
-import type { RoutePlan } from "../reconcile/plan.ts";
-import type { ChangeResult, RouteChange } from "../reconcile/route-change.ts";
+import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import {
-  describeFailedCreate,
-  describeFailedListing,
-  describeFailedPass,
-  describeFailedRemoval,
-  describeUnknown,
-} from "./describe-failure.ts";
-import { describeFill } from "./describe-fill.ts";
+  changeUnknown,
+  createFailed,
+  listFailed,
+  removeFailed,
+  syncFailed,
+  tableNearLimit,
+} from "../events.ts";
+import type { RouteListing } from "../observed/route-table.ts";
+import type { ChangeResult, RouteChange } from "../plan/changes.ts";
+import type { RoutePlan } from "../plan/plan.ts";
 
-/** Changes of which nothing can be learnt, and why. */
-export interface Unknown {
+/** Changes under way that cannot be checked, and why. */
+export interface UncheckedChanges {
   readonly changes: readonly RouteChange[];
   readonly error: unknown;
 }
@@ -30,8 +31,8 @@ type RouteReporterOptions = Pick<
   "nodes" | "routes" | "settings" | "report" | "reportProblem" | "note"
 >;
 
-/** No Node can have such a name. */
-const subjects = { table: " table", listing: " listing", pass: " pass" } as const;
+/** Subjects of the deduplicator besides Nodes; no Node can have such a name. */
+const subjects = { table: " table", listing: " listing", sync: " sync" } as const;
 
 export class RouteReporter {
   readonly #options: RouteReporterOptions;
@@ -41,34 +42,31 @@ export class RouteReporter {
     this.#options = options;
   }
 
-  problems(wanted: Wanted, listing: RouteListing, plan: RoutePlan, unknown: Unknown): void {
+  problems(
+    desired: DesiredRoutes,
+    listing: RouteListing,
+    plan: RoutePlan,
+    unchecked: UncheckedChanges,
+  ): void {
     const { nodes, routes, settings } = this.#options;
     const fill = {
       routes: listing.routes.length + plan.create.length - plan.remove.length,
-      ...(routes.limit !== undefined && { limit: routes.limit }),
+      limit: routes.limit,
     };
-    const lost = unknown.changes.map((change) => ({
-      change,
-      problem: describeUnknown(change, unknown.error),
-    }));
+    const ofTable = [...listing.problems, ...desired.problems, ...tableNearLimit(fill, settings.nearLimit)];
+    const byNode = new Map([...desired.nodeProblems].map(([name, problems]) => [name, [...problems]]));
+    const addToNode = (name: string, problem: Problem): void => {
+      byNode.set(name, [...(byNode.get(name) ?? []), problem]);
+    };
+    for (const { route, problem } of plan.refused) addToNode(route.target.node, problem);
+    for (const change of unchecked.changes) {
+      const problem = changeUnknown(change.do, change.route.destination, unchecked.error);
+      if (change.do === "remove") ofTable.push(problem);
+      else addToNode(change.route.target.node, problem);
+    }
     this.#report(subjects.listing, []);
-    this.#report(subjects.table, [
-      ...listing.problems,
-      ...wanted.problems,
-      ...describeFill(fill, settings.warnAt),
-      ...lost.flatMap(({ change, problem }) => (change.do === "remove" ? [problem] : [])),
-    ]);
-    const byNode = new Map([...wanted.nodeProblems].map(([name, problems]) => [name, [...problems]]));
-    for (const { route, problem } of plan.refused) {
-      const { node } = route.target;
-      byNode.set(node, [...(byNode.get(node) ?? []), problem]);
-    }
+    this.#report(subjects.table, ofTable);
     const names = nodes.list().map(({ metadata }) => metadata.name);
-    for (const { change, problem } of lost) {
-      if (change.do === "remove") continue;
-      const { node } = change.route.target;
-      byNode.set(node, [...(byNode.get(node) ?? []), problem]);
-    }
     this.#reported.forgetAllBut(new Set([...Object.values(subjects), ...names]));
     for (const name of names) {
       for (const { reason, text } of this.#reported.news(name, byNode.get(name) ?? [])) {
@@ -77,19 +75,19 @@ export class RouteReporter {
     }
   }
 
-  /** What the cloud took on in one pass, in one line however many there are. */
+  /** Logs the changes that the cloud accepted in one sync, in one line. */
   changed(results: readonly ChangeResult[]): void {
-    this.#report(subjects.pass, []);
-    const taken = results.filter(({ outcome: { kind } }) => kind === "done" || kind === "pending");
-    if (taken.length === 0) return;
-    const created = taken.filter(({ change }) => change.do === "create").length;
-    const underWay = taken.filter(({ outcome }) => outcome.kind === "pending").length;
+    this.#report(subjects.sync, []);
+    const accepted = results.filter(({ outcome: { kind } }) => kind === "done" || kind === "pending");
+    if (accepted.length === 0) return;
+    const created = accepted.filter(({ change }) => change.do === "create").length;
+    const underWay = accepted.filter(({ outcome }) => outcome.kind === "pending").length;
     this.#options.note("Routes changed in the cloud", {
       created,
-      removed: taken.length - created,
-      ...(underWay > 0 && { underWay }),
+      removed: accepted.length - created,
+      ...(underWay === 0 ? {} : { underWay }),
       routes: shortList(
-        taken.map(({ change }) =>
+        accepted.map(({ change }) =>
           change.do === "create"
             ? `+${change.route.destination} to ${change.route.target.node}`
             : `-${change.route.destination}`,
@@ -98,20 +96,18 @@ export class RouteReporter {
     });
   }
 
-  /** Every time, as upstream does: rests keep it from being often. */
-  failure({ change, outcome }: ChangeResult): void {
-    if (outcome.kind !== "failed") return;
-    const { error, took } = outcome;
-    if (change.do === "remove") this.#options.reportProblem(describeFailedRemoval(change.route, error));
-    else this.#sendEvent(change.route.target.node, describeFailedCreate(change.route, took, error));
+  /** Reports every failure, as upstream does; backoffs keep them rare. */
+  failure(change: RouteChange, error: unknown, took: Milliseconds): void {
+    if (change.do === "remove") this.#options.reportProblem(removeFailed(change.route, error));
+    else this.#sendEvent(change.route.target.node, createFailed(change.route, took, error));
   }
 
   failedListing(error: unknown): void {
-    this.#report(subjects.listing, [describeFailedListing(error)]);
+    this.#report(subjects.listing, [listFailed(error)]);
   }
 
-  failedPass(error: unknown): void {
-    this.#report(subjects.pass, [describeFailedPass(error)]);
+  failedSync(error: unknown): void {
+    this.#report(subjects.sync, [syncFailed(error)]);
   }
 
   #report(subject: string, problems: readonly Problem[]): void {

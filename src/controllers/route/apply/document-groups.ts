@@ -1,14 +1,15 @@
-// Which changes of a document are sent together: all that are new in one, what was refused before by itself, and after a
-// refusal halves, until what is wrong stands alone. Pure; a group is named by its destinations.
+// Decides which changes of a document are sent alignToGrid: all new ones in one group, those that failed before in another, and
+// after a refusal in halves. A group is identified by its destinations. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
+import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
-import { aboutOf, type ChangeResult, heldBack, keyOf, type RouteChange } from "./route-change.ts";
+import { heldBack } from "./send-changes.ts";
 
 export type Group = ReadonlySet<Cidr>;
 
 export interface Grouped {
-  /** Not tried now: what rests holds back the other changes of its destination too. */
+  /** Not sent now. A change that is held back also holds back the other changes of its destination. */
   readonly held: readonly ChangeResult[];
   /** Sent one after the other. */
   readonly groups: readonly Group[];
@@ -21,18 +22,18 @@ export function groupsOf(
   const held: ChangeResult[] = [];
   const fresh = new Set<Cidr>();
   const failedBefore = new Set<Cidr>();
-  for (const [destination, same] of Map.groupBy(changes, ({ route }) => route.destination)) {
-    const outcome = same.flatMap((change) => heldBack(backoffs, change) ?? [])[0];
-    const hasFailed = same.some((change) => backoffs.failuresOf(keyOf(change), aboutOf(change)) > 0);
-    if (outcome !== undefined) held.push(...same.map((change) => ({ change, outcome })));
-    // It must not take the others down with it again.
+  for (const [destination, changesThere] of Map.groupBy(changes, ({ route }) => route.destination)) {
+    const outcome = changesThere.flatMap((change) => heldBack(backoffs, change) ?? [])[0];
+    const hasFailed = changesThere.some((change) => backoffs.failuresOf(change) > 0);
+    if (outcome !== undefined) held.push(...changesThere.map((change) => ({ change, outcome })));
+    // In its own group, so that it does not fail the others again.
     else if (hasFailed) failedBefore.add(destination);
     else fresh.add(destination);
   }
   return { held, groups: [fresh, failedBefore].filter(({ size }) => size > 0) };
 }
 
-/** None where there is nothing to halve. */
+/** Empty for a group of one destination. */
 export function halvesOf(group: Group): readonly Group[] {
   if (group.size < 2) return [];
   const destinations = [...group];

@@ -1,37 +1,33 @@
-// Carries out a plan with one call per route, several at a time: removals first, and a route only after everything in its
-// way is gone. One that fails holds up nothing but what cannot be made without it.
+// Applies a plan with one call per route, several in parallel. A route is created only after all routes in its way are removed;
+// a failed removal delays no other route.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { DesiredRoute, ObservedRoute, RoutesOneByOne } from "../../../provider/routes.ts";
-import { overlaps } from "../desired/overlaps.ts";
-import type { RoutePlan } from "./plan.ts";
-import {
-  type ApplyOptions,
-  attempt,
-  type ChangeOutcome,
-  type ChangeResult,
-  heldBack,
-} from "./route-change.ts";
+import type { ChangeOutcome, ChangeResult } from "../plan/changes.ts";
+import { overlaps } from "../plan/overlaps.ts";
+import type { RoutePlan } from "../plan/plan.ts";
+import { type ApplyContext, heldBack, sendChanges } from "./send-changes.ts";
 
-export interface OneByOneOptions extends ApplyOptions {
+export interface OneByOneContext extends ApplyContext {
   readonly routes: RoutesOneByOne;
-  /** There is no place for the new ones before the old ones are gone. */
+  /** The table has no space for new routes before all removals are done. */
   readonly isFull: boolean;
+  readonly concurrentChanges: number;
 }
 
 export async function applyOneByOne(
   plan: RoutePlan,
-  options: OneByOneOptions,
+  context: OneByOneContext,
   call: Call,
 ): Promise<readonly ChangeResult[]> {
-  const { routes, backoffs } = options;
+  const { routes, backoffs } = context;
   const results: ChangeResult[] = [];
   const inTheWay = overlaps(
     plan.create.map(({ destination }) => destination),
     plan.remove.map(({ destination }) => destination),
   );
-  /** Whether it is gone; never rejects. */
+  /** Each resolves to whether the route is gone, and never rejects. */
   const removals = plan.remove.map((route) => ({ route, gone: Promise.withResolvers<boolean>() }));
   const removalsOf = Map.groupBy(removals, ({ route }) => route.destination);
 
@@ -39,7 +35,7 @@ export async function applyOneByOne(
     const change = { do: "remove", route } as const;
     const outcome =
       heldBack(backoffs, change) ??
-      (await attempt([change], options, () => routes.remove(route, call), call));
+      (await sendChanges([change], context, () => routes.remove(route, call), call));
     results.push({ change, outcome });
     return outcome;
   };
@@ -48,15 +44,15 @@ export async function applyOneByOne(
     const before = [...(inTheWay.get(route.destination) ?? [])].flatMap((range: Cidr) =>
       (removalsOf.get(range) ?? []).map(({ gone }) => gone.promise),
     );
-    const isFree = (await Promise.all(before)).every((isGone) => isGone);
-    if (options.isFull) await Promise.all(removals.map(({ gone }) => gone.promise));
+    const isUnobstructed = (await Promise.all(before)).every((isGone) => isGone);
+    if (context.isFull) await Promise.all(removals.map(({ gone }) => gone.promise));
     call.signal.throwIfAborted();
-    const held: ChangeOutcome | undefined = isFree ? heldBack(backoffs, change) : { kind: "held" };
-    const outcome = held ?? (await attempt([change], options, () => routes.create(route, call), call));
+    const held: ChangeOutcome | undefined = isUnobstructed ? heldBack(backoffs, change) : { kind: "held" };
+    const outcome = held ?? (await sendChanges([change], context, () => routes.create(route, call), call));
     results.push({ change, outcome });
   };
 
-  await atMost(options.changesAtOnce, [
+  await runConcurrently(context.concurrentChanges, [
     ...removals.map(({ route, gone }) => async () => {
       let isGone = false;
       try {
@@ -71,11 +67,11 @@ export async function applyOneByOne(
   return results;
 }
 
-/** Begun in their order, so many at a time; what one throws is thrown when all have come to rest. */
-async function atMost(count: number, jobs: readonly (() => Promise<void>)[]): Promise<void> {
-  const waiting = jobs.values();
+/** Starts the jobs in order, at most `count` in parallel. Throws the first error after all running jobs have ended. */
+async function runConcurrently(count: number, jobs: readonly (() => Promise<void>)[]): Promise<void> {
+  const remaining = jobs.values();
   const work = async (): Promise<void> => {
-    for (const job of waiting) await job();
+    for (const job of remaining) await job();
   };
   const ends = await Promise.allSettled(Array.from({ length: Math.min(count, jobs.length) }, work));
   const failed = ends.find((end) => end.status === "rejected");

@@ -1,10 +1,10 @@
-// Which ranges of one list overlap which of another. Pure, and without comparing each with each: two ranges overlap only
-// where one is the other cut to a shorter prefix.
+// Finds which ranges of one list overlap which of another, without comparing all pairs: two ranges overlap only where one is
+// the other cut to a shorter prefix. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "../../../core/cidr.ts";
 
-/** For every range of the first list those of the second that it overlaps; ranges without any are left out. */
+/** For every range of the first list, the ranges of the second that it overlaps; ranges without any are left out. */
 export function overlaps(
   ranges: readonly Cidr[],
   others: readonly Cidr[],
@@ -16,14 +16,14 @@ export function overlaps(
     if (known === undefined) found.set(range, new Set([other]));
     else known.add(other);
   };
-  const [asked, given] = [new Set(ranges), new Set(others)];
-  for (const wider of widerOf(asked, given)) add(wider.narrow, wider.wide);
-  for (const wider of widerOf(given, asked)) add(wider.wide, wider.narrow);
+  const [one, other] = [new Set(ranges), new Set(others)];
+  for (const { narrow, wide } of containments(one, other)) add(narrow, wide);
+  for (const { narrow, wide } of containments(other, one)) add(wide, narrow);
   return found;
 }
 
 /** Every pair in which a range of the second list contains one of the first, or is the same. */
-const widerOf = function* (
+function* containments(
   narrow: ReadonlySet<Cidr>,
   wide: ReadonlySet<Cidr>,
 ): Iterable<{ readonly narrow: Cidr; readonly wide: Cidr }> {
@@ -40,4 +40,4 @@ const widerOf = function* (
       if (cut !== undefined && wide.has(cut)) yield { narrow: range, wide: cut };
     }
   }
-};
+}

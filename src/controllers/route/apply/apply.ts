@@ -1,0 +1,38 @@
+// Applies a route plan in the style of this cloud: one call per route, or one document. Invalidates the listed table.
+
+import type { Call } from "../../../provider/call.ts";
+import type { RouteControllerOptions } from "../deps.ts";
+import type { RouteTable } from "../observed/route-table.ts";
+import type { ChangeResult } from "../plan/changes.ts";
+import type { Survey } from "../plan/survey.ts";
+import type { RouteBackoffs } from "./backoffs.ts";
+import { applyDocument } from "./document.ts";
+import { applyOneByOne } from "./one-by-one.ts";
+
+type ApplyOptions = Pick<RouteControllerOptions, "routes" | "send" | "clock" | "settings">;
+
+export async function applyPlan(
+  { listing, plan, planFor }: Survey,
+  table: RouteTable,
+  backoffs: RouteBackoffs,
+  { routes, send, clock, settings }: ApplyOptions,
+  call: Call,
+): Promise<readonly ChangeResult[]> {
+  if (plan.create.length + plan.remove.length === 0) return [];
+  const context = { send, clock, backoffs };
+  try {
+    if (routes.style === "document") {
+      const readAgain = () => {
+        table.invalidate();
+        return table.beganAfter(clock.monotonic(), call.urgency);
+      };
+      return await applyDocument(listing, { ...context, routes, readAgain, planFor }, call);
+    }
+    const { concurrentChanges } = settings;
+    const isFull = routes.limit !== undefined && listing.routes.length + plan.create.length > routes.limit;
+    return await applyOneByOne(plan, { ...context, routes, isFull, concurrentChanges }, call);
+  } finally {
+    // Also after an error: what was sent may have been applied.
+    table.invalidate();
+  }
+}

@@ -1,0 +1,82 @@
+// Holds back route changes after a failure, or while the cloud works on them: each on its own, so that one failing route does
+// not delay the others. A change whose target is another one now starts without a backoff.
+
+import type { Milliseconds } from "../../../core/brand.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { keyOf, type RouteChange } from "../plan/changes.ts";
+
+export type BackoffKind = "failed" | "waiting";
+
+interface Backoff {
+  /** What the backoff is about, as text; a change that is about something else is not held back. */
+  readonly about: string;
+  readonly kind: BackoffKind;
+  readonly until: number;
+  readonly failures: number;
+}
+
+export class RouteBackoffs {
+  readonly #clock: Clock;
+  readonly #backoffs = new Map<string, Backoff>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Why the change is held back now; undefined when it may be sent. */
+  of(change: RouteChange): BackoffKind | undefined {
+    const backoff = this.#find(change);
+    return backoff !== undefined && backoff.until > this.#clock.monotonic() ? backoff.kind : undefined;
+  }
+
+  failuresOf(change: RouteChange): number {
+    return this.#find(change)?.failures ?? 0;
+  }
+
+  failed(change: RouteChange, delay: Milliseconds): void {
+    this.#set(change, "failed", delay, this.failuresOf(change) + 1);
+  }
+
+  wait(change: RouteChange, delay: Milliseconds): void {
+    this.#set(change, "waiting", delay, this.failuresOf(change));
+  }
+
+  clear(change: RouteChange): void {
+    this.#backoffs.delete(keyOf(change));
+  }
+
+  /** Forgets changes that are no longer planned. */
+  keepOnly(changes: readonly RouteChange[]): void {
+    const keys = new Set(changes.map(keyOf));
+    for (const key of this.#backoffs.keys()) if (!keys.has(key)) this.#backoffs.delete(key);
+  }
+
+  /**
+   * When the first backoff ends, monotonic. One that has ended without an attempt waits for another change, such as the
+   * removal of a route in its way. It must not cause a sync, or there would be one sync after the other.
+   */
+  get next(): number | undefined {
+    const now = this.#clock.monotonic();
+    let next: number | undefined;
+    for (const { until } of this.#backoffs.values()) {
+      if (until > now && (next === undefined || until < next)) next = until;
+    }
+    return next;
+  }
+
+  #find(change: RouteChange): Backoff | undefined {
+    const backoff = this.#backoffs.get(keyOf(change));
+    return backoff?.about === aboutOf(change) ? backoff : undefined;
+  }
+
+  #set(change: RouteChange, kind: BackoffKind, delay: Milliseconds, failures: number): void {
+    const until = this.#clock.monotonic() + delay;
+    this.#backoffs.set(keyOf(change), { about: aboutOf(change), kind, until, failures });
+  }
+}
+
+function aboutOf(change: RouteChange): string {
+  if (change.do === "remove") return change.route.destination;
+  const { uid, machine, addresses } = change.route.target;
+  return JSON.stringify([uid, machine?.source, machine?.key, addresses]);
+}

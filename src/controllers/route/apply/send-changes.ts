@@ -1,0 +1,68 @@
+// Sends route changes to the cloud in one call, journalled, and turns the result or the error into an outcome.
+
+import { isFenced } from "../../../cloud/error-policies.ts";
+import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Call } from "../../../provider/call.ts";
+import { CloudError } from "../../../provider/errors.ts";
+import type { StepOutcome } from "../../../provider/plan.ts";
+import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
+import type { ChangeOutcome, RouteChange } from "../plan/changes.ts";
+import type { RouteBackoffs } from "./backoffs.ts";
+
+export interface ApplyContext {
+  readonly send: JournalledSend;
+  readonly clock: Clock;
+  readonly backoffs: RouteBackoffs;
+}
+
+/** Throws only when the call was aborted. */
+export async function sendChanges(
+  changes: readonly RouteChange[],
+  { send, clock }: ApplyContext,
+  request: () => Promise<StepOutcome>,
+  call: Call,
+): Promise<ChangeOutcome> {
+  const started = clock.monotonic();
+  try {
+    const outcome = await send(changes.map(describeChange), request);
+    if (outcome === "observed") return { kind: "observed" };
+    if (outcome.done) return { kind: "done" };
+    const { checkAfter, operation } = outcome;
+    return { kind: "pending", checkAfter, ...defined({ operation }) };
+  } catch (error) {
+    if (call.signal.aborted) throw error;
+    return outcomeOf(error, changes, milliseconds(clock.monotonic() - started));
+  }
+}
+
+function outcomeOf(error: unknown, changes: readonly RouteChange[], took: Milliseconds): ChangeOutcome {
+  if (isFenced(error)) return { kind: "fenced" };
+  const isGone = CloudError.is(error) && error.kind === "not-found";
+  if (isGone && changes.every((change) => change.do === "remove")) return { kind: "done" };
+  return { kind: "failed", error, took };
+}
+
+/** The outcome of a change that must not be sent now; undefined when it may be sent. */
+export function heldBack(
+  backoffs: Pick<RouteBackoffs, "of">,
+  change: RouteChange,
+): ChangeOutcome | undefined {
+  const backoff = backoffs.of(change);
+  if (backoff === undefined) return undefined;
+  return backoff === "failed" ? { kind: "held" } : { kind: "waiting" };
+}
+
+function describeChange(change: RouteChange): JournalledChange {
+  const { destination } = change.route;
+  if (change.do === "remove") {
+    const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
+    const target =
+      leadsNowhere === true ? "nowhere" : (targetName ?? targetKey ?? targetAddress ?? "nowhere");
+    const why = `it leads to ${target}, and no Node needs it`;
+    return { action: `remove route ${destination}`, object: `route/${handle}`, why };
+  }
+  const { node } = change.route.target;
+  return { action: `create route ${destination}`, object: `node/${node}`, why: "it is the Node's pod CIDR" };
+}

@@ -1,0 +1,146 @@
+// Every event and problem that the route controller reports, as a function of the objects that it is about. Pure; the texts
+// marked "upstream" are upstream's, word for word.
+
+import { isAccountWide } from "../../cloud/error-policies.ts";
+import type { Cidr, Milliseconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
+import type { NodeEvent } from "../node-deps.ts";
+
+// About a Node's pod ranges and the instance that they are routed to.
+
+export function invalidPodCIDR(text: string): Problem {
+  return {
+    severity: "error",
+    reason: "InvalidPodCIDR",
+    text: `spec.podCIDRs contains ${JSON.stringify(text)}, which is not an address range such as 10.244.1.0/24. No route is created for it. Check the component that allocates pod CIDRs.`,
+  };
+}
+
+export function podCIDROutsideCluster(range: Cidr, clusterCIDRs: readonly Cidr[]): Problem {
+  return {
+    severity: "error",
+    reason: "PodCIDROutsideCluster",
+    text: `Pod CIDR ${range} is outside --cluster-cidr=${clusterCIDRs.join(",")}. No route is created for it. If the range is correct, extend --cluster-cidr.`,
+  };
+}
+
+export function podCIDRTaken({ destination }: DesiredRoute, winner: DesiredRoute): Problem {
+  return {
+    severity: "error",
+    reason: "PodCIDRTaken",
+    text: `Pod CIDR ${destination} is also assigned to Node ${winner.target.node}, which gets the route. No route to this Node is created. Register one of the Nodes again with another pod CIDR.`,
+  };
+}
+
+export function routeTaken({ destination }: DesiredRoute, { handle, ownership }: ObservedRoute): Problem {
+  const owner =
+    ownership === "foreign"
+      ? "is not managed by Fairlead"
+      : "may belong to a Node that Fairlead leaves alone";
+  return {
+    severity: "error",
+    reason: "RouteTaken",
+    text: `No route is created for ${destination}: the cloud has a route for it (${handle}) that leads elsewhere and ${owner}. Remove that route, or register the Node again with another pod CIDR.`,
+  };
+}
+
+export function instanceNotVisible(node: string): NodeEvent {
+  return {
+    type: "Warning",
+    reason: "RouteWaitsForMachine",
+    message: `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's.`,
+  };
+}
+
+// About changes of single routes.
+
+/** Upstream's message. */
+export function createFailed(
+  { destination, target }: DesiredRoute,
+  took: Milliseconds,
+  error: unknown,
+): NodeEvent {
+  return {
+    type: "Warning",
+    reason: "FailedToCreateRoute",
+    message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${toGoDuration(took)}: ${messageOf(error)}`,
+    ...defined({ quiet: isAccountWide(error) ? (true as const) : undefined }),
+  };
+}
+
+export function removeFailed({ destination, handle }: ObservedRoute, error: unknown): Problem {
+  return {
+    severity: "warning",
+    reason: "FailedToRemoveRoute",
+    text: `Could not remove route ${destination} (${handle}), which no Node needs; will retry: ${messageOf(error)}`,
+  };
+}
+
+/** For a change that the cloud has accepted and not completed. */
+export function changeUnknown(action: "create" | "remove", destination: Cidr, error: unknown): Problem {
+  return {
+    severity: "warning",
+    reason: "RouteUnknown",
+    text: `Could not check whether the cloud has ${action}d route ${destination}; will check again: ${messageOf(error)}`,
+  };
+}
+
+// About the route table as a whole.
+
+export function listFailed(error: unknown): Problem {
+  return {
+    severity: "error",
+    reason: "RoutesUnknown",
+    text: `Could not list the cloud's routes. No route is created or removed until a listing succeeds: ${messageOf(error)}`,
+  };
+}
+
+/** For a sync that was interrupted by anything but an answer of the cloud; those are reported route by route. */
+export function syncFailed(error: unknown): Problem {
+  return {
+    severity: "error",
+    reason: "RoutesUnfinished",
+    text: `The cloud's routes were listed, but reconciling them failed; will retry: ${messageOf(error)}`,
+  };
+}
+
+export function familyUnsupported(family: string): Problem {
+  return {
+    severity: "warning",
+    reason: "RouteFamilyUnsupported",
+    text: `The cloud does not support ${family} routes. ${family} pod CIDRs get no route, and the NetworkUnavailable condition does not cover them.`,
+  };
+}
+
+export interface TableFill {
+  /** All routes in the table, whoever created them, after the planned changes. */
+  readonly routes: number;
+  readonly limit: number | undefined;
+}
+
+/** Only warns; the cloud itself refuses routes beyond the limit. */
+export function tableNearLimit({ routes, limit }: TableFill, nearLimit: number): readonly Problem[] {
+  if (limit === undefined || limit <= 0 || routes < limit * nearLimit) return [];
+  return [
+    {
+      severity: "warning",
+      reason: "RouteTableNearLimit",
+      // Without the count, which would make it a new report with every Node; a metric has the count.
+      text: `The cloud's route table is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
+    },
+  ];
+}
+
+/** `1.5s`, `200ms`, `1m2.5s`: as Go prints durations, for programs that parse upstream's messages. */
+export function toGoDuration(duration: Milliseconds): string {
+  const whole = Math.max(0, Math.round(duration));
+  if (whole === 0) return "0s";
+  if (whole < 1000) return `${whole}ms`;
+  const minutes = Math.floor(whole / 60_000);
+  const rest = `${(whole % 60_000) / 1000}s`;
+  if (minutes === 0) return rest;
+  return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
+}

@@ -1,0 +1,43 @@
+// One change of a route, and what became of it. Pure.
+
+import type { Milliseconds } from "../../../core/brand.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import type { RoutePlan } from "./plan.ts";
+
+export type RouteChange =
+  | { readonly do: "create"; readonly route: DesiredRoute }
+  | { readonly do: "remove"; readonly route: ObservedRoute };
+
+export type ChangeOutcome =
+  | { readonly kind: "done" }
+  /** Observe mode: journalled, and treated as done. */
+  | { readonly kind: "observed" }
+  /** The cloud has accepted it and not completed it. With an operation id, that is polled. */
+  | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
+  | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
+  /** Stopped by the leadership fence; not a failure. */
+  | { readonly kind: "fenced" }
+  /** Not sent: it is backing off after a failure, or another route is still in its way. */
+  | { readonly kind: "held" }
+  /** Not sent: the cloud is still working on it. */
+  | { readonly kind: "waiting" };
+
+export interface ChangeResult {
+  readonly change: RouteChange;
+  readonly outcome: ChangeOutcome;
+}
+
+/** Removals first. */
+export function changesOf({ remove, create }: RoutePlan): readonly RouteChange[] {
+  return [
+    ...remove.map((route) => ({ do: "remove", route }) as const),
+    ...create.map((route) => ({ do: "create", route }) as const),
+  ];
+}
+
+/** Identifies a change from one sync to the next. */
+export function keyOf(change: RouteChange): string {
+  return change.do === "create"
+    ? `create ${change.route.destination} for ${change.route.target.node}`
+    : `remove ${change.route.handle}`;
+}

@@ -1,0 +1,84 @@
+// Plans which routes to create and remove so that the table has exactly the desired ones. Routes that Fairlead does not
+// manage or must leave alone are never in the plan. Pure.
+
+import type { Cidr } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import type { Exempt } from "../desired/plan-desired.ts";
+import { podCIDRTaken, routeTaken } from "../events.ts";
+import { isExempt, isManaged, matchTarget } from "../observed/observed-route.ts";
+import { overlaps } from "./overlaps.ts";
+
+export interface RoutePlanInput {
+  /** If several have one destination, the one that is in the table takes precedence, then the first. */
+  readonly desired: readonly DesiredRoute[];
+  readonly observed: readonly ObservedRoute[];
+  readonly exempt: Exempt;
+  readonly clusterCIDRs: readonly Cidr[];
+}
+
+export interface RoutePlan {
+  readonly remove: readonly ObservedRoute[];
+  /** A route whose target changed is in both lists; the old one is removed first. */
+  readonly create: readonly DesiredRoute[];
+  readonly present: readonly DesiredRoute[];
+  /** In the table, but too little is known to tell whether its target is right: neither created nor removed. */
+  readonly undecided: readonly DesiredRoute[];
+  readonly refused: readonly { readonly route: DesiredRoute; readonly problem: Problem }[];
+}
+
+export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePlanInput): RoutePlan {
+  // One route for many ranges may be how the pods of exempt Nodes are reached; a table without marks cannot tell.
+  const destinations = observed.map(({ destination }) => destination);
+  const touching = overlaps(destinations, [...exempt.destinations]);
+  const mayRemove = (route: ObservedRoute): boolean =>
+    isManaged(route, clusterCIDRs) && !isExempt(exempt, route) && !touching.has(route.destination);
+  const observedByRange = Map.groupBy(observed, ({ destination }) => destination);
+  const desiredByRange = Map.groupBy(desired, ({ destination }) => destination);
+  const plan = {
+    remove: observed.filter((route) => !desiredByRange.has(route.destination) && mayRemove(route)),
+    create: [] as DesiredRoute[],
+    present: [] as DesiredRoute[],
+    undecided: [] as DesiredRoute[],
+    refused: [] as { route: DesiredRoute; problem: Problem }[],
+  };
+  for (const [destination, candidates] of desiredByRange) {
+    const routes = observedByRange.get(destination) ?? [];
+    const [first] = candidates;
+    if (first === undefined) continue;
+    const winner = candidates.find((candidate) => routes.some(leadsTo(candidate))) ?? first;
+    for (const loser of candidates) {
+      if (loser !== winner) plan.refused.push({ route: loser, problem: podCIDRTaken(loser, winner) });
+    }
+    const right = routes.filter(leadsTo(winner));
+    // Of two right routes the managed one stays, because only that one can be removed later.
+    const kept = right.find(mayRemove) ?? right[0];
+    if (kept !== undefined) {
+      plan.present.push(winner);
+      plan.remove.push(...routes.filter((route) => route !== kept && mayRemove(route)));
+      continue;
+    }
+    if (routes.some((route) => matchTarget(winner.target, route) === "unknown")) {
+      plan.undecided.push(winner);
+      continue;
+    }
+    const occupant = routes.find((route) => !mayRemove(route));
+    if (occupant !== undefined) {
+      plan.refused.push({ route: winner, problem: routeTaken(winner, occupant) });
+      continue;
+    }
+    plan.remove.push(...routes);
+    plan.create.push(winner);
+  }
+  return plan;
+}
+
+/** The part of a plan that is about these destinations. */
+export function planOnly(plan: RoutePlan, destinations: ReadonlySet<Cidr>): RoutePlan {
+  const isIncluded = ({ destination }: { readonly destination: Cidr }) => destinations.has(destination);
+  return { ...plan, remove: plan.remove.filter(isIncluded), create: plan.create.filter(isIncluded) };
+}
+
+function leadsTo({ target }: DesiredRoute) {
+  return (route: ObservedRoute): boolean => matchTarget(target, route) === "same";
+}

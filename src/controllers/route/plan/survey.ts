@@ -1,0 +1,68 @@
+// Compares the routes that the Nodes need with the cloud's table. A plan that removes routes is always based on a listing that
+// began after the survey did.
+
+import type { Inventory } from "../../../cloud/inventory.ts";
+import { defined } from "../../../core/defined.ts";
+import type { Node } from "../../../kube/objects.ts";
+import { identityOf, providerIDOf } from "../../node-facts.ts";
+import type { RouteControllerOptions } from "../deps.ts";
+import { type DesiredRoutes, type MachineAnswer, planDesiredRoutes } from "../desired/plan-desired.ts";
+import type { RouteListing, RouteTable } from "../observed/route-table.ts";
+import { planRoutes, type RoutePlan } from "./plan.ts";
+
+export interface Survey {
+  readonly desired: DesiredRoutes;
+  readonly listing: RouteListing;
+  readonly plan: RoutePlan;
+  /** For the same desired routes and another listing. */
+  readonly planFor: (listing: RouteListing) => RoutePlan;
+}
+
+type SurveyOptions = Pick<
+  RouteControllerOptions,
+  "nodes" | "inventory" | "isSelected" | "routes" | "clusterCIDRs" | "settings"
+>;
+
+export async function takeSurvey(
+  options: SurveyOptions,
+  table: RouteTable,
+  { began, isFullCheck }: { readonly began: number; readonly isFullCheck: boolean },
+): Promise<Survey> {
+  const latest = isFullCheck ? undefined : table.latest(options.settings.maxListingAge);
+  const survey = latest && surveyOf(options, latest);
+  if (survey !== undefined && survey.plan.remove.length === 0) return survey;
+  return surveyOf(options, await table.beganAfter(began, isFullCheck ? "refresh" : "new-node"));
+}
+
+function surveyOf(
+  { nodes, inventory, isSelected, routes: { families }, clusterCIDRs }: SurveyOptions,
+  listing: RouteListing,
+): Survey {
+  const desired = planDesiredRoutes({
+    nodes: nodes.list(),
+    isSelected,
+    machineOf: (node) => machineOf(inventory, node),
+    keysOf: (node) => keysOf(inventory, node),
+    clusterCIDRs,
+    families,
+  });
+  const planFor = ({ routes: observed }: RouteListing): RoutePlan =>
+    planRoutes({ desired: desired.routes, observed, exempt: desired.exempt, clusterCIDRs });
+  return { desired, listing, plan: planFor(listing), planFor };
+}
+
+/** From what the inventory knows; asks the cloud nothing. */
+function machineOf(inventory: Inventory, node: Node): MachineAnswer {
+  const answer = inventory.check(identityOf(node));
+  if (answer.kind === "foreign") return { kind: "foreign" };
+  if (answer.kind !== "exists") return { kind: "unknown" };
+  const { key, handles } = answer.instance;
+  return { kind: "found", machine: { source: answer.source, key, ...defined({ handles }) } };
+}
+
+/** The keys that the provider id stands for in every source that knows such ids. */
+function keysOf(inventory: Inventory, node: Node): readonly string[] {
+  const providerID = providerIDOf(node);
+  if (providerID === undefined) return [];
+  return inventory.sources.flatMap(({ source }) => source.keyOf(providerID) ?? []);
+}

@@ -1,14 +1,16 @@
-// The life of the process once its command line is right: one manager after another as the configuration changes, and one
-// way in for those who ask, until it is told to stop. Loaded only then: `--version` need not wait for all of it.
+// The life of the process once its configuration is valid: managers, one after another as the configuration changes, and the
+// secure port and webhook that outlive them, until the process is asked to stop.
 
 import type { Milliseconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
 import { KubeError } from "../kube/errors/kube-error.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Configuration } from "./configuration/configuration.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
-import { runConfigured } from "./configuration/run-configured.ts";
+import { ManagerRunner } from "./configuration/manager-runner.ts";
+import { ReloadRequests } from "./configuration/reload-requests.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { openServing, type Serving } from "./endpoints/open-serving.ts";
@@ -23,75 +25,114 @@ export interface ProcessOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly setVerbosity: (level: number) => void;
-  /** Read and found usable. */
+  /** Already read, and without errors. */
   readonly first: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
 }
 
-const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+function capitalize(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
 
-export async function runProcess(options: ProcessOptions, signal: AbortSignal): Promise<ExitCode> {
-  const { provider, program, platform, log, setVerbosity, first, readConfiguration } = options;
-  const { err, service, reloads, inward } = options.console;
-  const { environment, files, clock } = platform;
-  /** Whose settings count for the whole process: those of the manager that was made last. */
-  let inForce = first;
-  const grace = (): Milliseconds => inForce.settings.flags["drain-timeout"];
-  const stop = drainOn(signal, clock, grace, (given) =>
-    log.warn(`What was in hand was cut off after ${given / 1000} s; --drain-timeout gives it longer`),
-  );
-  const sayStop = (): void =>
-    log.info(`${sentence(messageOf(signal.reason))}: nothing new is begun, work in hand is finished`, {
-      withinSeconds: grace() / 1000,
-    });
-  if (signal.aborted) sayStop();
-  else signal.addEventListener("abort", sayStop, { once: true });
-  const onStatus = service?.status;
-  const identity = replicaIdentity(platform, program);
-  let serving: Serving | undefined;
-  let manager: Manager | undefined;
-  const createNext = async (configuration: Configuration, until: AbortSignal): Promise<Manager> => {
-    const { settings } = configuration;
-    manager = await createManager(
-      { provider, settings, platform, log, identity, ...(onStatus !== undefined && { onStatus }) },
-      until,
+export class ProcessLife {
+  readonly #options: ProcessOptions;
+  readonly #identity: string;
+  /** Aborted with the reason of the request to stop, and drains. */
+  readonly #stop: AbortSignal;
+  /** The configuration of the latest manager; its drain timeout applies to the whole process. */
+  #configuration: Configuration;
+  #manager: Manager | undefined;
+  #serving: Serving | undefined;
+
+  constructor(options: ProcessOptions, signal: AbortSignal) {
+    const { platform, program, log } = options;
+    this.#options = options;
+    this.#configuration = options.first;
+    this.#identity = replicaIdentity(platform, program);
+    this.#stop = drainOn(
+      signal,
+      platform.clock,
+      () => this.#drainTimeout,
+      (timeout) =>
+        log.warn(
+          `Shutdown drain timed out after ${timeout / 1000}s; cancelled in-flight work. --drain-timeout sets the limit.`,
+        ),
     );
-    if (serving === undefined && inward !== undefined) {
-      const known = { flags: settings.flags, platform, log, program, provider, setVerbosity };
-      serving = await openServing({ ...known, ...inward }, manager);
-    }
-    serving?.show(manager);
-    inForce = configuration;
-    service?.ready();
-    log.info(`${program} ${version} runs`, { mode: settings.flags.mode, ...manager.talksTo });
-    return manager;
-  };
-  service?.watch(() => manager?.stalled(), stop);
-  const configured = {
-    ...{ first, readConfiguration, createManager: createNext, provider, environment, files, clock, log },
-    ...(reloads !== undefined && { reloads }),
-    onVerbosity: setVerbosity,
-    onReload: () => service?.ready(),
-  };
-  const hasBegun = (): boolean => manager !== undefined;
-  const run = async (): Promise<ExitCode> => {
+    const logStop = (): void =>
+      log.info(`${capitalize(messageOf(signal.reason))}; finishing in-flight work`, {
+        withinSeconds: this.#drainTimeout / 1000,
+      });
+    if (signal.aborted) logStop();
+    else signal.addEventListener("abort", logStop, { once: true });
+  }
+
+  get #drainTimeout(): Milliseconds {
+    return this.#configuration.settings.flags["drain-timeout"];
+  }
+
+  async run(): Promise<ExitCode> {
+    const { program, log, console } = this.#options;
+    console.service?.watch(() => this.#manager?.stalled(), this.#stop);
+    const code = await this.#runManagers();
+    // Without a manager, one error line already says why the process could not start.
+    if (this.#manager !== undefined) log.info(`${program} exits`, { code });
+    return code;
+  }
+
+  async #runManagers(): Promise<ExitCode> {
+    const { program, provider, console, platform, log, setVerbosity, first, readConfiguration } =
+      this.#options;
+    const { environment, files, clock } = platform;
+    const runner = new ManagerRunner({
+      first,
+      readConfiguration,
+      createManager: (configuration, signal) => this.#createManager(configuration, signal),
+      provider,
+      environment,
+      files,
+      clock,
+      log,
+      reloads: console.reloads ?? new ReloadRequests(),
+      onVerbosity: setVerbosity,
+      onReload: () => console.service?.ready(),
+      signal: this.#stop,
+    });
     try {
-      await runConfigured(configured, stop);
+      await runner.run();
       return 0;
     } catch (error) {
-      if (stop.aborted && error === stop.reason) return 0;
+      if (this.#stop.aborted && error === this.#stop.reason) return 0;
       if (error instanceof ConfigurationError) {
-        for (const { text } of error.problems) err(`${program}: ${text}\n`);
+        for (const { text } of error.problems) console.err(`${program}: ${text}\n`);
         return 2;
       }
-      err(`${program}: ${messageOf(error)}\n`);
+      console.err(`${program}: ${messageOf(error)}\n`);
       return error instanceof KubeError && error.fatal ? 2 : 1;
     } finally {
-      await serving?.close();
+      await this.#serving?.close();
     }
-  };
-  const code = await run();
-  // What kept it from beginning was told in a line of its own, and that is enough.
-  if (hasBegun()) log.info(`${program} ends`, { code });
-  return code;
+  }
+
+  async #createManager(configuration: Configuration, signal: AbortSignal): Promise<Manager> {
+    const { provider, program, platform, log, console, setVerbosity } = this.#options;
+    const { settings } = configuration;
+    const { inward, service } = console;
+    const manager = await createManager(
+      defined({ provider, settings, platform, log, identity: this.#identity, onStatus: service?.status }),
+      signal,
+    );
+    this.#manager = manager;
+    if (this.#serving === undefined && inward !== undefined) {
+      const { listen, figures } = inward;
+      this.#serving = await openServing(
+        { flags: settings.flags, platform, listen, figures, log, program, provider, setVerbosity },
+        manager,
+      );
+    }
+    this.#serving?.show(manager);
+    this.#configuration = configuration;
+    service?.ready();
+    log.info(`Started ${program} ${version}`, { mode: settings.flags.mode, ...manager.connections });
+    return manager;
+  }
 }

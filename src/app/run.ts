@@ -9,7 +9,7 @@ import { systemFigures } from "../platform/runtime-figures.ts";
 import { systemListen } from "../platform/system-listener.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
-import { readAll } from "./configuration/configuration.ts";
+import { readConfiguration } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
@@ -29,14 +29,14 @@ export async function runProgram(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { environment, files } = platform;
-  const readConfiguration = () => readAll({ provider, args, environment, files });
-  const configuration = await readConfiguration();
+  const read = () => readConfiguration({ provider, args, environment, files });
+  const configuration = await read();
   const invocation = new Invocation({
     provider,
     console,
     platform,
     configuration,
-    readConfiguration,
+    readConfiguration: read,
     signal,
   });
   await runCommandLine(invocation);

@@ -1,8 +1,8 @@
-// A document as a tree whose every part knows where it stands, so that what is wrong with it can be pointed at.
+// A parsed document as a tree in which every value knows its line and column, so that errors can point at it.
 
 import type { Problem } from "../core/problem.ts";
 
-/** Both count from 1. */
+/** Line and column start at 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
@@ -19,24 +19,24 @@ export type Located =
       readonly kind: "scalar";
       readonly place: Place;
       readonly value: string | number | boolean | null;
-      /** As it was written: `0123` and `1e3` are texts to somebody who wants a text. */
+      /** As it was written: where a string is expected, `0123` and `1e3` keep their form. */
       readonly source: string;
     }
   | { readonly kind: "list"; readonly place: Place; readonly entries: readonly Located[] }
   | { readonly kind: "map"; readonly place: Place; readonly entries: readonly LocatedEntry[] };
 
 export interface ParsedDocument {
-  /** Absent when it is empty or cannot be read. */
-  readonly root?: Located;
+  /** Undefined when the document is empty or cannot be parsed. */
+  readonly root: Located | undefined;
   readonly problems: readonly PlacedProblem[];
 }
 
-/** What is wrong and where; the name of the file comes in when it is shown. */
+/** A problem with its place; `inFile` adds the name of the file. */
 export interface PlacedProblem extends Problem {
   readonly place: Place;
 }
 
-export function placed(place: Place, reason: string, text: string): PlacedProblem {
+export function problemAt(place: Place, reason: string, text: string): PlacedProblem {
   return {
     severity: "error",
     reason,
@@ -45,7 +45,7 @@ export function placed(place: Place, reason: string, text: string): PlacedProble
   };
 }
 
-/** `file:line:column: text`, which editors understand. */
+/** The text as `file:line:column: text`, which editors turn into a link. */
 export function inFile(path: string, { place, ...problem }: PlacedProblem): Problem {
   return {
     ...problem,

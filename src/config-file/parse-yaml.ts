@@ -1,5 +1,5 @@
-// YAML as a located document. It is loaded only when a file is read. What could make a small file large or strange is
-// refused: anchors, aliases, merge keys, tags of one's own, keys that are no texts.
+// Parses YAML into a located document. Refuses what could make a small file large or ambiguous: anchors, aliases, merge keys,
+// custom tags, and keys that are not strings. Loaded only when there is a file to read.
 
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import {
@@ -7,26 +7,26 @@ import {
   type LocatedEntry,
   type ParsedDocument,
   type PlacedProblem,
-  placed,
+  problemAt,
 } from "./located.ts";
 
-export const longestDocument = 256 * 1024;
-const deepest = 16;
+export const maxDocumentLength = 256 * 1024;
+const maxDepth = 16;
 const start = { line: 1, column: 1 };
 
 type Contents = Document.Parsed["contents"];
 
-/** The library adds an excerpt of the file, which may hold a secret. */
+/** The library adds an excerpt of the file, which may contain a secret. */
 function withoutExcerpt(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
 
-const onlyOnce = (key: string): string => `${key} is given more than once; keep one`;
+const duplicateKey = (key: string): string => `${key} is set more than once; keep one`;
 
 export function parseYaml(text: string): ParsedDocument {
-  if (text.length > longestDocument) {
-    const says = `the file has ${text.length} characters; at most ${longestDocument} are read`;
-    return { problems: [placed(start, "FileTooLarge", says)] };
+  if (text.length > maxDocumentLength) {
+    const tooLarge = `the file has ${text.length} characters; the limit is ${maxDocumentLength}`;
+    return { root: undefined, problems: [problemAt(start, "FileTooLarge", tooLarge)] };
   }
   const counter = new LineCounter();
   const problems: PlacedProblem[] = [];
@@ -34,27 +34,28 @@ export function parseYaml(text: string): ParsedDocument {
     const { line, col } = counter.linePos(offset ?? 0);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const complain = (offset: number | undefined, says: string): undefined => {
-    problems.push(placed(at(offset), "InvalidYaml", says));
+  const report = (offset: number | undefined, message: string): undefined => {
+    problems.push(problemAt(at(offset), "InvalidYaml", message));
     return undefined;
   };
 
   const locate = (node: unknown, depth: number): Located | undefined => {
-    if (isAlias(node)) return complain(node.range?.[0], "aliases are not read here; write the value out");
+    if (isAlias(node)) return report(node.range?.[0], "aliases are not supported; write the value out");
     if (isScalar(node)) {
       const place = at(node.range?.[0]);
       if (node.anchor !== undefined)
-        complain(node.range?.[0], "anchors are not read here; write the value out");
+        report(node.range?.[0], "anchors are not supported; write the value out");
       const { value } = node;
       const isPlain =
         value === null ||
         typeof value === "string" ||
         typeof value === "number" ||
         typeof value === "boolean";
-      if (!isPlain) return complain(node.range?.[0], "a text, a number, true or false was expected");
+      if (!isPlain) return report(node.range?.[0], "expected a string, a number, true or false");
       return { kind: "scalar", place, value, source: node.source ?? String(value) };
     }
-    if (depth > deepest) return complain(undefined, `it is nested more than ${deepest} deep`);
+    if (depth > maxDepth)
+      return report(undefined, `the document is nested more than ${maxDepth} levels deep`);
     if (isSeq(node)) {
       const entries = node.items.flatMap((item) => locate(item, depth + 1) ?? []);
       return { kind: "list", place: at(node.range?.[0]), entries };
@@ -65,13 +66,13 @@ export function parseYaml(text: string): ParsedDocument {
     for (const { key, value } of node.items) {
       const offset = isScalar(key) ? key.range?.[0] : node.range?.[0];
       if (!isScalar(key) || key.value === null) {
-        complain(offset, "a key must be a text");
+        report(offset, "keys must be strings");
         continue;
       }
       const name = String(key.value);
-      if (seen.has(name)) complain(offset, onlyOnce(name));
+      if (seen.has(name)) report(offset, duplicateKey(name));
       seen.add(name);
-      // `key:` with nothing behind it is a scalar without a value.
+      // `key:` without a value is a scalar with the value null.
       const located = locate(value, depth + 1);
       if (located !== undefined) entries.push({ key: name, keyPlace: at(offset), value: located });
     }
@@ -80,16 +81,19 @@ export function parseYaml(text: string): ParsedDocument {
 
   let contents: Contents;
   try {
-    // Keys that come twice are found here, with the name of the key.
+    // Duplicate keys are found above, so that the message can name the key.
     const document = parseDocument(text, { lineCounter: counter, uniqueKeys: false, prettyErrors: false });
     for (const { message, pos } of [...document.errors, ...document.warnings]) {
-      complain(pos[0], withoutExcerpt(message));
+      report(pos[0], withoutExcerpt(message));
     }
     contents = document.contents;
   } catch {
-    // The parser goes down with its own depth, before ours is counted.
-    return { problems: [placed(start, "InvalidYaml", `it is nested more than ${deepest} deep`)] };
+    // The parser overflows its stack on deep nesting before our own limit applies.
+    return {
+      root: undefined,
+      problems: [problemAt(start, "InvalidYaml", `the document is nested more than ${maxDepth} levels deep`)],
+    };
   }
   const root = contents === null ? undefined : locate(contents, 0);
-  return { ...(root !== undefined && { root }), problems };
+  return { root, problems };
 }

@@ -1,29 +1,29 @@
-// A located value as the text that a flag or a variable would have held, so that one table reads all three. The kind of
-// the field says what may stand in the file; everything else is refused where it stands.
+// Converts a value of the file to the string that a flag or an environment variable would have, so that one table parses all
+// three. A value of another type than the field's is an error with its place.
 
 import type { Field, FieldKind } from "../core/settings.ts";
-import { type Located, type PlacedProblem, placed } from "./located.ts";
+import { type Located, type PlacedProblem, problemAt } from "./located.ts";
 
 type Raw = { readonly raw: string } | { readonly problem: PlacedProblem };
 
-const wanted: Readonly<Record<FieldKind | "text", string>> = {
+const expectedTypes: Readonly<Record<FieldKind | "text", string>> = {
   switch: "true or false",
   number: "a number",
   duration: "a duration such as 15s or 1h30m",
   list: "a list",
   pairs: "a mapping of names to values",
-  repeated: "a list of texts",
-  text: "a text",
+  repeated: "a list of strings",
+  text: "a string",
 };
 
-/** What came, without its value: it may be a secret. */
-function came(value: Located): string {
+/** The type of a value, without the value itself: it may be a secret. */
+function typeOf(value: Located): string {
   if (value.kind !== "scalar") return value.kind === "list" ? "a list" : "a mapping";
   if (value.value === null) return "nothing";
   const { value: plain } = value;
   return typeof plain === "boolean"
-    ? `the word ${plain}`
-    : `a ${typeof plain === "string" ? "text" : "number"}`;
+    ? `the boolean ${plain}`
+    : `a ${typeof plain === "string" ? "string" : "number"}`;
 }
 
 function hint(kind: FieldKind | "text", value: Located): string {
@@ -36,10 +36,10 @@ function scalarText(value: Located): string | undefined {
 
 export function toRaw(key: string, field: Field<unknown>, value: Located): Raw {
   const kind = field.kind ?? "text";
-  const refuse = (at: Located, says: string): Raw => ({
-    problem: { ...placed(at.place, "InvalidSetting", `${key} ${says}`), key },
+  const refuse = (at: Located, text: string): Raw => ({
+    problem: { ...problemAt(at.place, "InvalidSetting", `${key} ${text}`), key },
   });
-  const wrongKind = refuse(value, `must be ${wanted[kind]}, got ${came(value)}${hint(kind, value)}`);
+  const wrongKind = refuse(value, `must be ${expectedTypes[kind]}, got ${typeOf(value)}${hint(kind, value)}`);
   const joined = (
     separator: string,
     entries: readonly Located[],
@@ -48,11 +48,11 @@ export function toRaw(key: string, field: Field<unknown>, value: Located): Raw {
     for (const [index, text] of texts.entries()) {
       const entry = entries[index] ?? value;
       if (text === undefined)
-        return refuse(entry, `must be ${wanted[kind]} of single values, got ${came(entry)}`);
+        return refuse(entry, `must be ${expectedTypes[kind]} of single values, got ${typeOf(entry)}`);
       if (text.includes(separator)) {
         return refuse(
           entry,
-          `has an entry with ${JSON.stringify(separator)} in it; write one entry for each`,
+          `has an entry that contains ${JSON.stringify(separator)}; write each value as its own entry`,
         );
       }
     }

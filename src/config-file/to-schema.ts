@@ -1,6 +1,6 @@
-// A table of settings as JSON Schema, for editors and checks that know nothing of us: what `to-raw.ts` takes, no more and no
-// less. Pure.
+// Converts a table of settings to JSON Schema, for editors and CI. It accepts exactly what `to-raw.ts` accepts. Pure.
 
+import { defined } from "../core/defined.ts";
 import type { Field, FieldKind, Fields } from "../core/settings.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -17,24 +17,22 @@ const shapes: Readonly<Record<FieldKind | "text", JsonSchema>> = {
   text: { type: "string" },
 };
 
-/** Only what is written as it stands: never a secret, and no duration as a number. */
-function fallbackOf({ fallback, kind }: Field<unknown>): JsonSchema {
-  return ["boolean", "string"].includes(typeof fallback) ||
-    (kind === "number" && typeof fallback === "number")
-    ? { default: fallback }
-    : {};
+/** Only defaults that are written literally: no secrets, and no durations. */
+function defaultOf({ fallback, kind }: Field<unknown>): unknown {
+  const isLiteral =
+    ["boolean", "string"].includes(typeof fallback) || (kind === "number" && typeof fallback === "number");
+  return isLiteral ? fallback : undefined;
 }
 
 function schemaOf(field: Field<unknown>): JsonSchema {
   return {
     description: `${field.text} Must be ${field.expects}.`,
     ...shapes[field.kind ?? "text"],
-    ...(field.choices !== undefined && field.kind === undefined && { enum: field.choices }),
-    ...fallbackOf(field),
+    ...defined({ enum: field.kind === undefined ? field.choices : undefined, default: defaultOf(field) }),
   };
 }
 
-/** Only under its present name: a file never knew another one. */
+/** Only under the current names: former names never worked in a file. */
 export function propertiesOf(
   fields: Fields,
   more: (field: Field<unknown>) => JsonSchema = () => ({}),
@@ -47,7 +45,7 @@ export function propertiesOf(
   );
 }
 
-/** Annotations are texts, whatever they say; other keys are none of our business. */
+/** Annotations are always strings; annotations of other tools are allowed. */
 export function annotationsSchema(fields: Readonly<Record<string, Field<unknown>>>): JsonSchema {
   return {
     type: "object",
@@ -55,12 +53,12 @@ export function annotationsSchema(fields: Readonly<Record<string, Field<unknown>
     properties: Object.fromEntries(
       Object.entries(fields).map(([key, { text, expects, choices, fallback }]) => [
         key,
-        {
+        defined({
           type: "string",
           description: `${text} Must be ${expects}.`,
-          ...(choices !== undefined && { enum: choices }),
-          ...(typeof fallback === "string" && { default: fallback }),
-        },
+          enum: choices,
+          default: typeof fallback === "string" ? fallback : undefined,
+        }),
       ]),
     ),
   };

@@ -66,8 +66,8 @@ test("schema prints a JSON Schema even when the cloud's settings are wrong, and 
 });
 
 const wrong: readonly (readonly [readonly string[], string])[] = [
-  [["version", "--foo"], "--foo is not known"],
-  [["--version", "--foo"], "--foo is not known"],
+  [["version", "--foo"], "unknown flag --foo"],
+  [["--version", "--foo"], "unknown flag --foo"],
   [["version", "--v=99"], "--v must be"],
   [["version", "please"], 'Unexpected argument "please" after version'],
   [["webhook-manifest", "--webhook-secure-prt=1"], "did you mean --webhook-secure-port?"],

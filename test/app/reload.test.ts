@@ -107,14 +107,14 @@ test("the shutdown uses the drain timeout of the current configuration", async (
   const { write, said, end } = await start("drain-timeout: 10s");
   await write("drain-timeout: 25s");
   expect(await end()).toBe(0);
-  expect(said("nothing new is begun")).toEqual([expect.stringContaining("withinSeconds=25")]);
+  expect(said("finishing in-flight work")).toEqual([expect.stringContaining("withinSeconds=25")]);
 });
 
 test("a reload reports settings that take effect only after a restart", async () => {
   const { page, write, said, end } = await start("profiling: true");
   await write("profiling: false", "logging-format: json");
-  expect(said("Only after a restart of this process")).toEqual([
-    expect.stringContaining("--profiling, --logging-format; until then the former values count"),
+  expect(said("take effect after a restart")).toEqual([
+    expect.stringContaining("--profiling, --logging-format take effect after a restart"),
   ]);
   expect(await page("/flagz")).toContain("\nprofiling=true\n");
   await end();
@@ -126,6 +126,6 @@ test("a reload refuses what the executable refuses at its start", async () => {
   expect(said("--cloud-provider is")).toEqual([
     expect.stringContaining("run other-cloud-controller-manager"),
   ]);
-  expect(said("the one before stays in force")).toHaveLength(1);
+  expect(said("keeping the previous one")).toHaveLength(1);
   await end();
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
-import { type Configuration, readAll } from "../../src/app/configuration/configuration.ts";
+import { type Configuration, readConfiguration } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // Imported here, because its import takes time that is not virtual.
 import "../../src/app/process-life.ts";
@@ -46,7 +46,7 @@ const vsphere = cloud({
 
 const files = new MemoryFiles({ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" });
 const read = (provider: AnyProvider, args: readonly string[]): Promise<Configuration> =>
-  readAll({ provider, args, files: files.files, environment: {} });
+  readConfiguration({ provider, args, files: files.files, environment: {} });
 
 const hcloudArguments = [
   "--allow-untagged-cloud",

@@ -31,7 +31,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
   const end = ended.finally(() => {
     hasEnded = true;
   });
-  await world.until(() => lines.some((line) => line.includes(" runs ")), "it to run");
+  await world.until(() => lines.some((line) => line.includes("Started ")), "it to run");
   await world.pass(5);
   stop.abort(new Error("asked to stop by SIGTERM"));
   await world.until(() => hasEnded, "it to end");
@@ -44,12 +44,12 @@ test("the process logs its endpoints at start, and drains, releases the Lease an
   expect(code).toBe(0);
   expect(said).toEqual([
     expect.stringMatching(
-      /^fake-cloud-controller-manager \S+ runs mode="enforce" apiServer="https:\/\/sandbox:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
+      /^Started fake-cloud-controller-manager \S+ mode="enforce" apiServer="https:\/\/sandbox:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
     ),
     "This replica leads now",
-    "Asked to stop by SIGTERM: nothing new is begun, work in hand is finished withinSeconds=10",
+    "Asked to stop by SIGTERM; finishing in-flight work withinSeconds=10",
     "The Lease kube-system/cloud-controller-manager was given up",
-    "fake-cloud-controller-manager ends code=0",
+    "fake-cloud-controller-manager exits code=0",
   ]);
   expect(text).not.toContain("hunter2");
 });
@@ -72,5 +72,5 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
 test("a process in observe mode logs no Lease at its shutdown", async () => {
   const { said } = await runUntilStopped("--mode=observe");
   expect(said.some((line) => line.includes("Lease"))).toBe(false);
-  expect(said.at(-1)).toBe("fake-cloud-controller-manager ends code=0");
+  expect(said.at(-1)).toBe("fake-cloud-controller-manager exits code=0");
 });

@@ -150,5 +150,5 @@ test("flags that docs/differences.md calls unknown are refused", () => {
   expect(problems.map(({ reason, key }) => [reason, key])).toEqual(
     notKnown.map((name) => ["UnknownFlag", `--${name}`]),
   );
-  expect(readFlags(["--controllers=*,tagging"]).problems[0]?.text).toContain('"tagging", which is not known');
+  expect(readFlags(["--controllers=*,tagging"]).problems[0]?.text).toContain('unknown controller "tagging"');
 });

@@ -75,14 +75,14 @@ describe("the command line", () => {
     [
       "an unknown flag, with the nearest name",
       ["--kubeconfg=/x"],
-      "--kubeconfg is not known; did you mean --kubeconfig?",
+      "unknown flag --kubeconfg; did you mean --kubeconfig?",
     ],
     ["a value that is none of those there are", ["--mode=obsrve"], "--mode"],
     ["an unknown command", ["explode"], 'Unknown command "explode"'],
     [
       "another cloud, with the program for it [S3]",
       ["--cloud-provider=hetzner"],
-      "start hetzner-cloud-controller-manager",
+      "run hetzner-cloud-controller-manager",
     ],
     [
       "an unknown setting of the cloud",

@@ -64,7 +64,7 @@ describe("TestValidateGenericControllerManagerConfigurationOptions", () => {
   });
   test("TestValidateGenericControllerManagerConfigurationOptions: an unknown one is named as it was written", () => {
     expect(problemsOf("route", "grey-controller")).toEqual([
-      expect.stringContaining('--controllers names "grey-controller", which is not known'),
+      expect.stringContaining('--controllers contains the unknown controller "grey-controller"'),
     ]);
   });
   test("TestValidateGenericControllerManagerConfigurationOptions: another lock than leases is refused", () => {

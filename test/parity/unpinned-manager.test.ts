@@ -86,7 +86,7 @@ describe("a start that cannot be", () => {
   test("9.15.5: a cloud without machines, and a cloud that cannot be set up, end the process with 2, as we do", async () => {
     const without = { ...(fake as unknown as AnyProvider), connect: () => ({ accounts: [] }) as never };
     const none = await runs(without, "--master=http://sandbox", "--configure-cloud-routes=false");
-    expect([none.code, none.said]).toEqual([2, expect.stringContaining("has no machines to offer")]);
+    expect([none.code, none.said]).toEqual([2, expect.stringContaining("does not support instances")]);
     const wrong = await runs(
       fake as unknown as AnyProvider,
       "--master=http://sandbox",

@@ -33,11 +33,12 @@ export function defineRun(invocation: Invocation) {
       ];
       for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
       if (invocation.refuse(problems)) return;
-      const { runProcess } = await import("../process-life.ts");
-      invocation.exitCode = await runProcess(
+      const { ProcessLife } = await import("../process-life.ts");
+      const life = new ProcessLife(
         { provider, program, console, platform, log, setVerbosity, first: configuration, readConfiguration },
         signal,
       );
+      invocation.exitCode = await life.run();
     },
   });
 }

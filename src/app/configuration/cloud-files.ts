@@ -1,36 +1,36 @@
-// What files say of the cloud: its own configuration file, the part of `--config` that counts more, and the files that its
-// settings name. Where each setting stands goes along, so that what is wrong can be pointed at.
+// Reads the cloud's settings from files: the cloud's own file, the cloud section of the --config file, which takes precedence,
+// and the files that settings name. Each setting keeps its place, so that errors can point at it.
 
-import type { RawSection } from "../../config-file/read-configuration.ts";
+import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import { type AnyProvider, type CloudSettings, readConfig } from "../connect-cloud.ts";
-import type { WholeFiles } from "./file-reader.ts";
+import type { FileReader } from "./file-reader.ts";
 
 export interface CloudFile {
   /** Settings by name. */
   readonly file: Readonly<Record<string, string>>;
-  /** Where each of them stands, as `path:line` or `path:line:column`. */
+  /** The place of each setting, as `path:line` or `path:line:column`. */
   readonly places: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
 }
 
-const nothing: CloudFile = { file: {}, places: new Map(), problems: [] };
+const empty: CloudFile = { file: {}, places: new Map(), problems: [] };
 
 /** The file that `--cloud-config` names, in the format of the cloud's Go manager. */
 export async function readCloudFile(
   path: string | undefined,
   provider: AnyProvider,
-  disk: WholeFiles,
+  reader: FileReader,
 ): Promise<CloudFile> {
-  if (path === undefined) return nothing;
+  if (path === undefined) return empty;
   if (provider.readConfigFile === undefined) {
-    const text = `--cloud-config has no effect: the cloud ${provider.name} has no such file; its settings are under cloud in the file of --config, or in variables`;
+    const text = `--cloud-config has no effect: the cloud ${provider.name} has no configuration file of its own; write its settings under cloud in the --config file, or set environment variables`;
     const reason = "FlagWithoutEffect";
-    return { ...nothing, problems: [{ severity: "warning", reason, key: "--cloud-config", text }] };
+    return { ...empty, problems: [{ severity: "warning", reason, key: "--cloud-config", text }] };
   }
-  const whole = await disk.read(path, "--cloud-config");
-  if ("problem" in whole) return { ...nothing, problems: [whole.problem] };
+  const whole = await reader.read(path, "--cloud-config");
+  if ("problem" in whole) return { ...empty, problems: [whole.problem] };
   const { settings, problems } = provider.readConfigFile(whole.text);
   const entries = Object.entries(settings);
   return {
@@ -43,7 +43,7 @@ export async function readCloudFile(
   };
 }
 
-/** One file with another over it. */
+/** `section` of the --config file takes precedence over the cloud's own file. */
 export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
   return {
     ...below,
@@ -55,22 +55,22 @@ export function withSection(below: CloudFile, path: string, { raw, places }: Raw
   };
 }
 
-/** What the cloud must be given before it can connect. */
+/** The files that the provider needs before it can connect. */
 export async function readInputs(
   provider: AnyProvider,
   sources: Omit<CloudSettings, "cluster">,
-  disk: WholeFiles,
+  reader: FileReader,
 ): Promise<{ readonly inputFiles: ReadonlyMap<string, Secret>; readonly problems: readonly Problem[] }> {
   const problems: Problem[] = [];
   const inputFiles = new Map<string, Secret>();
   for (const input of provider.inputs?.(readConfig(provider, sources).values) ?? []) {
     if (input.kind !== "File") {
       const what = `the ${input.kind} ${input.namespace}/${input.name}`;
-      const text = `The cloud ${provider.name} wants ${what} before it connects, and only files can be had then; mount it, and name the file in the settings`;
+      const text = `The provider ${provider.name} requires ${what} before it connects, when only files can be read. Mount it as a file, and set the path in the settings.`;
       problems.push({ severity: "error", reason: "UnservedInput", text });
       continue;
     }
-    const whole = await disk.read(input.path, "a file that the cloud's settings name");
+    const whole = await reader.read(input.path, "a file named in the cloud's settings");
     if ("problem" in whole) problems.push(whole.problem);
     else inputFiles.set(input.path, new Secret(whole.text));
   }

@@ -1,5 +1,5 @@
-// What is different between two configurations, in words for the log and by what it takes to apply it. Values of secrets
-// are shown nowhere, whatever their name.
+// Compares two configurations: the changes as text for the log, and what it takes to apply them. Values of secrets are never
+// shown, whatever their name.
 
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -14,9 +14,9 @@ import type { Configuration } from "./configuration.ts";
 export interface ConfigurationDiff {
   /** "--cluster-name: kubernetes -> prod" and "token: changed". */
   readonly changes: readonly string[];
-  /** Flags among them that count only after the process was started anew. */
+  /** Changed flags that take effect only after a restart of the process. */
   readonly needRestart: readonly FlagName[];
-  /** Whether anything but the verbosity of the log, and what needs a restart, has changed. */
+  /** Whether anything changed besides the log verbosity and flags that need a restart. */
   readonly needsNewManager: boolean;
 }
 
@@ -28,15 +28,15 @@ function shown(value: unknown, kind?: FieldKind): string {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** For comparing only; never shown. */
-function plain(value: unknown): string {
+/** For comparison only; never shown. */
+function comparable(value: unknown): string {
   return value instanceof Secret ? `secret ${value.reveal()}` : shown(value);
 }
 
 const isSecret = (value: unknown): boolean => value instanceof Secret;
 
-/** Values of the cloud's settings by `--config-set` may be secrets; they are told by the name of the setting. */
-const reportedElsewhere: readonly FlagName[] = ["config-set"];
+/** Values of --config-set may be secrets; they are reported by the name of the setting. */
+const reportedBySetting: readonly FlagName[] = ["config-set"];
 
 export function diffConfigurations(
   before: Configuration,
@@ -48,7 +48,7 @@ export function diffConfigurations(
   let needsNewManager = false;
   for (const name of Object.keys(flagFields) as FlagName[]) {
     const [old, next] = [before.settings.flags[name], after.settings.flags[name]];
-    if (reportedElsewhere.includes(name) || plain(old) === plain(next)) continue;
+    if (reportedBySetting.includes(name) || comparable(old) === comparable(next)) continue;
     const field: Field<unknown> = flagFields[name];
     const restart = notesOf(field).needsRestart === true;
     const change = `${shown(old, field.kind)} -> ${shown(next, field.kind)}`;
@@ -60,7 +60,7 @@ export function diffConfigurations(
     readConfig(provider, { environment, ...settings.cloud }).values;
   const [old, next] = [valuesOf(before), valuesOf(after)];
   for (const [name, { kind }] of Object.entries<Field<unknown>>(provider.config)) {
-    if (plain(old[name]) === plain(next[name])) continue;
+    if (comparable(old[name]) === comparable(next[name])) continue;
     const hidden = isSecret(old[name]) || isSecret(next[name]);
     changes.push(
       `${name}: ${hidden ? "changed" : `${shown(old[name], kind)} -> ${shown(next[name], kind)}`}`,
@@ -68,7 +68,7 @@ export function diffConfigurations(
     needsNewManager = true;
   }
   const files = [before, after].map(({ settings }) => settings.cloud.inputFiles ?? new Map<string, Secret>());
-  for (const path of new Set(files.flatMap((each) => [...each.keys()]))) {
+  for (const path of new Set(files.flatMap((inputFiles) => [...inputFiles.keys()]))) {
     if (files[0]?.get(path)?.reveal() === files[1]?.get(path)?.reveal()) continue;
     changes.push(`${path}: changed`);
     needsNewManager = true;
@@ -76,8 +76,8 @@ export function diffConfigurations(
   return { changes, needRestart, needsNewManager };
 }
 
-/** What is in force: the new one, but what is made once per process stays. */
-export function pinned(
+/** The new configuration, with the old values of flags that need a restart. */
+export function keepPinned(
   before: Configuration,
   after: Configuration,
   needRestart: readonly FlagName[],

@@ -1,8 +1,7 @@
-// What ends the process with 2: something that the operator must mend first, with a text for each.
+// The error that ends the process with exit code 2: problems that the operator must fix first.
 
 import type { Problem } from "../../core/problem.ts";
 
-/** Something the operator must mend; the process ends with 2 and this text. */
 export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
 
@@ -17,6 +16,6 @@ export function noInstances(provider: string): Problem {
   return {
     severity: "error",
     reason: "NoInstances",
-    text: `The cloud ${provider} has no machines to offer, so there is nothing to do for the node controllers.`,
+    text: `The provider ${provider} does not support instances, which the node controllers require.`,
   };
 }

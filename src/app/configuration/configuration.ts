@@ -1,8 +1,8 @@
-// Everything the operator wrote, as one immutable value: the command line, the file of `--config`, the cloud's own file and
-// the files its settings name. It is read as a whole, again and again; nothing in it ever changes.
+// Reads the whole configuration as one immutable value: the command line, the --config file, the cloud's own file, and the files
+// that its settings name. A reload reads all of it again.
 
 import { inFile } from "../../config-file/located.ts";
-import { type RawConfiguration, readConfiguration } from "../../config-file/read-configuration.ts";
+import { parseConfiguration, type RawConfiguration } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../platform/environment.ts";
@@ -14,15 +14,15 @@ import { type ReadFlags, readFlags } from "../flags/read-flags.ts";
 import { flagFields, flagShapes, flagsNotInFile } from "../flags/table.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
 import { readCloudFile, readInputs, withSection } from "./cloud-files.ts";
-import { type WholeFiles, wholeFiles } from "./file-reader.ts";
+import { FileReader } from "./file-reader.ts";
 
 export interface Configuration {
   readonly settings: ReadFlags;
-  /** What is wrong with any part of it. With an error among them it must not be used. */
+  /** Problems of all parts. A configuration with an error must not be used. */
   readonly problems: readonly Problem[];
-  /** Those among them that are about flags and their file, not about the cloud: what a short command cares for. */
+  /** The problems with flags and the --config file, without those of the cloud's settings: for commands that do not run the manager. */
   readonly flagProblems: readonly Problem[];
-  /** What it was read from, by path: when a version changes, it is worth reading again. */
+  /** The version of each file that was read, by path: when one changes, the configuration is read again. */
   readonly versions: ReadonlyMap<string, string | undefined>;
 }
 
@@ -35,37 +35,37 @@ export interface ConfigurationSources {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-/** The file of `--config`, and what is wrong with it. */
-async function readOwnFile(
+/** The --config file, and its problems. */
+async function readConfigFile(
   path: string | undefined,
   provider: AnyProvider,
-  disk: WholeFiles,
+  reader: FileReader,
 ): Promise<{
-  readonly own?: RawConfiguration & { readonly path: string };
+  readonly own: (RawConfiguration & { readonly path: string }) | undefined;
   readonly problems: readonly Problem[];
 }> {
-  if (path === undefined || path === "") return { problems: [] };
-  const whole = await disk.read(path, "--config");
-  if ("problem" in whole) return { problems: [whole.problem] };
-  // Loaded only here: who gives no file does not pay for the parser.
+  if (path === undefined || path === "") return { own: undefined, problems: [] };
+  const whole = await reader.read(path, "--config");
+  if ("problem" in whole) return { own: undefined, problems: [whole.problem] };
+  // Loaded only here: without a file, the parser is not needed.
   const { parseYaml } = await import("../../config-file/parse-yaml.ts");
-  const tables = { flags: flagFields, cloud: provider.config, notHere: flagsNotInFile };
-  const read = readConfiguration(parseYaml(whole.text), tables);
+  const tables = { flags: flagFields, cloud: provider.config, notInFile: flagsNotInFile };
+  const read = parseConfiguration(parseYaml(whole.text), tables);
   return { own: { ...read, path }, problems: read.problems.map((problem) => inFile(path, problem)) };
 }
 
-export async function readAll({
+export async function readConfiguration({
   provider,
   args,
   environment,
   files,
 }: ConfigurationSources): Promise<Configuration> {
-  const disk = wholeFiles(files);
+  const reader = new FileReader(files);
   const path = parseFlags(args, flagShapes).raw["config"];
-  const { own, problems: ofFile } = await readOwnFile(path, provider, disk);
+  const { own, problems: ofFile } = await readConfigFile(path, provider, reader);
   const settings = readFlags(args, {
     provider,
-    ...(own !== undefined && { file: { path: own.path, flags: own.flags } }),
+    file: own === undefined ? undefined : { path: own.path, flags: own.flags },
   });
   const flagProblems = [
     ...ofFile,
@@ -74,19 +74,19 @@ export async function readAll({
     ...cloudNameProblems(settings.flags, provider.name),
   ];
 
-  const below = await readCloudFile(settings.flags["cloud-config"], provider, disk);
+  const below = await readCloudFile(settings.flags["cloud-config"], provider, reader);
   const { file, places } = own === undefined ? below : withSection(below, own.path, own.cloud);
   const { given } = settings.cloud;
   const sources = { environment, given, file, places };
-  const wrong = configProblems(provider, sources);
-  const { inputFiles, problems: ofInputs } = wrong.some(isError)
+  const ofSettings = configProblems(provider, sources);
+  const { inputFiles, problems: ofInputs } = ofSettings.some(isError)
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
-    : await readInputs(provider, sources, disk);
+    : await readInputs(provider, sources, reader);
   return {
     settings: { ...settings, cloud: { given, file, places, inputFiles } },
-    problems: [...flagProblems, ...below.problems, ...wrong, ...ofInputs],
+    problems: [...flagProblems, ...below.problems, ...ofSettings, ...ofInputs],
     flagProblems,
-    versions: disk.versions,
+    versions: reader.versions,
   };
 }
 

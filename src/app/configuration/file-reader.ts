@@ -1,38 +1,40 @@
-// Files of the operator, read as a whole and not too long, with the version that each had: what is wrong with one is a
-// problem that names it, never an exception.
+// Reads the operator's files up to a size limit, and remembers the version of each, so that changes are noticed. A file that
+// cannot be read is a problem that names it, never an exception.
 
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 
-export type WholeFile = { readonly text: string } | { readonly problem: Problem };
+export type FileContent = { readonly text: string } | { readonly problem: Problem };
 
-export interface WholeFiles {
-  /** `what` names it in messages: a flag, or what it is for. */
-  read(path: string, what: string): Promise<WholeFile>;
-  /** Of all that was read, by path. */
-  readonly versions: ReadonlyMap<string, string | undefined>;
-}
+const maxLength = 256 * 1024;
 
-const longest = 256 * 1024;
+export class FileReader {
+  readonly #files: Pick<Files, "read" | "version">;
+  readonly #versions = new Map<string, string | undefined>();
 
-export function wholeFiles(files: Pick<Files, "read" | "version">): WholeFiles {
-  const versions = new Map<string, string | undefined>();
-  return {
-    versions,
-    read: async (path, what) => {
-      const refused = (reason: string, text: string): WholeFile => ({
-        problem: { severity: "error", reason, key: what, text: `${path}: ${text}` },
-      });
-      try {
-        // The version is taken before the content: a change in between is seen at the next look.
-        versions.set(path, await files.version(path));
-        const text = await files.read(path);
-        if (text.length <= longest) return { text };
-        return refused("FileTooLarge", `it has ${text.length} characters; at most ${longest} are read`);
-      } catch (error) {
-        return refused("UnreadableFile", `${what} cannot be read: ${messageOf(error)}`);
-      }
-    },
-  };
+  constructor(files: Pick<Files, "read" | "version">) {
+    this.#files = files;
+  }
+
+  /** The version of each file that was read, by path. */
+  get versions(): ReadonlyMap<string, string | undefined> {
+    return this.#versions;
+  }
+
+  /** `what` names the file in messages: a flag, or what the file is for. */
+  async read(path: string, what: string): Promise<FileContent> {
+    const refuse = (reason: string, text: string): FileContent => ({
+      problem: { severity: "error", reason, key: what, text: `${path}: ${text}` },
+    });
+    try {
+      // The version is read before the content, so that the next check notices a change in between.
+      this.#versions.set(path, await this.#files.version(path));
+      const text = await this.#files.read(path);
+      if (text.length <= maxLength) return { text };
+      return refuse("FileTooLarge", `the file has ${text.length} characters; the limit is ${maxLength}`);
+    } catch (error) {
+      return refuse("UnreadableFile", `cannot read ${what}: ${messageOf(error)}`);
+    }
+  }
 }

@@ -1,29 +1,29 @@
-// The wish to look at the configuration at once, which SIGHUP brings. Wishes that come together are one.
+// Requests to reload the configuration now, which SIGHUP makes. Requests before the next check count as one.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 
 export class ReloadRequests {
-  #wake: (() => void) | undefined;
-  #isAsked = false;
+  #notify: (() => void) | undefined;
+  #isRequested = false;
 
   readonly request = (): void => {
-    this.#isAsked = true;
-    this.#wake?.();
+    this.#isRequested = true;
+    this.#notify?.();
   };
 
-  /** Whether it was asked before the time was over. */
-  async within(pause: Milliseconds, clock: Clock, signal: AbortSignal): Promise<boolean> {
-    if (!this.#isAsked) {
+  /** Waits for a request, at most as long as `timeout`. Returns whether there was one. */
+  async within(timeout: Milliseconds, clock: Clock, signal: AbortSignal): Promise<boolean> {
+    if (!this.#isRequested) {
       const { controller: waiting, unlink } = linkedController(signal);
-      this.#wake = () => waiting.abort();
-      await sleep(clock, pause, waiting.signal).catch(() => undefined);
+      this.#notify = () => waiting.abort();
+      await sleep(clock, timeout, waiting.signal).catch(() => undefined);
       unlink();
-      this.#wake = undefined;
+      this.#notify = undefined;
     }
-    const wasAsked = this.#isAsked;
-    this.#isAsked = false;
-    return wasAsked;
+    const isRequested = this.#isRequested;
+    this.#isRequested = false;
+    return isRequested;
   }
 }

@@ -1,7 +1,7 @@
-// What `schema` prints: the file of --config as JSON Schema, and the annotations of Services beside it, of this cloud and
-// of every cloud. Made from the tables that read them. Pure.
+// The JSON Schema of the --config file, with the schema of the Service annotations in $defs, from the tables that parse them.
+// Pure.
 
-import { configurationKind, configurationVersion } from "../../config-file/read-configuration.ts";
+import { configurationKind, configurationVersion } from "../../config-file/parse-configuration.ts";
 import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config-file/to-schema.ts";
 import { ownAnnotations } from "../../controllers/service/annotations/own-annotations.ts";
 import { ownPrefix } from "../../controllers/well-known.ts";
@@ -19,7 +19,7 @@ function withPrefix(prefix: string, fields: Fields): Readonly<Record<string, Fie
   );
 }
 
-function ofFlag(field: Field<unknown>): JsonSchema {
+function flagSchema(field: Field<unknown>): JsonSchema {
   const { noEffect } = notesOf(field);
   return noEffect === undefined
     ? {}
@@ -41,14 +41,14 @@ export function configurationSchema(provider: AnyProvider, program: string): Jso
   );
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: `The file of --config of ${program}`,
+    title: `Configuration file (--config) of ${program}`,
     type: "object",
     additionalProperties: false,
     required: ["apiVersion", "kind"],
     properties: {
       apiVersion: { const: configurationVersion },
       kind: { const: configurationKind },
-      flags: section(propertiesOf(inFile, ofFlag)),
+      flags: section(propertiesOf(inFile, flagSchema)),
       cloud: section(propertiesOf(provider.config)),
     },
     $defs: {

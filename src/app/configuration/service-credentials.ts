@@ -1,5 +1,5 @@
-// Credentials that systemd hands over as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings
-// of the cloud by the name of their variable or their own. What is given in any other way counts more.
+// Reads credentials that systemd provides as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings of
+// the cloud by the name of their environment variable or their own. Flags and variables take precedence.
 
 import { codeOf } from "../../core/errors.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -7,9 +7,9 @@ import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
 
 export interface WithCredentials {
-  /** The given one, with variables for settings that came as a file. */
+  /** The environment, with a variable for each setting that was found as a credential. */
   readonly environment: Environment;
-  /** The given ones, with the kubeconfig if it came as a file and no other is named. */
+  /** The arguments, with --kubeconfig if it was found as a credential and no API server is set. */
   readonly args: readonly string[];
 }
 
@@ -17,7 +17,7 @@ async function contentOf(files: Pick<Files, "read">, path: string): Promise<stri
   try {
     return (await files.read(path)).replace(/\r?\n$/, "");
   } catch (error) {
-    // Whoever loads a credential under another name means another program.
+    // A credential with another name is meant for another program.
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
@@ -43,9 +43,9 @@ export async function withServiceCredentials(
     if (value !== undefined) variables[env] = value;
   }
   const kubeconfig = `${folder}/kubeconfig`;
-  const isMeant = !args.some(namesServer) && (await files.version(kubeconfig)) !== undefined;
+  const isNeeded = !args.some(namesServer) && (await files.version(kubeconfig)) !== undefined;
   return {
     environment: { ...environment, ...variables },
-    args: isMeant ? [`--kubeconfig=${kubeconfig}`, ...args] : args,
+    args: isNeeded ? [`--kubeconfig=${kubeconfig}`, ...args] : args,
   };
 }

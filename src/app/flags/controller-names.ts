@@ -1,10 +1,10 @@
-// The controllers by every name that operators know them by, and which of them `--controllers` asks for. What is not known
-// is refused: whoever switches something off must be able to rely on it.
+// The names of the controllers, upstream's included, and which controllers --controllers enables. Unknown names are errors, so
+// that a typo never leaves a controller enabled.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
-/** Task, then upstream's registry name and its older alias. */
+/** By our name: upstream's current name and its older aliases. */
 const names = {
   "cloud-node": ["cloud-node-controller"],
   "cloud-node-lifecycle": ["cloud-node-lifecycle-controller"],
@@ -20,10 +20,9 @@ const spellings = new Map<string, ControllerName>(
   ),
 );
 
-/** By any of its names. */
 export const controllerNamed = (spelling: string): ControllerName | undefined => spellings.get(spelling);
 
-/** `*` for all, a name for one, `-name` against one; against wins, wherever it stands. */
+/** `*` enables all, a name enables one, `-name` disables one and takes precedence wherever it stands. */
 export function chooseControllers(wanted: readonly string[]): {
   readonly enabled: ReadonlySet<ControllerName>;
   readonly problems: readonly Problem[];
@@ -34,17 +33,17 @@ export function chooseControllers(wanted: readonly string[]): {
   for (const word of wanted) {
     const spelling = word.replace(/^-/, "");
     const name = spellings.get(spelling);
-    if (word === "*") for (const each of spellings.values()) on.add(each);
+    if (word === "*") for (const known of spellings.values()) on.add(known);
     else if (name !== undefined) (word.startsWith("-") ? off : on).add(name);
     else {
       const meant = didYouMean(spelling, spellings.keys());
       const hint =
-        meant === undefined ? `there are ${Object.keys(names).join(", ")}` : `did you mean ${meant}?`;
+        meant === undefined ? `controllers: ${Object.keys(names).join(", ")}` : `did you mean ${meant}?`;
       problems.push({
         severity: "error",
         reason: "UnknownController",
         key: "--controllers",
-        text: `--controllers names ${JSON.stringify(word)}, which is not known; ${hint}`,
+        text: `--controllers contains the unknown controller ${JSON.stringify(word)}; ${hint}`,
       });
     }
   }

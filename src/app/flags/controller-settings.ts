@@ -1,5 +1,4 @@
-// The settings of the controllers as the flags say them, and what is wrong with values that a table of flags cannot judge.
-// Pure.
+// The settings of the controllers, from the flags, with checks that the flag table cannot express. Pure.
 
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
@@ -31,7 +30,7 @@ function readMassLimit(text: string): LifecycleSettings["massLimit"] | undefined
   return { ...lifecycleDefaults.massLimit, share: Number(share) / 100 };
 }
 
-function wrong(flag: string, expected: string, got: string): Problem {
+function mustBe(flag: string, expected: string, got: string): Problem {
   return invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);
 }
 
@@ -44,7 +43,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   ): readonly T[] =>
     (words ?? []).flatMap((word) => {
       const match = known.find((one) => one.toLowerCase() === word.toLowerCase());
-      if (match === undefined) problems.push(wrong(flag, `one of ${known.join(", ")}`, word));
+      if (match === undefined) problems.push(mustBe(flag, `one of ${known.join(", ")}`, word));
       return match ?? [];
     });
 
@@ -68,7 +67,9 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   };
   const massLimit = readMassLimit(flags["node-deletion-limit"]);
   if (massLimit === undefined) {
-    problems.push(wrong("node-deletion-limit", "a share such as 20%, or off", flags["node-deletion-limit"]));
+    problems.push(
+      mustBe("node-deletion-limit", "a percentage such as 20%, or off", flags["node-deletion-limit"]),
+    );
   }
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,

@@ -1,28 +1,28 @@
-// Upstream's feature gates: all are known, so that argument lists work as they are; each says what it comes to here. A
-// name that upstream does not have is refused.
+// Upstream's feature gates. All are accepted, so that argument lists of the Go managers work unchanged; gates without effect
+// give a warning, and names that upstream does not have are errors.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
-/** What is said when a gate is set so. A value without a word is simply the case. */
-type Said = Readonly<Partial<Record<"on" | "off", string>>>;
+/** Why a value has no effect; a value without a reason is what happens anyway. */
+type Reasons = Readonly<Partial<Record<"on" | "off", string>>>;
 
-const routes = "routes are looked at when something changes; --route-reconciliation-period makes it regular";
+const routes = "routes are reconciled when something changes; --route-reconciliation-period adds an interval";
 const release = "the Lease is always released on exit";
 
-const ours: Readonly<Record<string, Said>> = {
+const relevant: Readonly<Record<string, Reasons>> = {
   CloudControllerManagerWatchBasedRoutesReconciliation: { off: routes },
-  CloudControllerManagerWebhook: { off: "webhooks are served when --webhooks names them" },
+  CloudControllerManagerWebhook: { off: "--webhooks decides which webhooks are served" },
   ControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
   CloudControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
-  LoggingBetaOptions: { off: "--logging-format=json is always there" },
+  LoggingBetaOptions: { off: "--logging-format=json is always available" },
   ContextualLogging: {},
 };
 
-const nothing = "it is about something that this manager does not have";
+const notRelevant = "it concerns a feature that this manager does not have";
 
-/** Of logging, metrics and of the API server's library, which upstream's manager shares. */
-const withoutMeaning = new Set(
+/** Gates of logging, metrics and the API server library, which upstream's manager shares. */
+const irrelevant = new Set(
   `AllAlpha AllBeta LoggingAlphaOptions NativeHistograms APIResponseCompression APIServerIdentity APIServerTracing
   APIServingWithRoutine AggregatedDiscoveryRemoveBetaType AllowParsingUserUIDFromCertAuth
   AllowUnsafeMalformedObjectDeletion AnonymousAuthConfigurableEndpoints AuthorizeWithSelectors BtreeWatchCache
@@ -38,8 +38,8 @@ const withoutMeaning = new Set(
   WatchList`.split(/\s+/),
 );
 
-/** Gates that older managers had; what they switched is always so since. */
-const former = new Set(["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet"]);
+/** Gates that older managers had, now always on. */
+const removed = new Set(["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet"]);
 
 const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
@@ -47,22 +47,22 @@ const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
 
 export function gateProblems(gates: ReadonlyMap<string, string>): readonly Problem[] {
   return [...gates].flatMap(([name, value]): readonly Problem[] => {
-    const isKnown = Object.hasOwn(ours, name) || withoutMeaning.has(name);
+    const isKnown = Object.hasOwn(relevant, name) || irrelevant.has(name);
     if (!isKnown) {
-      const meant = didYouMean(name, [...Object.keys(ours), ...withoutMeaning]);
-      const hint = meant === undefined ? "leave it out" : `did you mean ${meant}?`;
-      const text = former.has(name)
-        ? `${key} names ${name}, which Kubernetes took out: it is always so; leave it out`
-        : `${key} names ${name.slice(0, 80)}, which upstream does not have; ${hint}`;
+      const meant = didYouMean(name, [...Object.keys(relevant), ...irrelevant]);
+      const hint = meant === undefined ? "omit it" : `did you mean ${meant}?`;
+      const text = removed.has(name)
+        ? `${key} contains ${name}, which Kubernetes removed because it is always on; omit it`
+        : `${key} contains ${name.slice(0, 80)}, which upstream does not have; ${hint}`;
       return [{ severity: "error", reason: "UnknownFeatureGate", key, text }];
     }
     if (!on.has(value) && !off.has(value)) {
       const text = `${key}: ${name} must be true or false, got ${JSON.stringify(value.slice(0, 80))}`;
       return [{ severity: "error", reason: "InvalidFlag", key, text }];
     }
-    const said = withoutMeaning.has(name) ? nothing : ours[name]?.[on.has(value) ? "on" : "off"];
-    if (said === undefined) return [];
-    const text = `${key}: ${name}=${value} has no effect: ${said}`;
+    const reason = irrelevant.has(name) ? notRelevant : relevant[name]?.[on.has(value) ? "on" : "off"];
+    if (reason === undefined) return [];
+    const text = `${key}: ${name}=${value} has no effect: ${reason}`;
     return [{ severity: "warning", reason: "FlagWithoutEffect", key, text }];
   });
 }

@@ -1,27 +1,27 @@
-// What a flag may carry besides its field: why it does nothing here, that it is deprecated, its shorthand, whether a change
-// of it needs a new process. Each is a wrapper, so that the table reads as one sentence per flag.
+// Notes that a flag may have besides its field: why it has no effect, that it is deprecated, its shorthand, and whether a
+// change needs a restart. Each is a wrapper, so that the table reads as one sentence per flag.
 
 import type { Field, Fields } from "../../core/settings.ts";
 
 export interface FlagNotes {
-  /** Completes "--name has no effect: …"; said once, when the flag is given. */
+  /** Completes the warning "--name has no effect: …". */
   readonly noEffect?: string;
-  /** Not in the help; said when the flag is given. */
+  /** Hidden from the help; setting it gives a warning. */
   readonly deprecated?: true;
   readonly shorthand?: string;
-  /** What it governs is made once per process: a port, a Lease, a file that the rest hangs on. */
+  /** A change needs a restart: it configures something that is created once per process, such as a port or the Lease. */
   readonly needsRestart?: true;
 }
 
 export interface FlagGroup<F extends Fields = Fields> {
-  /** As upstream's help has it, in lower case. */
+  /** As in upstream's help, in lower case. */
   readonly title: string;
   readonly fields: F;
 }
 
 export const notesOf = (field: Field<unknown> & FlagNotes): FlagNotes => field;
 
-/** Accepted, so that argument lists of the Go managers work as they are. */
+/** For flags that are accepted only so that argument lists of the Go managers work unchanged. */
 export function noEffect<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
   return {
     ...field,
@@ -29,7 +29,7 @@ export function noEffect<F extends Field<unknown>>(field: F, why: string): F & F
   };
 }
 
-/** As upstream: hidden, still accepted. */
+/** As upstream: hidden from the help, and still accepted. */
 export function deprecated<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
   return {
     ...field,

@@ -1,5 +1,4 @@
-// The help text, made from the flag table: in upstream's groups, each flag with what it takes, what it does and what it is
-// without. Deprecated flags are not in it.
+// The text of --help: commands, flags in upstream's groups, and the settings of the cloud. Deprecated flags are left out.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -11,22 +10,22 @@ import { flagGroups } from "./table.ts";
 const width = 96;
 const indent = "          ";
 
-/** What stands behind the name, in pflag's words. */
-const takenBy: Readonly<Record<FieldKind, string>> = {
+/** The value after the flag's name, in pflag's words. */
+const valueNames: Readonly<Record<FieldKind, string>> = {
   switch: "",
   number: " number",
   duration: " duration",
   list: " strings",
   pairs: " key=value,...",
-  repeated: " string, repeatable",
+  repeated: " string (repeatable)",
 };
 
-function taken({ kind, choices }: Field<unknown>): string {
-  return choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : takenBy[kind];
+function flagValue({ kind, choices }: Field<unknown>): string {
+  return choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : valueNames[kind];
 }
 
-/** Secrets and other objects show nothing. */
-function fallbackText({ fallback, kind }: Field<unknown>): string {
+/** Defaults that are secrets or other objects are not shown. */
+function defaultText({ fallback, kind }: Field<unknown>): string {
   if (kind === "duration" && typeof fallback === "number" && fallback > 0) {
     return ` (default ${formatDuration(fallback as Milliseconds)})`;
   }
@@ -39,8 +38,8 @@ function paragraph(name: string, field: Field<unknown>): string {
   const { shorthand, noEffect } = notesOf(field);
   const short = shorthand === undefined ? "    " : `-${shorthand}, `;
   const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
-  const text = wrapText(`${field.text}${nothing}${fallbackText(field)}`, width, indent);
-  return `  ${short}--${name}${taken(field)}\n${text}`;
+  const text = wrapText(`${field.text}${nothing}${defaultText(field)}`, width, indent);
+  return `  ${short}--${name}${flagValue(field)}\n${text}`;
 }
 
 const headingOf = (title: string): string => `${title.charAt(0).toUpperCase()}${title.slice(1)} flags:`;
@@ -60,11 +59,11 @@ export function helpText(
   });
   const settings = Object.entries<Field<unknown>>(config).map(([name, field]) => {
     const env = field.env === undefined ? "" : ` [${field.env}]`;
-    return `  ${name}${env}\n${wrapText(`${field.text}${fallbackText(field)}`, width, indent)}`;
+    return `  ${name}${env}\n${wrapText(`${field.text}${defaultText(field)}`, width, indent)}`;
   });
   return [
     wrapText(
-      `${program} connects a Kubernetes cluster with its cloud: it initialises Nodes, removes those whose machine is gone, makes load balancers for Services and routes to pods.`,
+      `${program} integrates a Kubernetes cluster with its cloud: it initializes Nodes, deletes Nodes whose instance no longer exists, and manages load balancers for Services and routes to pods.`,
       width,
     ),
     "",
@@ -76,7 +75,7 @@ export function helpText(
     ...Object.entries(commands).map(([name, text]) => `  ${name}\n${wrapText(text, width, indent)}`),
     "",
     ...groups,
-    "Settings of the cloud, by variable or with --config-set name=value:",
+    "Settings of the cloud, as environment variables or with --config-set name=value:",
     "",
     ...settings,
     "",

@@ -1,17 +1,17 @@
-// Command-line flags as pflag reads them, so that argument lists of the Go managers work as they are: list flags add up,
-// the last of a scalar counts, bare booleans are true, underscores are dashes, and what is unknown is refused.
+// Parses command-line flags as pflag does, so that argument lists of the Go managers work unchanged: list flags add up, the last
+// scalar takes precedence, bare booleans are true, underscores are dashes, and unknown flags are errors.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
 export interface FlagShape {
-  /** `switch`: needs no value. `list`: adds up. `repeated`: adds up, and its values hold commas. */
+  /** `switch`: needs no value. `list`: adds up. `repeated`: adds up, and its values may contain commas. */
   readonly kind: "value" | "switch" | "list" | "repeated";
-  readonly shorthand?: string;
+  readonly shorthand?: string | undefined;
 }
 
 export interface ParsedFlags {
-  /** By flag name without dashes; a list is joined with commas, what is repeated with line breaks. */
+  /** By flag name without dashes. A list is joined with commas, a repeated flag with line breaks. */
   readonly raw: Readonly<Record<string, string>>;
   readonly positional: readonly string[];
   readonly problems: readonly Problem[];
@@ -29,18 +29,18 @@ function error(reason: string, text: string, key: string): Problem {
 function hintFor(
   name: string,
   shapes: Readonly<Record<string, FlagShape>>,
-  former: Readonly<Record<string, string>>,
+  removed: Readonly<Record<string, string>>,
 ): string {
-  if (Object.hasOwn(former, name)) return former[name] ?? "";
+  if (Object.hasOwn(removed, name)) return removed[name] ?? "";
   const meant = didYouMean(name, Object.keys(shapes));
-  return meant === undefined ? "see --help for those there are" : `did you mean --${meant}?`;
+  return meant === undefined ? "see --help for all flags" : `did you mean --${meant}?`;
 }
 
 export function parseFlags(
   args: readonly string[],
   shapes: Readonly<Record<string, FlagShape>>,
-  /** What to do about flags that there were. */
-  former: Readonly<Record<string, string>> = {},
+  /** What to do about each flag that upstream removed. */
+  removed: Readonly<Record<string, string>> = {},
 ): ParsedFlags {
   const raw: Record<string, string> = {};
   const positional: string[] = [];
@@ -57,7 +57,7 @@ export function parseFlags(
     else if (before !== undefined && shape.kind === "repeated") raw[name] = `${before}\n${value}`;
     else {
       if (before !== undefined && before !== value) {
-        const text = `--${name} is given more than once; the last one, ${JSON.stringify(value)}, counts`;
+        const text = `--${name} is set more than once; the last value, ${JSON.stringify(value)}, takes precedence`;
         problems.push({ severity: "warning", reason: "RepeatedFlag", text, key: `--${name}` });
       }
       raw[name] = value;
@@ -88,7 +88,7 @@ export function parseFlags(
     const shape = Object.hasOwn(shapes, name) && (isLong || shorthands.has(bare)) ? shapes[name] : undefined;
     if (shape === undefined) {
       problems.push(
-        error("UnknownFlag", `${written} is not known; ${hintFor(name, shapes, former)}`, written),
+        error("UnknownFlag", `unknown flag ${written}; ${hintFor(name, shapes, removed)}`, written),
       );
       continue;
     }
@@ -96,7 +96,7 @@ export function parseFlags(
     else if (shape.kind === "switch") set(name, shape, "true");
     else {
       const value = args[index + 1];
-      if (value === undefined) problems.push(error("MissingValue", `${written} needs a value`, written));
+      if (value === undefined) problems.push(error("MissingValue", `${written} requires a value`, written));
       else {
         set(name, shape, value);
         index += 1;

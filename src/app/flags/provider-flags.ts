@@ -1,5 +1,4 @@
-// The flags that a cloud's Go manager adds to upstream's: those that are settings of the cloud under another name, and
-// those that do nothing here.
+// The flags that a cloud's Go manager adds to upstream's: settings of the cloud under a flag's name, and flags without effect.
 
 import { text } from "../../core/fields.ts";
 import type { Field, Fields } from "../../core/settings.ts";
@@ -8,7 +7,7 @@ import { noEffect } from "./flag-notes.ts";
 
 export interface ProviderFlags {
   readonly fields: Fields;
-  /** What was given by flag, by name of the setting. */
+  /** The values that were set by flag, by name of the setting. */
   settingsOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
 }
 
@@ -20,12 +19,12 @@ export function providerFlags({ config = {}, ignoredFlags = {} }: FlagsOfProvide
   for (const [setting, field] of Object.entries<Field<unknown>>(config)) {
     if (field.flag === undefined) continue;
     settings.set(field.flag, setting);
-    // Former names are those of the setting; the flag never had them.
+    // Former names belong to the setting; the flag never had them.
     const { renamedFrom: _, ...asFlag } = field;
     fields[field.flag] = asFlag;
   }
   for (const [name, why] of Object.entries(ignoredFlags)) {
-    // `--name` alone and `--name=value` are both understood: nobody asks which kind it was.
+    // As a switch, `--name` and `--name=value` are both accepted, whatever the original type was.
     fields[name] = noEffect({ ...text("Accepted for compatibility."), kind: "switch" }, why);
   }
   return {

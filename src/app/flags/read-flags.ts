@@ -1,6 +1,7 @@
-// The command line as values, over what a file and a profile say: every problem at once, each where it stands.
+// Reads the flags from the command line, the configuration file and the compatibility profile, and reports every problem with
+// its place.
 
-import type { RawSection } from "../../config-file/read-configuration.ts";
+import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { CloudSources } from "../connect-cloud.ts";
@@ -16,13 +17,13 @@ import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from ".
 
 export interface FlagSources {
   readonly provider?: FlagsOfProvider;
-  /** What a configuration file says; the command line counts more. */
-  readonly file?: { readonly path: string; readonly flags: RawSection };
+  /** Flags of the configuration file; the command line takes precedence. */
+  readonly file?: { readonly path: string; readonly flags: RawSection } | undefined;
 }
 
 export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
   readonly flags: Flags;
-  /** What was set for the cloud. */
+  /** Settings of the cloud that were set by flag. */
   readonly cloud: CloudSources;
   readonly controllers: ReadonlySet<ControllerName>;
   readonly positional: readonly string[];
@@ -36,7 +37,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   const given = withoutEmptyStrings(fields, mergeLayers(fields, [file?.flags.raw ?? {}, parsed.raw]));
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
-    // The profile is nothing but flags, and a flag that was given counts more.
+    // The profile only sets flags, and flags set explicitly take precedence.
     Object.entries(mergeLayers(fields, [provider.presets ?? {}, profileOf(given), given])).flatMap(
       ([name, value]) =>
         Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
@@ -44,23 +45,23 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
-  // Observing needs no Lease: it is meant to run beside the manager that holds it.
+  // Observing needs no Lease: it is meant to run next to the manager that holds it.
   const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   problems.push(...gateProblems(flags["feature-gates"] ?? new Map()));
 
-  const { problems: wrong, ...settings } = controllerSettings(flags);
-  problems.push(...wrong);
+  const { problems: ofSettings, ...settings } = controllerSettings(flags);
+  problems.push(...ofSettings);
   problems.push(...electionProblems(flags));
-  const { enabled: controllers, problems: unknown } = chooseControllers(flags.controllers);
-  problems.push(...unknown);
+  const { enabled: controllers, problems: ofControllers } = chooseControllers(flags.controllers);
+  problems.push(...ofControllers);
   const cloud = {
     given: new Map([
       ...Object.entries(own.settingsOf(withoutEmptyStrings(fields, parsed.raw))),
       ...(flags["config-set"] ?? []),
     ]),
   };
-  const whereIs = ({ key = "" }: Problem): string => {
+  const placeOf = ({ key = "" }: Problem): string => {
     const name = key.slice(2);
     const place = Object.hasOwn(parsed.raw, name) ? undefined : file?.flags.places.get(name);
     return place === undefined ? "" : `${file?.path}:${place.line}:${place.column}: `;
@@ -71,7 +72,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
     ...settings,
     controllers,
     positional: parsed.positional,
-    problems: problems.map((problem) => ({ ...problem, text: `${whereIs(problem)}${problem.text}` })),
+    problems: problems.map((problem) => ({ ...problem, text: `${placeOf(problem)}${problem.text}` })),
   };
 }
 

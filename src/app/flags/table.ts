@@ -1,4 +1,4 @@
-// The flags, once: reading, help and reference all come from this table, whose groups are in `groups/`. Names, meaning and
+// The table of all flags, from its groups in `groups/`. Parsing, help and the reference page all use it. Names, meaning and
 // defaults are upstream's where upstream has the flag.
 
 import type { Field, Fields, Values } from "../../core/settings.ts";
@@ -11,7 +11,7 @@ import { globalFlags } from "./groups/global.ts";
 import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
-/** In the order of upstream's help; ours are last. */
+/** In the order of upstream's help; Fairlead's own flags are last. */
 export const flagGroups: readonly FlagGroup[] = [
   debuggingFlags,
   leaderMigrationFlags,
@@ -57,10 +57,10 @@ export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
   "config-set": "is for the command line; in the file, write the settings under cloud",
 };
 
-/** What each of them says. */
+/** The values of all flags. */
 export type Flags = Values<typeof flagFields>;
 
-/** What `--compatibility=upstream` stands for. */
+/** The defaults that `--compatibility=upstream` sets. */
 export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "node-deletion-proofs": "1",
   "node-deletion-limit": "off",
@@ -80,10 +80,10 @@ function shapeOf(field: Field<unknown>): FlagShape {
       : field.kind === "list" || field.kind === "pairs"
         ? "list"
         : "value";
-  return { kind, ...(shorthand !== undefined && { shorthand }) };
+  return { kind, shorthand };
 }
 
-/** How each is written on a command line, under former names too. */
+/** How each flag is written on the command line, under its former names too. */
 export function shapesOf(fields: Fields): Readonly<Record<string, FlagShape>> {
   return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).flatMap(([name, field]) =>

@@ -42,7 +42,7 @@ export function viewOf(parts: ViewParts) {
   return {
     ...{ flags, identity, startedAt, journal, metrics, inventory, queues, leads, reserved, onKubeRequest },
     mode: flags.mode,
-    talksTo: { apiServer: reserved.origin, ...shownCloud(connected) },
+    connections: { apiServer: reserved.origin, ...shownCloud(connected) },
     accounts: connected.accounts,
     balancers: service?.listing,
     membersOf: (group: string) => service?.membersOf(group) ?? [],

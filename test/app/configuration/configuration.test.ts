@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { readAll } from "../../../src/app/configuration/configuration.ts";
+import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
@@ -18,7 +18,12 @@ const read = async (
   environment: Readonly<Record<string, string>> = {},
   cloud: AnyProvider = provider,
 ) => {
-  const whole = await readAll({ provider: cloud, args, environment, files: new MemoryFiles(contents).files });
+  const whole = await readConfiguration({
+    provider: cloud,
+    args,
+    environment,
+    files: new MemoryFiles(contents).files,
+  });
   const { values } = readConfig(cloud, { environment, ...whole.settings.cloud });
   return { ...whole, values, reported: whole.problems.map(({ text }) => text) };
 };
@@ -90,8 +95,8 @@ test("a file that is missing or too long is an error that names the file", async
     "--config=/etc/none",
   ]);
   expect(reported).toEqual([
-    "/etc/none: --config cannot be read: no such file: /etc/none",
-    `${own}: it has 300000 characters; at most 262144 are read`,
+    "/etc/none: cannot read --config: no such file: /etc/none",
+    `${own}: the file has 300000 characters; the limit is 262144`,
   ]);
 });
 
@@ -152,7 +157,7 @@ test("a cloud input other than a file is refused, because only files can be read
   };
   const { reported, settings } = await read({}, [], { FAKE_ENDPOINT: "http://cloud" }, wanting);
   expect(reported).toEqual([
-    "The cloud fake wants the Secret kube-system/cloud before it connects, and only files can be had then; mount it, and name the file in the settings",
+    "The provider fake requires the Secret kube-system/cloud before it connects, when only files can be read. Mount it as a file, and set the path in the settings.",
   ]);
   expect(settings.cloud.inputFiles?.size).toBe(0);
 });

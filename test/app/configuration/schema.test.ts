@@ -3,8 +3,8 @@ import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/schema.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { flagFields } from "../../../src/app/flags/table.ts";
+import { parseConfiguration } from "../../../src/config-file/parse-configuration.ts";
 import { parseYaml } from "../../../src/config-file/parse-yaml.ts";
-import { readConfiguration } from "../../../src/config-file/read-configuration.ts";
 import { ownAnnotations } from "../../../src/controllers/service/annotations/own-annotations.ts";
 
 // The schema and the reader must agree: what the schema allows the reader accepts, and what it forbids the
@@ -33,8 +33,8 @@ const refusalsOf = (section: string, key: string, value: unknown): readonly stri
     kind: "FairleadConfiguration",
     [section]: { [key]: value },
   };
-  const tables = { flags: flagFields, cloud: provider.config, notHere: {} };
-  return readConfiguration(parseYaml(JSON.stringify(file)), tables).problems.map(({ text }) => text);
+  const tables = { flags: flagFields, cloud: provider.config, notInFile: {} };
+  return parseConfiguration(parseYaml(JSON.stringify(file)), tables).problems.map(({ text }) => text);
 };
 
 for (const section of ["flags", "cloud"] as const) {

@@ -66,7 +66,7 @@ test("the former name of a cloud setting is not a flag", () => {
 test("a removed flag is refused with its replacement, an unknown one with the nearest name", () => {
   const textOf = (flag: string) => errorsOf(flag)[0]?.text;
   expect(textOf("--logtostderr")).toBe(
-    "--logtostderr is not known; Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr",
+    "unknown flag --logtostderr; Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr",
   );
   expect(textOf("--port=0")).toContain("use --secure-port");
   expect(textOf("--secure-prot=1")).toContain("did you mean --secure-port?");

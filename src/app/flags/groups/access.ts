@@ -1,4 +1,4 @@
-// Flags about who may ask on the secure port: upstream's groups "authentication" and "authorization".
+// Flags for authentication and authorization on the secure port: upstream's groups "authentication" and "authorization".
 
 import { seconds } from "../../../core/brand.ts";
 import { duration, flag, text } from "../../../core/fields.ts";
@@ -8,52 +8,69 @@ import { type FlagGroup, needsRestart } from "../flag-notes.ts";
 
 const authenticationFields = {
   "authentication-kubeconfig": needsRestart(
-    text("Kubeconfig with which tokens are reviewed. Without it, our own connection to the API server."),
+    text(
+      "Kubeconfig file for TokenReviews. If unset, the manager's own connection to the API server is used.",
+    ),
   ),
   "authentication-token-webhook-cache-ttl": needsRestart(
-    duration("Time for which the review of a token counts.", {}, { fallback: seconds(10) }),
+    duration("How long to cache responses to TokenReviews.", {}, { fallback: seconds(10) }),
   ),
   "client-ca-file": needsRestart(
-    text("Authorities of client certificates. Without it, those of the cluster are looked up."),
+    text("File with CA certificates for client certificates. If unset, the CA of the cluster is looked up."),
   ),
   "requestheader-client-ca-file": needsRestart(
-    text("Authorities of front proxies, whose headers name the user."),
+    text("File with CA certificates for front proxies, whose request headers name the user."),
   ),
   "requestheader-username-headers": needsRestart(
-    list("Headers with the name of the user.", { fallback: ["x-remote-user"] }),
+    list("Request headers to inspect for the user name.", { fallback: ["x-remote-user"] }),
   ),
-  "requestheader-uid-headers": needsRestart(list("Headers with the uid of the user.")),
+  "requestheader-uid-headers": needsRestart(list("Request headers to inspect for the user's UID.")),
   "requestheader-group-headers": needsRestart(
-    list("Headers with the groups of the user.", { fallback: ["x-remote-group"] }),
+    list("Request headers to inspect for the user's groups.", { fallback: ["x-remote-group"] }),
   ),
   "requestheader-extra-headers-prefix": needsRestart(
-    list("Beginnings of headers with more about the user.", { fallback: ["x-remote-extra-"] }),
-  ),
-  "requestheader-allowed-names": needsRestart(
-    list("Common names that a front proxy may have. Without it, any."),
-  ),
-  "authentication-skip-lookup": needsRestart(
-    flag("Do not look up the cluster's authorities in kube-system/extension-apiserver-authentication.", {
-      fallback: false,
+    list("Prefixes of request headers with extra information about the user.", {
+      fallback: ["x-remote-extra-"],
     }),
   ),
+  "requestheader-allowed-names": needsRestart(
+    list("Common names that client certificates of front proxies may have. If unset, any name is allowed."),
+  ),
+  "authentication-skip-lookup": needsRestart(
+    flag(
+      "Do not look up missing authentication configuration in the ConfigMap kube-system/extension-apiserver-authentication.",
+      {
+        fallback: false,
+      },
+    ),
+  ),
   "authentication-tolerate-lookup-failure": needsRestart(
-    flag("Start even if that cannot be looked up.", { fallback: false }),
+    flag("Continue to start if the authentication configuration cannot be looked up.", { fallback: false }),
   ),
 } as const satisfies Fields;
 
 const authorizationFields = {
   "authorization-kubeconfig": needsRestart(
-    text("Kubeconfig with which access is reviewed. Without it, our own connection to the API server."),
+    text(
+      "Kubeconfig file for SubjectAccessReviews. If unset, the manager's own connection to the API server is used.",
+    ),
   ),
   "authorization-webhook-cache-authorized-ttl": needsRestart(
-    duration("Time for which a yes counts.", {}, { fallback: seconds(10) }),
+    duration(
+      "How long to cache 'authorized' responses to SubjectAccessReviews.",
+      {},
+      { fallback: seconds(10) },
+    ),
   ),
   "authorization-webhook-cache-unauthorized-ttl": needsRestart(
-    duration("Time for which a no counts.", {}, { fallback: seconds(10) }),
+    duration(
+      "How long to cache 'unauthorized' responses to SubjectAccessReviews.",
+      {},
+      { fallback: seconds(10) },
+    ),
   ),
   "authorization-always-allow-paths": needsRestart(
-    list("Paths that are open to all; * at the end for all that begin so.", {
+    list("Paths that need no authorization; a trailing * matches any path with that prefix.", {
       fallback: ["/healthz", "/readyz", "/livez"],
     }),
   ),

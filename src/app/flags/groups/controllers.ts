@@ -1,4 +1,4 @@
-// Flags of single controllers as upstream groups them, and of leader migration.
+// Flags of individual controllers, grouped as upstream groups them, and of leader migration.
 
 import { flag, integer, text } from "../../../core/fields.ts";
 import type { Fields } from "../../../core/settings.ts";
@@ -6,30 +6,30 @@ import { type FlagGroup, needsRestart, noEffect } from "../flag-notes.ts";
 
 const leaderMigrationFields = {
   "enable-leader-migration": needsRestart(
-    flag("Run some controllers under a Lease that is shared with kube-controller-manager.", {
+    flag("Run the migrated controllers under a Lease that is shared with kube-controller-manager.", {
       fallback: false,
     }),
   ),
   "leader-migration-config": needsRestart(
-    text("Path of a LeaderMigrationConfiguration; without it, upstream's built-in one counts."),
+    text("Path of a LeaderMigrationConfiguration file. If unset, upstream's default configuration is used."),
   ),
 } as const satisfies Fields;
 
 const cloudNodeFields = {
   "concurrent-node-syncs": integer(
-    "Nodes worked on at the same time.",
+    "Number of workers that reconcile Nodes concurrently.",
     { min: 1, max: 200 },
     { fallback: 64 },
   ),
   "concurrent-node-status-updates": noEffect(
-    integer("Nodes whose status is written at the same time."),
-    "--concurrent-node-syncs counts for all work on Nodes",
+    integer("Number of workers that update Node statuses concurrently."),
+    "--concurrent-node-syncs applies to all work on Nodes",
   ),
 } as const satisfies Fields;
 
 const serviceFields = {
   "concurrent-service-syncs": integer(
-    "Balancers worked on at the same time.",
+    "Number of load balancers that are reconciled concurrently.",
     { min: 1, max: 200 },
     { fallback: 32 },
   ),

@@ -1,4 +1,4 @@
-// Flags that only we have: the safety brakes, what Nodes show, and where the cloud's settings come from.
+// Flags that only Fairlead has: safety limits, addresses and labels of Nodes, load balancers, and the settings of the cloud.
 
 import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../../core/fields.ts";
@@ -7,98 +7,112 @@ import type { Fields } from "../../../core/settings.ts";
 import { type FlagGroup, needsRestart } from "../flag-notes.ts";
 
 const ownFields = {
-  mode: oneOf("observe plans everything and writes nothing.", ["enforce", "observe"], {
-    fallback: "enforce",
-  }),
+  mode: oneOf(
+    "enforce applies changes; observe only logs the changes it would make, and writes nothing.",
+    ["enforce", "observe"],
+    {
+      fallback: "enforce",
+    },
+  ),
   compatibility: oneOf(
-    "upstream sets the flags by which we differ to the Go managers' way; one that is given counts more. docs/differences.md names them.",
+    "fairlead: use Fairlead's defaults. upstream: use the Go managers' defaults where Fairlead's differ (see docs/differences.md); flags set explicitly take precedence.",
     ["fairlead", "upstream"],
     { fallback: "fairlead" },
   ),
   "node-selector": pairs(
-    "Only Nodes with these labels are initialised, tainted when switched off, deleted, given routes, and targets of load balancers; Nodes with a foreign provider id never are.",
+    "Manage only Nodes with these labels: initialization, shutdown taint, deletion, routes and load balancer targets. Nodes with another cloud's provider ID are never managed.",
   ),
-  "node-address-families": list("IP families a Node shows, in order of preference: IPv4, IPv6."),
-  "node-address-include": cidrList("Only addresses in these ranges are shown on Nodes."),
-  "node-address-exclude": cidrList("Addresses in these ranges are not shown on Nodes."),
-  "node-address-networks": list("Only addresses in these networks of the cloud are shown on Nodes."),
+  "node-address-families": list("IP families of Node addresses, in order of preference: IPv4, IPv6."),
+  "node-address-include": cidrList("Set only addresses in these CIDR ranges on Nodes."),
+  "node-address-exclude": cidrList("Do not set addresses in these CIDR ranges on Nodes."),
+  "node-address-networks": list("Set only addresses in these networks of the cloud on Nodes."),
   "node-address-order": list(
-    "Kinds of address that come first: InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS.",
+    "Address types to list first on Nodes: InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS.",
   ),
-  "label-policy": pairs("What to do when the cloud says otherwise, as key=sync|report|once."),
+  "label-policy": pairs(
+    "What to do when a Node label differs from the cloud, as key=policy. sync: overwrite it; report: emit an event; once: set it only when the Node joins.",
+  ),
   "reconcile-labels": flag(
-    "Keep labels as the cloud says after a Node has joined; upstream looks at them once.",
+    "Keep Node labels in sync with the cloud after the Node is initialized. The Go managers set them only once.",
     {
       fallback: true,
     },
   ),
-  "beta-labels-win": flag("A label in its old spelling overwrites the present one, as upstream does.", {
-    fallback: false,
-  }),
+  "beta-labels-win": flag(
+    "If a Node has both the beta and the GA label, the beta label overwrites the GA label, as upstream does.",
+    {
+      fallback: false,
+    },
+  ),
   "shutdown-taint-goes": oneOf(
-    "When the taint of a Node that was switched off goes; upstream's is when-ready.",
+    "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
     ["when-running", "when-ready"],
     { fallback: "when-running" },
   ),
   "node-deletion": oneOf(
-    "What happens to Nodes whose machine is proved to be gone.",
+    "What to do with Nodes whose instance no longer exists: off keeps them, observe only reports them, enforce deletes them.",
     ["off", "observe", "enforce"],
     {
       fallback: "enforce",
     },
   ),
   "node-deletion-proofs": integer(
-    "Proofs of absence that a deletion takes.",
+    "Number of independent proofs of absence that deleting a Node requires.",
     { min: 1, max: 2 },
     { fallback: 2 },
   ),
   "node-deletion-confirmation": duration(
-    "Time between the first and the last proof.",
+    "Minimum time between the first and the last proof of absence.",
     {},
     { fallback: seconds(30) },
   ),
   "node-deletion-limit": text(
-    "Nodes that may go unannounced within ten minutes: a share such as 20%, or off. Two may go in any case.",
+    "Maximum share of Nodes to delete within ten minutes, such as 20%, or off. Two are always allowed; Nodes annotated for deletion do not count.",
     { fallback: "20%" },
   ),
   "node-deletion-min-age": duration(
-    "A Node without provider id is not deleted before this age.",
+    "Minimum age before a Node without a provider ID may be deleted.",
     {},
     { fallback: minutes(10) },
   ),
   "load-balancer-drift": oneOf(
-    "What happens to a balancer that somebody changed in the cloud while this process was its manager; what was changed before, as at a start, is always put right.",
+    "What to do when a load balancer is changed in the cloud while Fairlead manages it. Drift from before this process started is always repaired.",
     ["report", "repair"],
     { fallback: "repair" },
   ),
   "load-balancer-targets": oneOf(
-    "Nodes that are targets of Services that do not say it: all, those with a ready endpoint, or those for Services whose external traffic policy is Local. The last two read EndpointSlices.",
+    "Default targets of load balancers. all: every Node; endpoints: Nodes with a ready endpoint; local-endpoints: the same, only for Services with externalTrafficPolicy: Local. The last two need to read EndpointSlices.",
     ["all", "endpoints", "local-endpoints"],
     { fallback: "all" },
   ),
   "load-balancer-target-drain": duration(
-    "How long a node that leaves takes no new connections before it is no target any more, where the cloud can do that.",
+    "How long a Node stays a draining target, without new connections, before it is removed. Only for clouds that support draining.",
     { max: minutes(60) },
     { fallback: milliseconds(0) },
   ),
   "cloud-call-timeout": duration(
-    "Deadline of one request to the cloud.",
+    "Deadline for a single request to the cloud.",
     { min: milliseconds(100) },
     { fallback: seconds(30) },
   ),
   "exit-on-lost-lease": needsRestart(
-    flag("End with 1 when the Lease is lost, as the Go managers do, instead of waiting for it.", {
-      fallback: false,
-    }),
+    flag(
+      "Exit with code 1 when the Lease is lost, as the Go managers do, instead of waiting to lead again.",
+      {
+        fallback: false,
+      },
+    ),
   ),
   "drain-timeout": duration(
-    "Time that work in hand gets to finish after SIGTERM; 0s cuts it off.",
+    "Time for in-flight work to finish after SIGTERM; 0s cancels it immediately.",
     {},
     { fallback: seconds(10) },
   ),
-  "config-set": pairs("Settings of the cloud by name; over those from files and from the environment."),
+  "config-set": pairs(
+    "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
+  ),
   config: needsRestart(
-    text("Path of a YAML file with flags and the cloud's settings; read again when it changes."),
+    text("Path of a YAML file with flags and settings of the cloud; it is reloaded when it changes."),
   ),
 } as const satisfies Fields;
 

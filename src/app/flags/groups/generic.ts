@@ -1,4 +1,4 @@
-// Flags about the process as a whole and its way to Kubernetes: upstream's groups "debugging", "generic" and "misc".
+// Flags for the process as a whole and its connection to Kubernetes: upstream's groups "debugging", "generic" and "misc".
 
 import { minutes, seconds } from "../../../core/brand.ts";
 import { decimal, duration, flag, integer, oneOf, text } from "../../../core/fields.ts";
@@ -8,121 +8,121 @@ import { deprecated, type FlagGroup, needsRestart, noEffect } from "../flag-note
 
 const debuggingFields = {
   profiling: needsRestart(
-    flag("Serve profiles of this runtime and the log level under /debug/ on the secure port.", {
+    flag("Serve profiles of the runtime and the log level under /debug/ on the secure port.", {
       fallback: true,
     }),
   ),
   "contention-profiling": noEffect(
-    flag("Profile what blocks.", { fallback: false }),
-    "this runtime has no locks to profile; --profiling serves what there is",
+    flag("Enable block profiling, if profiling is enabled.", { fallback: false }),
+    "the runtime has no locks to profile; use --profiling",
   ),
 } as const satisfies Fields;
 
 const genericFields = {
   "min-resync-period": noEffect(
-    duration(
-      "Least time between two looks at all objects of the API server.",
-      {},
-      { fallback: minutes(12 * 60) },
-    ),
-    "nothing is looked at again without a reason; --node-status-update-frequency sets how often the cloud is listed",
+    duration("Minimum resync period of informers.", {}, { fallback: minutes(12 * 60) }),
+    "there is no periodic resync; --node-status-update-frequency sets how often the cloud is listed",
   ),
   "kube-api-content-type": noEffect(
-    text("Format of requests to the API server.", { fallback: "application/vnd.kubernetes.protobuf" }),
-    "the API server is asked in JSON",
+    text("Content type of requests to the API server.", { fallback: "application/vnd.kubernetes.protobuf" }),
+    "requests to the API server use JSON",
   ),
   "kube-api-qps": decimal(
-    "Hard limit of requests per second to the API server, 0 for none; without it, the server's answers decide.",
+    "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
   ),
-  "kube-api-burst": integer("Requests that may go at once before --kube-api-qps applies.", { min: 0 }),
+  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", { min: 0 }),
   "controller-start-interval": noEffect(
-    duration("Pause between the starts of two controllers.", {}, { fallback: seconds(0) }),
-    "the controllers share one watch and one listing, so starting them together costs nothing",
+    duration("Interval between starting controllers.", {}, { fallback: seconds(0) }),
+    "the controllers share their watches and listings, so starting them together costs nothing",
   ),
   controllers: list(
-    "Controllers to run: *, a name, or -name. Known: cloud-node, cloud-node-lifecycle, service, node-route, and upstream's longer names.",
+    "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too.",
     { fallback: ["*"] },
   ),
-  "leader-elect": flag("Work only while holding the Lease.", { fallback: true }),
+  "leader-elect": flag("Acquire a Lease before running the controllers.", { fallback: true }),
   "leader-elect-lease-duration": duration(
-    "Time after which a Lease that is not renewed is free.",
+    "How long other replicas wait before they take over a Lease that is not renewed.",
     {},
     { fallback: seconds(15) },
   ),
   "leader-elect-renew-deadline": duration(
-    "Time within which the leader must renew.",
+    "How long the leader retries to renew the Lease before it stops leading.",
     {},
     { fallback: seconds(10) },
   ),
-  "leader-elect-retry-period": duration("Pause between two attempts.", {}, { fallback: seconds(2) }),
-  "leader-elect-resource-lock": oneOf("Kind of object that leadership is held by.", ["leases"], {
+  "leader-elect-retry-period": duration(
+    "How long to wait between attempts to acquire or renew the Lease.",
+    {},
+    { fallback: seconds(2) },
+  ),
+  "leader-elect-resource-lock": oneOf("Type of the object that is used for locking.", ["leases"], {
     fallback: "leases",
   }),
   "leader-elect-resource-name": needsRestart(
-    text("Name of the Lease.", { fallback: "cloud-controller-manager" }),
+    text("Name of the Lease object.", { fallback: "cloud-controller-manager" }),
   ),
   "leader-elect-resource-namespace": needsRestart(
-    text("Namespace of the Lease.", { fallback: "kube-system" }),
+    text("Namespace of the Lease object.", { fallback: "kube-system" }),
   ),
-  "cloud-provider": text(
-    "Name of the cloud. Each executable is for one; a name that is not this one's is refused.",
-  ),
-  "cloud-config": text(
-    "Path of the cloud's own configuration file, in the format of that cloud's Go manager.",
-  ),
+  "cloud-provider": text("Name of the cloud. Each executable supports one cloud and refuses other names."),
+  "cloud-config": text("Path of the cloud's configuration file, in the format of its Go manager."),
   "external-cloud-volume-plugin": noEffect(
-    text("Plugin for volumes in the tree of Kubernetes."),
-    "volumes are the CSI driver's",
+    text("Volume plugin for in-tree volumes of an external cloud."),
+    "CSI drivers manage volumes",
   ),
   "use-service-account-credentials": noEffect(
-    flag("One identity for each controller.", { fallback: false }),
-    "all controllers use the identity of this process; give it the rights of the Go manager's service accounts",
+    flag("Use a separate service account for each controller.", { fallback: false }),
+    "all controllers use the identity of this process; grant it the permissions of the Go manager's service accounts",
   ),
   "allow-untagged-cloud": deprecated(
-    flag("Go on when machines carry no cluster id.", { fallback: false }),
-    "no cluster id is looked for on machines; --cluster-name is our mark",
+    flag("Run even if instances have no cluster ID.", { fallback: false }),
+    "instances need no cluster ID; resources in the cloud are marked with --cluster-name",
   ),
   "route-reconciliation-period": duration(
-    "Time between two looks at all routes. Without it, about twelve hours; what changes is looked at at once.",
+    "Interval between full route reconciliations; changes are reconciled immediately. If unset, about twelve hours.",
     { min: seconds(1) },
   ),
   "node-monitor-period": noEffect(
-    duration("Time between two looks at all Nodes.", {}, { fallback: seconds(5) }),
-    "Nodes are looked at when they change",
+    duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(5) }),
+    "Nodes are reconciled when they change",
   ),
-  "cluster-name": text("Name of the cluster; part of the mark on what we make in the cloud.", {
-    fallback: "kubernetes",
-  }),
+  "cluster-name": text(
+    "Name of the cluster; part of the mark on the resources that Fairlead creates in the cloud.",
+    {
+      fallback: "kubernetes",
+    },
+  ),
   "cluster-cidr": text(
-    "Pod ranges of the cluster, at most one per IP family; routes outside them are never touched.",
+    "CIDR ranges for pods, at most one per IP family. Routes outside these ranges are never changed.",
   ),
   "allocate-node-cidrs": noEffect(
-    flag("Give Nodes their pod ranges.", { fallback: false }),
-    "kube-controller-manager gives Nodes their pod ranges; routes are made to whatever range a Node has",
+    flag("Allocate pod CIDRs to Nodes.", { fallback: false }),
+    "kube-controller-manager allocates pod CIDRs; routes are created for the CIDRs that a Node has",
   ),
   "cidr-allocator-type": noEffect(
-    text("How pod ranges are given to Nodes.", { fallback: "RangeAllocator" }),
-    "kube-controller-manager gives Nodes their pod ranges",
+    text("Type of the pod CIDR allocator.", { fallback: "RangeAllocator" }),
+    "kube-controller-manager allocates pod CIDRs",
   ),
-  "configure-cloud-routes": flag("Make routes to the pods of every node, where the cloud has routes.", {
-    fallback: true,
-  }),
+  "configure-cloud-routes": flag(
+    "Create routes to the pod CIDRs of each Node, if the cloud supports routes.",
+    {
+      fallback: true,
+    },
+  ),
   "node-sync-period": deprecated(
-    duration("Time between two looks at all Nodes.", {}, { fallback: seconds(0) }),
-    "upstream ignores it too; --node-status-update-frequency sets how often machines are listed",
+    duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(0) }),
+    "upstream ignores it too; --node-status-update-frequency sets how often instances are listed",
   ),
   "feature-gates": pairs(
-    "Upstream's feature gates, as Name=true or Name=false; each says what it comes to here.",
+    "Upstream's feature gates, as Name=true or Name=false. Gates without effect are reported as warnings.",
   ),
 } as const satisfies Fields;
 
 const miscFields = {
-  master: needsRestart(text("Address of the API server; overrides the one in the kubeconfig.")),
-  kubeconfig: needsRestart(
-    text("Path of a kubeconfig file; without it the service account of the pod is used."),
-  ),
+  master: needsRestart(text("URL of the API server; overrides the one in the kubeconfig.")),
+  kubeconfig: needsRestart(text("Path of a kubeconfig file. If unset, the pod's service account is used.")),
   "node-status-update-frequency": duration(
-    "Time between two looks at all machines. Without it, five minutes that stretch to thirty while nothing changes.",
+    "Interval between listings of all instances. If unset, five minutes, growing to thirty while nothing changes.",
     { min: seconds(1) },
   ),
 } as const satisfies Fields;

@@ -1,4 +1,4 @@
-// Flags of the two HTTPS servers: the secure port for health, metrics and state, and the admission webhook.
+// Flags of the two HTTPS servers: the secure port, with health checks, metrics and debugging pages, and the admission webhook.
 
 import { address, flag, integer, oneOf, text } from "../../../core/fields.ts";
 import { ipAddress } from "../../../core/ip.ts";
@@ -9,82 +9,96 @@ import { type FlagGroup, needsRestart, noEffect } from "../flag-notes.ts";
 const everywhere = ipAddress("0.0.0.0");
 const tlsVersions = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"] as const;
 const sniExpects = "a certificate and a key, such as cert.pem,key.pem or cert.pem,key.pem:*.example.com";
-const streams = "a connection has 100 streams at the most";
+const streams = "a connection always allows up to 100 streams";
 
 const secureFields = {
-  "bind-address": needsRestart(address("Address that the secure port listens on.", { fallback: everywhere })),
+  "bind-address": needsRestart(
+    address("IP address to listen on for the secure port.", { fallback: everywhere }),
+  ),
   "secure-port": needsRestart(
     integer(
-      "Port for health, metrics and state, by HTTPS; 0 for none.",
+      "HTTPS port for health checks, metrics and debugging pages; 0 disables it.",
       { min: 0, max: 65535 },
       { fallback: 10258 },
     ),
   ),
-  "disable-http2-serving": needsRestart(flag("Speak HTTP/1.1 alone.", { fallback: false })),
+  "disable-http2-serving": needsRestart(flag("Do not serve HTTP/2.", { fallback: false })),
   "cert-dir": needsRestart(
-    text("Folder of the certificate; one is made there if there is none. Without it, in memory."),
+    text(
+      "Directory of the serving certificate; one is generated there if none exists. If unset, one is generated in memory.",
+    ),
   ),
-  "tls-cert-file": needsRestart(text("Certificate of the secure port; read again when it changes.")),
-  "tls-private-key-file": needsRestart(text("Key to --tls-cert-file.")),
+  "tls-cert-file": needsRestart(text("Certificate file of the secure port; reloaded when it changes.")),
+  "tls-private-key-file": needsRestart(text("Private key file for --tls-cert-file.")),
   "tls-cipher-suites": needsRestart(
-    list("Cipher suites of TLS 1.2, by Go's names; without it, the runtime's."),
+    list("Cipher suites for TLS 1.2, by their Go names. If unset, the runtime's defaults are used."),
   ),
-  "tls-curve-preferences": needsRestart(list("Key exchanges in order of preference, by Go's numbers.")),
+  "tls-curve-preferences": needsRestart(
+    list("Key exchange mechanisms in order of preference, by their Go numbers."),
+  ),
   "tls-min-version": needsRestart(
-    oneOf("Lowest version of TLS. Below VersionTLS12, that counts.", tlsVersions, {
+    oneOf("Minimum TLS version. Versions below VersionTLS12 are raised to it.", tlsVersions, {
       fallback: "VersionTLS12",
     }),
   ),
   "tls-sni-cert-key": needsRestart(
-    repeated("A further certificate, for the names in it or those behind the colon.", sniExpects),
+    repeated("An additional certificate, for its own names or for the names after the colon.", sniExpects),
   ),
   "http2-max-streams-per-connection": noEffect(
-    integer("Streams of one HTTP/2 connection.", { min: 0 }, { fallback: 0 }),
+    integer("Maximum number of streams per HTTP/2 connection.", { min: 0 }, { fallback: 0 }),
     streams,
   ),
   "permit-port-sharing": needsRestart(
-    flag("Let other processes listen on the same port (SO_REUSEPORT).", { fallback: false }),
+    flag("Allow other processes to listen on the same port (SO_REUSEPORT).", { fallback: false }),
   ),
   "permit-address-sharing": noEffect(
-    flag("Listen on a port whose former connections are not over yet (SO_REUSEADDR).", { fallback: false }),
-    "the runtime always listens in this way",
+    flag("Listen on a port with connections in TIME_WAIT (SO_REUSEADDR).", { fallback: false }),
+    "the runtime always sets SO_REUSEADDR",
   ),
 } as const satisfies Fields;
 
 const webhookFields = {
-  webhooks: needsRestart(list("Admission webhooks to serve: *, a name, or -name. Without it, none.")),
+  webhooks: needsRestart(
+    list(
+      "Admission webhooks to serve: * enables all, a name enables one, -name disables one. If unset, none.",
+    ),
+  ),
 } as const satisfies Fields;
 
 const webhookServingFields = {
   "webhook-bind-address": needsRestart(
-    address("Address that the webhook port listens on.", { fallback: everywhere }),
+    address("IP address to listen on for the webhook port.", { fallback: everywhere }),
   ),
   "webhook-secure-port": needsRestart(
     integer(
-      "Port of the admission webhooks; 0 for none. Listened on only when there is a webhook to serve.",
+      "HTTPS port of the admission webhooks; 0 disables it. It is opened only if --webhooks enables a webhook.",
       { min: 0, max: 65535 },
       { fallback: 10260 },
     ),
   ),
-  "webhook-disable-http2-serving": needsRestart(flag("Speak HTTP/1.1 alone.", { fallback: false })),
+  "webhook-disable-http2-serving": needsRestart(flag("Do not serve HTTP/2.", { fallback: false })),
   "webhook-cert-dir": needsRestart(
-    text("Folder of the certificate; one is made there if there is none. Without it, in memory."),
+    text(
+      "Directory of the serving certificate; one is generated there if none exists. If unset, one is generated in memory.",
+    ),
   ),
-  "webhook-tls-cert-file": needsRestart(text("Certificate of the webhook port; read again when it changes.")),
-  "webhook-tls-private-key-file": needsRestart(text("Key to --webhook-tls-cert-file.")),
+  "webhook-tls-cert-file": needsRestart(
+    text("Certificate file of the webhook port; reloaded when it changes."),
+  ),
+  "webhook-tls-private-key-file": needsRestart(text("Private key file for --webhook-tls-cert-file.")),
   "webhook-tls-cipher-suites": needsRestart(
-    list("Cipher suites of TLS 1.2, by Go's names; without it, the runtime's."),
+    list("Cipher suites for TLS 1.2, by their Go names. If unset, the runtime's defaults are used."),
   ),
   "webhook-tls-curve-preferences": needsRestart(
-    list("Key exchanges in order of preference, by Go's numbers."),
+    list("Key exchange mechanisms in order of preference, by their Go numbers."),
   ),
   "webhook-tls-min-version": needsRestart(
-    oneOf("Lowest version of TLS. Below VersionTLS12, that counts.", tlsVersions, {
+    oneOf("Minimum TLS version. Versions below VersionTLS12 are raised to it.", tlsVersions, {
       fallback: "VersionTLS12",
     }),
   ),
   "webhook-tls-sni-cert-key": needsRestart(
-    repeated("A further certificate, for the names in it or those behind the colon.", sniExpects),
+    repeated("An additional certificate, for its own names or for the names after the colon.", sniExpects),
   ),
 } as const satisfies Fields;
 

@@ -1,5 +1,5 @@
-// One file that may carry everything: flags by their names and the cloud's settings by theirs. Strict: what is not known,
-// stands twice or has the wrong kind is refused, all of it at once and each where it stands.
+// Reads the file of --config: flags and settings of the cloud, by name. Strict: unknown keys, duplicates and values of the wrong
+// type are errors, all reported at once and each with its place.
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Field, Fields } from "../core/settings.ts";
@@ -9,7 +9,7 @@ import {
   type ParsedDocument,
   type Place,
   type PlacedProblem,
-  placed,
+  problemAt,
 } from "./located.ts";
 import { toRaw } from "./to-raw.ts";
 
@@ -30,42 +30,41 @@ export interface RawConfiguration {
 export interface ConfigurationTables {
   readonly flags: Fields;
   readonly cloud: Fields;
-  /** Flags that a file cannot hold, with what to do. */
-  readonly notHere: Readonly<Record<string, string>>;
+  /** Flags that the file cannot contain, with what to do about each. */
+  readonly notInFile: Readonly<Record<string, string>>;
 }
 
-const top = ["apiVersion", "kind", "flags", "cloud"] as const;
+const topLevelKeys = ["apiVersion", "kind", "flags", "cloud"] as const;
 const start: Place = { line: 1, column: 1 };
-const none: RawSection = { raw: {}, places: new Map() };
+const emptySection: RawSection = { raw: {}, places: new Map() };
 
-function unknown({ key, keyPlace }: LocatedEntry, what: string, known: readonly string[]): PlacedProblem {
+function unknownKey({ key, keyPlace }: LocatedEntry, what: string, known: readonly string[]): PlacedProblem {
   const meant = didYouMean(key, known);
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   const shown = key.length > 80 ? `${key.slice(0, 80)}…` : key;
-  return { ...placed(keyPlace, "UnknownKey", `${shown} is no ${what}${hint}`), key: shown };
+  return { ...problemAt(keyPlace, "UnknownKey", `unknown ${what} ${shown}${hint}`), key: shown };
 }
 
-export function readConfiguration(
+export function parseConfiguration(
   { root, problems: found }: ParsedDocument,
-  { flags, cloud, notHere }: ConfigurationTables,
+  { flags, cloud, notInFile }: ConfigurationTables,
 ): RawConfiguration {
   const problems = [...found];
   if (root === undefined || root.kind !== "map") {
     if (problems.length === 0) {
-      const says = `a mapping with apiVersion, kind and flags or cloud was expected`;
-      problems.push(placed(root?.place ?? start, "InvalidConfiguration", says));
+      const message = "expected a mapping with apiVersion, kind, and flags or cloud";
+      problems.push(problemAt(root?.place ?? start, "InvalidConfiguration", message));
     }
-    return { flags: none, cloud: none, problems };
+    return { flags: emptySection, cloud: emptySection, problems };
   }
 
   const section = (value: Located | undefined, name: string, what: string, fields: Fields): RawSection => {
     const raw: Record<string, string> = {};
     const places = new Map<string, Place>();
-    // A section with nothing in it is an empty one.
     if (value === undefined || (value.kind === "scalar" && value.value === null)) return { raw, places };
     if (value.kind !== "map") {
       problems.push(
-        placed(value.place, "InvalidConfiguration", `${name} must be a mapping of names to values`),
+        problemAt(value.place, "InvalidConfiguration", `${name} must be a mapping of names to values`),
       );
       return { raw, places };
     }
@@ -73,10 +72,10 @@ export function readConfiguration(
       const field: Field<unknown> | undefined = Object.hasOwn(fields, entry.key)
         ? fields[entry.key]
         : undefined;
-      const elsewhere = name === "flags" ? notHere[entry.key] : undefined;
-      if (elsewhere !== undefined)
-        problems.push(placed(entry.keyPlace, "NotInFile", `${entry.key} ${elsewhere}`));
-      else if (field === undefined) problems.push(unknown(entry, what, Object.keys(fields)));
+      const reason = name === "flags" ? notInFile[entry.key] : undefined;
+      if (reason !== undefined)
+        problems.push(problemAt(entry.keyPlace, "NotInFile", `${entry.key} ${reason}`));
+      else if (field === undefined) problems.push(unknownKey(entry, what, Object.keys(fields)));
       else {
         const read = toRaw(entry.key, field, entry.value);
         if ("problem" in read) problems.push(read.problem);
@@ -90,21 +89,21 @@ export function readConfiguration(
   };
 
   const valueAt = (name: string) => root.entries.find(({ key }) => key === name)?.value;
-  const demand = (name: string, expected: string): void => {
+  const requireValue = (name: string, expected: string): void => {
     const value = valueAt(name);
     if (value?.kind === "scalar" && value.value === expected) return;
-    const got = value === undefined ? "is missing" : "is another one";
-    const says = `${name} must be ${expected}; it ${got}`;
-    problems.push(placed(value?.place ?? root.place, "InvalidConfiguration", says));
+    const message = `${name} must be ${expected}${value === undefined ? "; it is missing" : ", got another value"}`;
+    problems.push(problemAt(value?.place ?? root.place, "InvalidConfiguration", message));
   };
-  demand("apiVersion", configurationVersion);
-  demand("kind", configurationKind);
+  requireValue("apiVersion", configurationVersion);
+  requireValue("kind", configurationKind);
   for (const entry of root.entries) {
-    if (!top.some((name) => name === entry.key)) problems.push(unknown(entry, "key of this file", top));
+    if (!topLevelKeys.some((name) => name === entry.key))
+      problems.push(unknownKey(entry, "key", topLevelKeys));
   }
   return {
     flags: section(valueAt("flags"), "flags", "flag", flags),
-    cloud: section(valueAt("cloud"), "cloud", "setting of this cloud", cloud),
+    cloud: section(valueAt("cloud"), "cloud", "setting of the cloud", cloud),
     problems: problems.toSorted(
       (one, other) => one.place.line - other.place.line || one.place.column - other.place.column,
     ),

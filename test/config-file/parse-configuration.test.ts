@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { longestDocument, parseYaml } from "../../src/config-file/parse-yaml.ts";
-import { readConfiguration } from "../../src/config-file/read-configuration.ts";
+import { parseConfiguration } from "../../src/config-file/parse-configuration.ts";
+import { maxDocumentLength, parseYaml } from "../../src/config-file/parse-yaml.ts";
 import { duration, flag, integer, secret, text } from "../../src/core/fields.ts";
 import { list, pairs } from "../../src/core/list-fields.ts";
 
@@ -16,10 +16,10 @@ const tables = {
     "node-selector": pairs("."),
   },
   cloud: { endpoint: text("."), token: secret(".") },
-  notHere: { help: "can only be given on the command line" },
+  notInFile: { help: "can only be given on the command line" },
 };
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\n";
-const read = (body: string) => readConfiguration(parseYaml(`${head}${body}`), tables);
+const read = (body: string) => parseConfiguration(parseYaml(`${head}${body}`), tables);
 const reported = (body: string) =>
   read(body).problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`);
 
@@ -64,16 +64,16 @@ cloud:
 clouds: {}
 `;
   expect(reported(body)).toEqual([
-    "4:3 cluster-nam is no flag; did you mean cluster-name?",
-    "5:17 leader-elect must be true or false, got a text",
-    "6:26 concurrent-node-syncs must be a number, got a text",
-    "7:16 controllers must be a list, got a text",
+    "4:3 unknown flag cluster-nam; did you mean cluster-name?",
+    "5:17 leader-elect must be true or false, got a string",
+    "6:26 concurrent-node-syncs must be a number, got a string",
+    "7:16 controllers must be a list, got a string",
     "8:3 help can only be given on the command line",
     "9:17 retry-period must be a duration such as 15s or 1h30m, got a list",
-    "10:17 cluster-name must be a text, got a number; put it in quotes",
-    "12:3 tokn is no setting of this cloud; did you mean token?",
-    "14:3 endpoint is given more than once; keep one",
-    "15:1 clouds is no key of this file; did you mean cloud?",
+    "10:17 cluster-name must be a string, got a number; put it in quotes",
+    "12:3 unknown setting of the cloud tokn; did you mean token?",
+    "14:3 endpoint is set more than once; keep one",
+    "15:1 unknown key clouds; did you mean cloud?",
   ]);
 });
 
@@ -86,10 +86,10 @@ test("never shows the value of a secret that is malformed [F78]", () => {
 });
 
 test("refuses a file of another kind or API version", () => {
-  const { problems } = readConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
+  const { problems } = parseConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
   expect(problems.map(({ text: says }) => says)).toEqual([
     "kind must be FairleadConfiguration; it is missing",
-    "apiVersion must be fairlead.dev/v1alpha1; it is another one",
+    "apiVersion must be fairlead.dev/v1alpha1, got another value",
   ]);
 });
 
@@ -99,13 +99,13 @@ describe.each([
   ["a file with two documents", "a: 1\n---\nb: 2\n", "multiple documents"],
   ["a document with aliases", "a: &x [1]\nb: *x\n", "aliases"],
   ["a document with custom tags", "a: !thing 1\n", "tag"],
-  ["a mapping with a list as key", "? [a]\n: b\n", "a key must be a text"],
-  ["a file that is too long", "a: ".padEnd(longestDocument + 1, "x"), "at most"],
+  ["a mapping with a list as key", "? [a]\n: b\n", "keys must be strings"],
+  ["a file that is too long", "a: ".padEnd(maxDocumentLength + 1, "x"), "the limit is"],
   ["a file with 100,000 nested lists", "[".repeat(100_000), "nested"],
   ["a file with 40 nested lists", `${"[".repeat(40)}${"]".repeat(40)}`, "nested"],
 ])("%s", (_, document, expected) => {
   test("is refused with a readable message, and none of its values is used", () => {
-    const { flags, cloud, problems } = readConfiguration(parseYaml(document), tables);
+    const { flags, cloud, problems } = parseConfiguration(parseYaml(document), tables);
     expect({ ...flags.raw, ...cloud.raw }).toEqual({});
     expect(problems.map(({ text: says }) => says.toLowerCase()).join("\n")).toContain(expected);
   });

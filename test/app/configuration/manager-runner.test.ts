@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../../providers/fake/simulator/transport.ts";
-import { readAll } from "../../../src/app/configuration/configuration.ts";
+import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
+import { ManagerRunner, type ReloadResult } from "../../../src/app/configuration/manager-runner.ts";
 import { ReloadRequests } from "../../../src/app/configuration/reload-requests.ts";
-import { type ReloadResult, runConfigured } from "../../../src/app/configuration/run-configured.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { createManager, type Manager } from "../../../src/app/manager/manager.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
@@ -51,25 +51,25 @@ const startIn = async (
   };
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });
   const args = ["--master=http://sandbox", "--controllers=service", ...more];
-  const read = () => readAll({ provider, args, environment: platform.environment, files: disk.files });
-  const done = runConfigured(
-    {
-      first: await read(),
-      readConfiguration: read,
-      createManager: async ({ settings }, signal) => {
-        const manager = await createManager(
-          { provider, settings, platform, log, identity: "replica_1" },
-          signal,
-        );
-        managers.push(manager);
-        return manager;
-      },
-      ...{ provider, environment: platform.environment, files: disk.files, clock, log, reloads },
-      onVerbosity: (level) => levels.push(level),
-      onReload: (result) => results.push(result),
+  const read = () =>
+    readConfiguration({ provider, args, environment: platform.environment, files: disk.files });
+  const runner = new ManagerRunner({
+    first: await read(),
+    readConfiguration: read,
+    createManager: async ({ settings }, signal) => {
+      const manager = await createManager(
+        { provider, settings, platform, log, identity: "replica_1" },
+        signal,
+      );
+      managers.push(manager);
+      return manager;
     },
-    stop.signal,
-  );
+    ...{ provider, environment: platform.environment, files: disk.files, clock, log, reloads },
+    onVerbosity: (level) => levels.push(level),
+    onReload: (result) => results.push(result),
+    signal: stop.signal,
+  });
+  const done = runner.run();
   const end = async () => {
     stop.abort(new Error("the test is over"));
     await clock.advance(seconds(15));
@@ -104,7 +104,7 @@ test("ten broken and repaired configurations lose no Service and leave nothing b
   expect(world.services()).toHaveLength(130);
   expect(process.results).toEqual(Array.from({ length: 10 }, () => ["refused", "applied"] as const).flat());
   expect(process.managers).toHaveLength(11);
-  expect(process.said("no-such-flag is no flag")).toHaveLength(10);
+  expect(process.said("unknown flag no-such-flag")).toHaveLength(10);
   expect(process.said("Configuration: --concurrent-service-syncs")).toHaveLength(10);
   expect(process.said("ended badly")).toEqual([]);
   // The next manager changes nothing in a converged world.
@@ -134,7 +134,7 @@ test("a wrong file keeps the old configuration and is reported once, and again o
     await world.pass(1);
     expect(process.results.at(-1)).toBe("refused");
     expect(reported()).toHaveLength(times);
-    expect(process.said("The configuration was not changed")).toHaveLength(times);
+    expect(process.said("keeping the previous one")).toHaveLength(times);
   }
   expect(process.managers).toHaveLength(1);
   world.create("web");
@@ -142,7 +142,7 @@ test("a wrong file keeps the old configuration and is reported once, and again o
   process.disk.put(config, body("8"));
   await world.pass(10);
   expect(process.results.at(-1)).toBe("unchanged");
-  expect(process.said("right again")).toHaveLength(1);
+  expect(process.said("valid again")).toHaveLength(1);
   await process.end();
 });
 
@@ -171,7 +171,7 @@ test("a changed log verbosity needs no new manager, and a changed port is report
   expect(process.results).toEqual(["applied"]);
   expect(process.levels).toEqual([4]);
   expect(process.managers).toHaveLength(1);
-  expect(process.said("Only after a restart of this process: --secure-port")).toHaveLength(1);
+  expect(process.said("Changes to --secure-port take effect after a restart")).toHaveLength(1);
   await process.end();
 });
 
@@ -197,7 +197,7 @@ test("without any file, the process watches nothing and a requested reload chang
   process.reloads.request();
   await world.pass(1);
   expect(process.results).toEqual(["unchanged"]);
-  expect(process.said("read again as asked; nothing in it has changed")).toHaveLength(1);
+  expect(process.said("Reloaded the configuration, without changes")).toHaveLength(1);
   expect(process.managers).toHaveLength(1);
   await process.end();
 });

@@ -1,4 +1,4 @@
-// `npm run docs`: generates docs/events.md, features.md, flags.md and metrics.md from code and tests.
+// `npm run docs`: generates docs/events.md, features.md, flags.md, metrics.md and provider-reference.md.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,13 +8,14 @@ import { featuresPage } from "./docs/features.ts";
 import { flagsPage } from "./docs/flags-page.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
 import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs.ts";
+import { referencePage } from "./docs/reference-page.ts";
 import { proofsIn, runCluster, runExecutable, runPlain } from "./docs/run-suites.ts";
 import { stopUnlessKnown } from "./known-options.ts";
 
 const args = process.argv.slice(2);
 stopUnlessKnown(args, {
   usage: `Usage: npm run docs -- [options]
-  generates docs/events.md, features.md, flags.md and metrics.md from code and tests
+  generates docs/events.md, features.md, flags.md, metrics.md and provider-reference.md from code and tests
   --check         write nothing; exit with 1 if a page is stale
   --executable    also run the tests that need the executable
   --cluster       also run the tests that need a control plane (KUBEBUILDER_ASSETS)
@@ -59,6 +60,7 @@ const pages = {
   "docs/features.md": featuresPage({ plain, ...recorded }),
   "docs/flags.md": flagsPage(),
   "docs/metrics.md": metricsPage(),
+  "docs/provider-reference.md": referencePage(),
 };
 let stale = 0;
 for (const [name, content] of Object.entries(pages)) {

@@ -1,4 +1,4 @@
-// All that a provider author may import, as "#ccm". What is not here is not public and may change at any time.
+// The public API for provider authors, imported as "#ccm". Everything else in src may change at any time.
 
 export {
   type Cidr,
@@ -16,12 +16,23 @@ export * from "./core/cidr.ts";
 export { didYouMean } from "./core/did-you-mean.ts";
 export { type Diff, type DiffRules, diffByKey } from "./core/diff-by-key.ts";
 export { formatDuration, parseDuration } from "./core/duration.ts";
-export { duration, type FieldOptions, flag, integer, oneOf, secret, text } from "./core/fields.ts";
+export {
+  type Bounds,
+  type Built,
+  duration,
+  type FieldOptions,
+  flag,
+  integer,
+  oneOf,
+  secret,
+  text,
+} from "./core/fields.ts";
 export * from "./core/ip.ts";
+export type { IpForm } from "./core/ip-groups.ts";
 export { cidrList, ipList, list, pairs, repeated } from "./core/list-fields.ts";
 export type { Problem, Severity } from "./core/problem.ts";
 export { Secret } from "./core/secret.ts";
-export type { Field, Fields, Values } from "./core/settings.ts";
+export type { Field, FieldKind, Fields, Values, WhenChanged } from "./core/settings.ts";
 export { cutText } from "./kit/cut-text.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/pages.ts";

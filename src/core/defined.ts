@@ -1,4 +1,4 @@
-// Sets optional properties from values that may be undefined, for `exactOptionalPropertyTypes`. Pure.
+// Builds objects with optional properties from values that may be undefined, for `exactOptionalPropertyTypes`. Pure.
 
 export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];

@@ -1,5 +1,6 @@
 // The only way to the network, for Kubernetes and for clouds: one function from a request to a response.
 
+/** CA, client certificate and server name of a TLS connection. */
 export interface TlsMaterial {
   /** PEM; replaces the system's roots when given. */
   readonly ca?: string;
@@ -10,17 +11,18 @@ export interface TlsMaterial {
   readonly skipVerification?: boolean;
 }
 
+/** A plain HTTP request. */
 export interface TransportRequest {
   readonly method: string;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly tls?: TlsMaterial;
-  /** `http://host:port` of a proxy; the environment's proxy variables are resolved before this seam. */
+  /** `http://host:port` of a proxy; the proxy variables of the environment are resolved by the caller. */
   readonly proxy?: string;
 }
 
-/** Rejects when no whole response head came (refused, reset, TLS, aborted); a status of 500 is a response. */
+/** Sends a request. Rejects without a complete response head (refused, reset, TLS, aborted); a status of 500 is a response. */
 export type Transport = (request: TransportRequest, signal: AbortSignal) => Promise<Response>;
 
 function toBunTls(tls: TlsMaterial) {

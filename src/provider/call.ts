@@ -1,26 +1,36 @@
-// What accompanies every call to a cloud. The provider hands it on to its HTTP kit and looks at nothing but the signal.
+// What every call to a cloud carries: its signal and urgency, and the transport that sends it.
 
 import type { TransportRequest } from "../platform/transport.ts";
 
-/** Who waits: places in the budget are given in this order. */
+/**
+ * Why a call is made. When the rate limit is short, calls are sent in this order: a change of a user (`user-change`), a joining
+ * Node (`new-node`), the proof that a machine is gone (`deletion-proof`), a periodic listing (`refresh`).
+ */
 export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";
 
+/**
+ * Accompanies every call of a provider function. Pass it on to `JsonApi.call`. It may cover several requests, such as the pages
+ * of a listing; each request has its own deadline.
+ */
 export interface Call {
-  /** One call may cover many requests (the pages of a listing); the deadline belongs to each request. */
+  /** Aborted when the result is no longer needed. `jsonApi` stops then; code of your own should too. */
   readonly signal: AbortSignal;
+  /** Used by the framework; a provider need not read it. */
   readonly urgency: Urgency;
 }
 
+/** A request to the cloud. `jsonApi` builds it; `Account.sign` adds the credential. */
 export interface CloudRequest extends TransportRequest {
-  /** The cloud's own name of the operation; label of metrics, key of permissions, word of plans and errors. */
+  /** The cloud's name of the operation, such as `GET /servers` or `DescribeInstances`; shown in metrics, plans and errors. */
   readonly operation: string;
-  /** False only for calls that change nothing; everything else is fenced and journalled. */
+  /** False only for requests that change nothing. Others are sent only by the leader, and never with `--mode=observe`. */
   readonly mutates: boolean;
 }
 
 /**
- * The governed way to the cloud: deadline, budget, breaker, metrics and journal are behind it. What `read` makes of the
- * answer, also the kind of error it throws, is what they learn from: only the provider knows that a 400 was throttling.
+ * Sends requests with the account's credential, within its rate limit, with deadline, circuit breaker and metrics. `read` turns
+ * the response into a value or throws a CloudError. The kind of that error counts for the rate limit and the circuit breaker,
+ * because only the provider knows, for example, that a 400 means throttling.
  */
 export type CloudTransport = <T>(
   request: CloudRequest,
@@ -28,5 +38,4 @@ export type CloudTransport = <T>(
   read: (response: Response) => Promise<T>,
 ) => Promise<T>;
 
-/** As the cloud states it: the framework has the clock and the provider none. */
 export type { Moment } from "../core/moment.ts";

@@ -1,18 +1,20 @@
-// The one error a provider throws, and the closed list of what can be wrong. What each kind leads to is decided in one
-// table of the framework (`cloud/error-policies.ts`); a provider never decides about retries.
+// The error that providers throw, and its kinds. How Fairlead reacts to each kind is decided in `cloud/error-policies.ts`; a
+// provider never retries.
 
 import type { Moment } from "./call.ts";
 
 /**
- * - `not-found`     the object asked for by id is not there (a definite answer, never a guess from a broken one)
- * - `conflict`      somebody else changed it at the same moment; look again
- * - `busy`          the object is being changed by the cloud and takes no orders now
- * - `invalid`       the cloud refuses what was asked; asking again gives the same
+ * What went wrong. The kind decides when Fairlead retries and to whom it reports the error.
+ *
+ * - `not-found`     the requested object does not exist; a definite answer, never a guess from a broken response
+ * - `conflict`      someone else changed the object at the same time
+ * - `busy`          the cloud is changing the object and accepts no requests for it now
+ * - `invalid`       the cloud rejects the request, and would reject it again
  * - `quota`         a limit of the account is reached
- * - `unauthorized`  the credentials are not accepted
- * - `forbidden`     the credentials are accepted but may not do this operation
- * - `rate-limited`  too many calls; `retryAfter` says until when, if the cloud did
- * - `unavailable`   no usable answer: network, deadline, 5xx, a body cut in the middle
+ * - `unauthorized`  the credentials are rejected
+ * - `forbidden`     the credentials are valid but do not permit the operation
+ * - `rate-limited`  too many requests; `retryAfter` says until when, if the cloud does
+ * - `unavailable`   no usable response: network, deadline, 5xx, truncated body
  */
 export type CloudErrorKind =
   | "not-found"
@@ -25,18 +27,28 @@ export type CloudErrorKind =
   | "rate-limited"
   | "unavailable";
 
+/** The details of a CloudError. */
 export interface CloudErrorDetail {
-  /** The cloud's own name of the call, as in its documentation and permissions: `GET /servers`, `DescribeInstances`. */
+  /** The cloud's name of the operation, as in its documentation and permissions: `GET /servers`, `DescribeInstances`. */
   readonly operation: string;
+  /** HTTP status, if there was a response. */
   readonly status?: number;
   /** The cloud's id of the request, for its support. */
   readonly requestID?: string;
+  /** When the cloud accepts requests again. Fairlead waits at least until then. */
   readonly retryAfter?: Moment;
+  /** The original error. */
   readonly cause?: unknown;
 }
 
 const identity = Symbol.for("fairlead.cloud-error");
 
+/**
+ * The only error a provider throws. `jsonApi` throws it for every failed request; throw one yourself for what it cannot know.
+ *
+ * @example
+ * throw new CloudError("invalid", `Node ${target.node} has no server to route to.`, { operation: "POST /routes" });
+ */
 export class CloudError extends Error {
   readonly kind: CloudErrorKind;
   readonly detail: CloudErrorDetail;
@@ -49,7 +61,7 @@ export class CloudError extends Error {
     this.detail = detail;
   }
 
-  /** True for errors of another copy of this module too (a provider built outside the repository). */
+  /** Also true for errors of another copy of this module, in a provider built outside the repository. */
   static is(error: unknown): error is CloudError {
     return typeof error === "object" && error !== null && identity in error;
   }

@@ -1,21 +1,28 @@
-// What a provider needs from Kubernetes and from files, declared by it and handed to it as values: it never talks to
-// Kubernetes and never opens a file. A change of what `ProviderDefinition.inputs` names connects the cloud anew.
+// Secrets, ConfigMaps and files that a provider needs. It declares them and receives their values: it never reads from
+// Kubernetes or opens a file itself.
 
 import type { Secret } from "../core/secret.ts";
 
+/**
+ * Something a provider reads. Returned by `ProviderDefinition.inputs` (files only; a change connects the cloud again) and by
+ * `LoadBalancers.inputs` (a change plans all load balancers again).
+ */
 export type InputDeclaration =
   | { readonly kind: "Secret" | "ConfigMap"; readonly namespace: string; readonly name: string }
   | { readonly kind: "File"; readonly path: string };
 
-/** What one Service names, in its own namespace: nobody reads another one's Secrets through us. */
+/** A Secret or ConfigMap that a Service names. It is read in the Service's namespace only. */
 export interface ServiceInput {
   readonly kind: "Secret" | "ConfigMap";
   readonly name: string;
 }
 
-/** Undefined is what does not exist, or was not declared. */
+/** The current values of the declared inputs. Undefined: the object does not exist, or was not declared. */
 export interface Inputs {
+  /** The data of a Secret, by key. */
   secret(namespace: string, name: string): Readonly<Record<string, Secret>> | undefined;
+  /** The data of a ConfigMap, by key. */
   configMap(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
+  /** The content of a file. */
   file(path: string): Secret | undefined;
 }

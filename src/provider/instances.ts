@@ -1,98 +1,112 @@
-// Machines, batch first: a source lists everything it has, page by page, and may look some up by a key where the cloud
-// can. Three-valued existence, matching, caching and the choice between listing and looking up belong to the framework.
+// The machines of a cloud: a source lists all of them page by page, and may look some up by key. The framework caches, matches
+// Nodes to machines, and decides when a machine is gone.
 
 import type { ProviderID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
 import type { Facts } from "./plan.ts";
 
+/** A type of a Node's `status.addresses`. */
 export type AddressKind = "Hostname" | "InternalIP" | "ExternalIP" | "InternalDNS" | "ExternalDNS";
 
+/** One entry of a Node's `status.addresses`. */
 export interface InstanceAddress {
   readonly kind: AddressKind;
   readonly value: string;
-  /** The cloud's name of the network it is in, for address policies that choose by network. */
+  /** The cloud's name of the network of this address, for address policies that choose by network. */
   readonly network?: string;
 }
 
 /**
- * - `running`      also while starting: the machine exists and is meant to run
- * - `stopped`      exists, switched off: the Node gets the shutdown taint and is never deleted
- * - `terminating`  the cloud itself says that it is on its way out: its deletion does not count against the mass limit
+ * The state of a machine.
+ *
+ * - `running`      also while it starts
+ * - `stopped`      exists but is switched off: its Node gets the shutdown taint and is never deleted
+ * - `terminating`  the cloud is deleting it: the deletion of its Node does not count against the mass limit
  */
 export type InstanceState = "running" | "stopped" | "terminating";
 
+/** A machine. The framework writes its id, addresses, type, region, zone and labels to the Node. */
 export interface Instance {
-  /** The cloud's own id of it, unique within the source: what `keyOf` makes of every spelling of its provider id. */
+  /** The cloud's id of the machine, unique within the source. `InstanceSource.keyOf` returns it for a provider id. */
   readonly key: string;
-  /** The spelling that is written to Nodes. May never change for a machine. */
+  /** Written to `spec.providerID`. It must never change for a machine. */
   readonly id: ProviderID;
-  /** Every name under which the kubelet of this machine may register; none where the machine does not tell yet. */
+  /** Every name under which the machine's kubelet may register; empty while the machine does not report it. */
   readonly names: readonly string[];
-  /** Shown to people. */
+  /** The name shown in messages. */
   readonly title: string;
-  /** Every form in which the machine may report its system UUID or serial number; compared without regard to case. */
+  /** Every form of the machine's system UUID or serial number; compared case-insensitively. */
   readonly uuids?: readonly string[];
-  /** Absent where a listing does not tell: then `lookups.id` is asked, for Nodes that are not Ready. */
+  /** Absent when a listing does not include it: then `lookups.id` is called for Nodes that are not Ready. */
   readonly state?: InstanceState;
-  /** Ids of its parts (network port, security group), for balancers and routes: asked once here, not once per node there. */
+  /** Ids of related objects (network port, security group) that load balancers and routes need; passed on in `Machine`. */
   readonly handles?: Facts;
-  /** In the order in which the Go manager of this cloud writes them. */
+  /** In the order in which the cloud's Go manager writes them. */
   readonly addresses: readonly InstanceAddress[];
-  /** Empty when the cloud has no such thing. */
+  /** The instance type for the well-known label; empty if the cloud has none. */
   readonly type: string;
   readonly region?: string;
   readonly zone?: string;
-  /** Labels under the provider's own prefix (kept in sync) and others (set if absent). */
+  /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What is wrong with it as seen by the cloud (renamed, wrong range); an error keeps a Node that joins waiting. */
+  /** Problems with this machine. An error keeps a joining Node uninitialised until it is fixed. */
   readonly problems?: readonly Problem[];
 }
 
-/** A machine as balancers and routes are told of it. */
+/** Identifies a machine to load balancers and routes. */
 export interface Machine {
+  /** The name of its source. */
   readonly source: string;
+  /** `Instance.key`. */
   readonly key: string;
+  /** `Instance.handles`, if known. */
   readonly handles?: Facts;
 }
 
-/** What can be known of a Node before it has a provider id. */
+/** A property by which a machine is found. `id` is `Instance.key`; the others find the machine of a Node without provider id. */
 export type MatchKey = "id" | "name" | "uuid" | "address";
 
 /**
- * What a lookup brings back, by the key that was asked. An empty list is a definite "there is none"; a key that is
- * missing from the map was not answered. More than one instance is an ambiguity, and the answer names the candidates.
+ * The result of a lookup, by requested key. An empty list means that no such machine exists; a missing key means that there
+ * was no answer. Several instances are an ambiguity: the Node is not initialised, and a message names the candidates.
  */
 export type LookupResult = ReadonlyMap<string, readonly Instance[]>;
 
+/** Looks up machines by one kind of key. */
 export interface InstanceLookup {
-  /** At most this many keys in one request of the cloud. */
+  /** The maximum number of keys per request. */
   readonly limit: number;
+  /** Called with at most `limit` keys. */
   find(keys: readonly string[], call: Call): Promise<LookupResult>;
 }
 
 /**
- * One set of machines that is listed as a whole or fails as a whole: an account, a region, an endpoint, or one of two
- * kinds of machine. When one source fails, only the Nodes it claims become unknown.
+ * A set of machines that is listed as a whole or fails as a whole: an account, a region, an endpoint, or one of two kinds of
+ * machines. While one source fails, only the Nodes of its machines are in an unknown state.
  */
 export interface InstanceSource {
-  /** Unique within the cloud; shown to people: `cloud`, `robot`, `region-1`. */
+  /** Unique within the cloud and shown in messages: `cloud`, `robot`, `region-1`. */
   readonly name: string;
   /**
-   * Pure: the key in any spelling of a provider id that was ever written for a machine of this source, or undefined. An
-   * id that no source knows is foreign: hands off. Where several know one id, it is gone only if all of them say so.
+   * Pure. The `Instance.key` for a provider id in any spelling that was ever written for this source, otherwise undefined. A
+   * Node whose id no source knows is never touched. If several sources know it, it is gone only when all of them say so.
    */
   keyOf(providerID: string): string | undefined;
-  /** One page per request. Throws when a page is missing; never ends early. */
+  /**
+   * Lists all machines, one page per request. It must throw when a page is missing: a machine that is missing from a complete
+   * listing counts as gone.
+   */
   list(call: Call): AsyncIterable<readonly Instance[]>;
-  /** By presence: what the cloud can look up without listing. The framework takes the cheaper way. */
+  /** What the cloud can look up without a listing, by kind of key. The framework uses the cheaper method. */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
 }
 
+/** The machines of a cloud. */
 export interface Instances {
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
-  /** How a Node without provider id finds its machine: the first key with an answer decides. Usually `["name"]`. */
+  /** How to find the machine of a Node without provider id, in this order; usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];
-  /** Label keys under these prefixes are the provider's: kept in sync with the instance. None is ever removed. */
+  /** Labels with these prefixes belong to the provider and are kept in sync with the instance. None is ever removed. */
   readonly labelPrefixes?: readonly `${string}/`[];
 }

@@ -1,5 +1,5 @@
-// Load balancers by observe → plan (pure) → apply. A balancer group is what must not be worked on twice at once: one
-// Service on most clouds, several where they share a balancer. The framework owns finalizers, events, retries and status.
+// Load balancers: the framework observes, asks for a plan, and applies its steps. It owns finalizers, events, retries and the
+// status of Services.
 
 import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
@@ -8,137 +8,157 @@ import type { InputDeclaration, Inputs, ServiceInput } from "./inputs.ts";
 import type { Machine } from "./instances.ts";
 import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 
+/** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
 
+/** A port of the Service. */
 export interface BalancerPort {
   readonly name?: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
   readonly port: number;
-  /** Absent when the Service allocates none (`allocateLoadBalancerNodePorts: false`): then targets are pods. */
+  /** Absent with `allocateLoadBalancerNodePorts: false`: then the targets are pods. */
   readonly nodePort?: number;
   readonly appProtocol?: string;
 }
 
+/** A Node that receives traffic of the load balancer. */
 export interface BalancerTarget {
   readonly node: NodeName;
+  /** Undefined while its machine is unknown. */
   readonly machine?: Machine;
+  /** The labels of the Node. */
   readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly IpAddress[];
-  /** On its way out, no new connections; it is left out when its time is over. Only where `drains` is said. */
+  /** It must receive no new connections, and will be removed later. Only with `LoadBalancers.drains`. */
   readonly draining: boolean;
 }
 
-/** One Service's wish, complete: annotations are parsed, nodes are chosen, nothing else needs to be asked. */
+/** The desired state of one Service: annotations are parsed and targets are selected. */
 export interface DesiredLoadBalancer<A extends Fields> {
   readonly owner: { readonly uid: ServiceUID; readonly namespace: string; readonly name: string };
-  /** The name the Go managers use by default: "a" + uid without dashes, at most 32 characters. */
+  /** The name that the Go managers use: "a" and the uid without dashes, at most 32 characters. */
   readonly defaultName: string;
   readonly ports: readonly BalancerPort[];
   readonly targets: readonly BalancerTarget[];
+  /** Clients that may connect. */
   readonly sourceRanges: readonly Cidr[];
   readonly families: readonly IpFamily[];
+  /** `spec.loadBalancerIP`. */
   readonly requestedAddress?: IpAddress;
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly healthCheckNodePort?: number;
+  /** Set with `sessionAffinity: ClientIP`. */
   readonly sessionAffinitySeconds?: number;
+  /** The values of the provider's annotations. */
   readonly settings: Values<A>;
+  /** What steps have stored with `remember`. */
   readonly facts: Facts;
-  /** `release`: the Service goes, but what it has in the cloud stays and loses our mark. Only where `releases` is said. */
+  /**
+   * Set when the load balancer must go: its Service is deleted or has another type, or a changed setting needs a new one.
+   * `delete`: delete it. `release`: keep it and remove the mark; only with `LoadBalancers.releases`.
+   */
   readonly ending?: "delete" | "release";
 }
 
+/** An address of a load balancer, as in the Service's `status.loadBalancer.ingress`. */
 export interface BalancerAddress {
   readonly ip?: IpAddress;
   readonly hostname?: string;
-  /** Absent equals VIP. */
+  /** Absent means VIP. */
   readonly ipMode?: "VIP" | "Proxy";
 }
 
-/** Everything in the cloud that belongs to one group, also half-made and left-over parts. */
+/** What the cloud has for one group, including incomplete and left-over parts. Extend it with what your plan needs. */
 export interface ObservedLoadBalancer {
+  /** The group that it belongs to, as `LoadBalancers.groupOf` names it. */
   readonly group: string;
-  /** Who is served by it according to its marks; none known is an orphan. */
+  /** The Services it serves according to its marks. If none of them exists, it is an orphan. */
   readonly owners: readonly ServiceUID[];
-  /** `ours` carries our mark; only that is ever changed, and `unmarked` only once a member adopts it. */
+  /** `ours` carries the cluster's mark. `unmarked` is changed only after a Service adopts it, `foreign` never. */
   readonly ownership: "ours" | "unmarked" | "foreign";
   readonly state: "ready" | "changing" | "failed";
-  /** Came from a listing that does not tell everything: `observe` is asked before a plan. */
+  /** The listing is incomplete for this object: `observe` is called before a plan. */
   readonly shallow?: true;
 }
 
-/** What to write into a Service's status. */
+/** What to write to the status of a Service. */
 export type Publication =
   | { readonly kind: "addresses"; readonly addresses: readonly BalancerAddress[] }
-  /** Not yet: the status stays as it is. */
+  /** No address yet: the status does not change. */
   | { readonly kind: "wait"; readonly waitingFor: string }
-  /** Somebody else announces this address (kube-vip, an agent): we never write this status. */
+  /** Another component announces the address (kube-vip, an agent): Fairlead never writes this status. */
   | { readonly kind: "not-ours" };
 
-/** What a plan may look at besides wishes and what is there. */
+/** Further input of a plan. */
 export interface PlanContext<V> {
+  /** The result of `LoadBalancers.survey`. */
   readonly survey: V;
   readonly inputs: Inputs;
-  /** Owners named by marks whose Services are known to be gone; owners that are neither members nor here stay. */
+  /** Owners in the marks whose Services no longer exist. Keep the parts of owners that are neither members nor orphans. */
   readonly orphans: readonly ServiceUID[];
 }
 
+/**
+ * The load balancers of a cloud. A group is what is observed and changed together: one Service on most clouds, several where
+ * they share a load balancer. Only `list`, `plan`, `apply` and `publish` are required.
+ */
 export interface LoadBalancers<
   A extends Fields,
   O extends ObservedLoadBalancer,
   S extends Step,
   V = undefined,
 > {
-  /** What every plan needs: a pool, a certificate for all. A change of it has all groups planned again. */
+  /** Inputs of every plan: a pool, a shared certificate. A change plans all groups again. */
   readonly inputs?: readonly InputDeclaration[];
-  /** Pure. What the plan of this Service needs besides: a certificate that an annotation names. */
+  /** Pure. Inputs of one Service's plan: a certificate that an annotation names. */
   inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
-  /** What all plans need to know of the cloud (networks, certificates by name, features); shared and aged like a listing. */
+  /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
   survey?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
-  /** Pure. Does this member ask for this unmarked balancer? Two answers of "yes" are a problem, not a choice. */
+  /** Pure. Whether this Service asks to adopt this unmarked load balancer. If two do, neither adopts it. */
   adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
   /**
-   * Pure. The settings as they are in the cloud: a field whose annotation is wrong keeps this value, never its fallback.
-   * Without this member, or without the field in its answer, a process that has never seen the right value changes nothing
-   * of the balancer until the annotation is mended: its targets are frozen too, and so is the whole group it is in.
+   * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default.
+   * Without this function, or without the field in its result, nothing of the group changes until the annotation is fixed,
+   * unless this process has seen a valid value.
    */
   settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
   /**
-   * Pure. From where it may be reached, as it is in the cloud: while a Service names a wrong range, these stay. Without this
-   * member a process that has never seen the right ones keeps those of them that can be read.
+   * Pure. The source ranges as they are in the cloud. They stay while a Service has an invalid range. Without this function, a
+   * process that has not seen the valid ranges uses those that can be parsed.
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | undefined;
-  /** Pure. The most targets that one balancer with these settings takes; of more nodes a stable part is chosen. */
+  /** Pure. The maximum number of targets with these settings. Of more Nodes a stable subset is selected. */
   targetLimit?(settings: Values<A>): number | undefined;
   /**
-   * Pure. The group a Service belongs to; without this member every Service is a group of its own, named by its uid. Two
-   * groups that share a member or an observed owner are never worked on at once.
+   * Pure. The group of a Service. Default: a group of its own, named by its uid. Two groups that share a member or an observed
+   * owner are never reconciled at the same time.
    */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
-  /** Everything that is ours or could be adopted, page by page; also what makes orphans and drift visible. */
+  /** Lists everything with the cluster's mark and everything that could be adopted, page by page. Also finds orphans. */
   list(call: Call): AsyncIterable<readonly O[]>;
-  /** Where one group can be read better or more cheaply than by listing: in depth, by facts remembered. */
+  /** Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
     listed: O | undefined,
     call: Call,
   ): Promise<O | undefined>;
   /**
-   * Pure. No steps means converged. Members that end carry `ending`; no members and something observed means that
-   * everything of the group goes. A provider without sharing gets exactly one member or none.
+   * Pure. The steps from the observed to the desired state. Members that leave have `ending`; without members, everything
+   * observed is to be deleted. Without `groupOf` there is at most one member.
    */
-  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, given: PlanContext<V>): Plan<S>;
+  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, context: PlanContext<V>): Plan<S>;
+  /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
   apply(step: S, call: Call): Promise<StepOutcome>;
-  /** Pure. The status of one member, given what is there. */
+  /** Pure. The status of one Service. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /**
-   * What a Service has can be given back: `plan` knows the ending `release`, after which it stays and nothing of it carries our
-   * mark for that Service. In a group with others only what is this Service's alone is let go; the rest is theirs. Absent, a
-   * Service that asks for it and ends keeps what it has, finalizer included, and is told so.
+   * The provider supports `ending: "release"`. Shared load balancers: only what belongs to this Service alone is released.
+   * Absent: the deletion of a Service that asks for it is on hold, with a message.
    */
   readonly releases?: true;
   /**
-   * A target can be told to take no new connections: where the operator or the Service gives nodes that leave the time for
-   * it, they come as `draining` first. Absent, they are left out at once: the cloud drains by itself, or cannot.
+   * Targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the operator or the
+   * Service sets. Absent: leaving Nodes are removed immediately.
    */
   readonly drains?: true;
 }

@@ -1,55 +1,64 @@
-// A plan is data: named steps that can be shown, logged, refused or applied one by one.
+// Plans: named steps as plain data, which the framework logs, shows in a dry run and applies one by one.
 
 import type { Milliseconds, ServiceUID } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
 import type { CloudError } from "./errors.ts";
 
-/** Small strings remembered on the Service for the provider: balancer id, allocation. Written before they are relied on. */
+/** Small strings stored on the Service for the provider, such as the id of its load balancer. */
 export type Facts = Readonly<Record<string, string>>;
 
-/** A step names itself: `do` goes to logs, events, metrics and dry runs. The rest is what `apply` needs, as plain data. */
+/** One change. `do` names it in logs, events, metrics and dry runs; further members are what `apply` needs, as plain data. */
 export interface Step {
   readonly do: string;
-  /** What it is done to, for people: a name or an id. */
+  /** The name or id of the object that is changed, for messages. */
   readonly on?: string;
 }
 
-/** Where a fact stands on the Service: in the place the Go manager of that cloud uses. */
+/** Where a fact is stored on the Service: where the cloud's Go manager stores it. */
 export type FactPlace =
   | { readonly annotation: string }
   | { readonly label: string }
   | { readonly spec: "loadBalancerIP" };
 
-/** The cloud is still at it: the worker is given back, and after this time it is observed and planned again. */
+/** The cloud is still working. The framework observes and plans again after this time; the worker is free until then. */
 export interface Wait {
   readonly checkAfter: Milliseconds;
+  /** Completes "waiting for …" in messages. */
   readonly waitingFor: string;
 }
 
 /**
- * Work of the cloud that can be asked about only by the id it was given; many in one request. Work that failed is told as
- * the error it failed with; a ticket that is missing from the answer is lost: what became of it is observed.
+ * Checks long-running operations by the ids that `StepOutcome.operation` returned. Only for clouds where the object itself does
+ * not show whether work is in progress or has failed.
  */
 export interface Pending {
+  /** The maximum number of operations per `check`. */
   readonly limit: number;
+  /**
+   * The state of each operation: an outcome, or the error with which it failed. An operation that is missing from the result is
+   * lost, and the framework observes what it has done.
+   */
   check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome | CloudError>>;
 }
 
+/** What to do for one load balancer group. No steps and no `wait` means that it is as desired. */
 export interface Plan<S extends Step> {
-  /** In order. A step may rely on all before it; after the last one the framework observes and plans again. */
+  /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */
   readonly steps: readonly S[];
-  /** Not converged yet although there is nothing to do. */
+  /** Set when there is nothing to do now but the desired state is not reached. */
   readonly wait?: Wait;
+  /** Published as events and conditions of the Services. */
   readonly problems?: readonly Problem[];
 }
 
+/** The result of `apply`: done, or in progress. In progress, `operation` is the id for `Pending.check`, if there is one. */
 export type StepOutcome =
   | {
       readonly done: true;
       /**
-       * To be written on the Services before the next step; undefined takes a fact away. We may be killed before it is
-       * written: what was made must be found again by its mark, its name or a client token, never made twice.
+       * Facts to store on the Services before the next step; undefined removes a fact. The process may stop before they are
+       * stored, so an object must also be found by its mark, name or client token, and never be created twice.
        */
       readonly remember?: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
     }

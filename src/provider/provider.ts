@@ -1,4 +1,4 @@
-// What a provider is: a definition that the executable imports, and the cloud it connects to. Start reading here.
+// The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
 import type { Problem } from "../core/problem.ts";
 import type { Fields, Values } from "../core/settings.ts";
@@ -9,58 +9,80 @@ import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { Routes } from "./routes.ts";
 
-/** Grows by one when a change breaks providers; announced one release ahead. */
+/** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
 export const contractVersion = 1;
 
+/** A credential, and until when it is valid. */
 export interface Fetched<T> {
   readonly value: T;
-  /** Absent: until it is refused. */
+  /** Absent: until the cloud rejects it. */
   readonly goodUntil?: Moment;
 }
 
-/**
- * Something that is paid for and limited together: a credential with its budget and its breaker. It is fetched on first
- * use, shared by all callers, and fetched again before it ends, when it is refused, and when what it is made from changes.
- */
+/** A credential with its own rate limit and circuit breaker: a project, a region, an endpoint. */
 export interface Account<T> {
-  /** Shown to people and on metrics: a region, a project, an endpoint. */
+  /** Shown in messages and metrics. */
   readonly name: string;
+  /**
+   * Gets a credential. Called on first use, before it expires, and after the cloud rejected it; concurrent calls share one
+   * fetch. `plain` sends requests without a credential. Return a static token as it is.
+   */
   fetch(plain: CloudTransport, call: Call): Promise<Fetched<T>>;
-  /** Puts the credential on a request, directly before it is sent. `now` is for signatures that hold a time. */
+  /** Adds the credential to a request immediately before it is sent. `now` is for signatures that contain the time. */
   sign(request: CloudRequest, credential: T, now: number): CloudRequest | Promise<CloudRequest>;
 }
 
+/** An account that is ready for requests. */
 export interface OpenAccount<T> {
+  /** For `jsonApi`. */
   readonly transport: CloudTransport;
-  /** What came with the credential (a service catalogue), where the provider needs it. */
+  /** The credential, for providers that need what came with it, such as a service catalogue. */
   credential(call: Call): Promise<T>;
 }
 
-/** What the framework gives to `connect`. There is no clock, no logger and no Kubernetes in it, on purpose. */
+/** What `connect` receives. It has no clock, no logger and no Kubernetes client, on purpose. */
 export interface Context {
+  /**
+   * Opens an account.
+   *
+   * @example
+   * const { transport } = account({
+   *   name: "example",
+   *   fetch: async () => ({ value: settings.token }),
+   *   sign: (request, token) => ({
+   *     ...request,
+   *     headers: { ...request.headers, authorization: `Bearer ${token.reveal()}` },
+   *   }),
+   * });
+   */
   account<T>(account: Account<T>): OpenAccount<T>;
+  /** The files that `ProviderDefinition.inputs` declared. */
   readonly inputs: Inputs;
-  /** Our mark on everything we make: cluster id and owner. */
+  /** Put this on every object you create, and treat only objects with it as your own: the cluster's id, and `fairlead`. */
   readonly mark: { readonly cluster: string; readonly owner: string };
 }
 
-/** What stands in a cloud's own configuration file. */
+/** The content of a cloud's own configuration file (`--cloud-config`). */
 export interface ConfigFile {
-  /** By name in the table `config`, as text, with the line (from 1) it stands on; the environment and flags count more. */
+  /** By name in the `config` table, with the line from 1 on. Environment variables and flags take precedence. */
   readonly settings: Readonly<Record<string, { readonly text: string; readonly line: number }>>;
-  /** What cannot be read, with the line. Unknown names and wrong values are found by the table. */
+  /** Syntax errors. The framework itself finds unknown names and invalid values. */
   readonly problems: readonly (Problem & { readonly line: number })[];
 }
 
-/** Capabilities are there or not. */
+/** A connected cloud. The controllers run for the capabilities that are present. */
 export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S extends Step, V = undefined> {
-  /** Where work takes time and its failures are told only by ticket. */
+  /** Only if the state of long-running work is found by operation id. */
   readonly pending?: Pending;
+  /** Machines: initialises Nodes, and deletes Nodes whose machine is gone. */
   readonly instances?: Instances;
+  /** Load balancers for Services of type LoadBalancer. */
   readonly loadBalancers?: LoadBalancers<A, O, S, V>;
+  /** Routes to the pod networks of Nodes. */
   readonly routes?: Routes;
 }
 
+/** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */
 export interface ProviderDefinition<
   C extends Fields = Fields,
   A extends Fields = Fields,
@@ -68,30 +90,44 @@ export interface ProviderDefinition<
   S extends Step = Step,
   V = undefined,
 > {
+  /** `contractVersion`; the build refuses another one. */
   readonly contract: typeof contractVersion;
   /** As in `<name>-cloud-controller-manager` and `--cloud-provider=<name>`. */
   readonly name: string;
-  /** Schemes of provider ids, with `://`; the first is the one that is written. May never change. */
+  /** The schemes of provider ids, with `://`. The first one is written. They must never change. */
   readonly schemes: readonly [`${string}://`, ...`${string}://`[]];
+  /** The settings of the cloud. Users set them by environment variable, flag or file. */
   readonly config: C;
-  /** The annotations this cloud understands on Services. A field whose name contains "/" is a complete key. */
+  /** The annotations on Services. A field whose name contains "/" is a complete key. */
   readonly annotations?: { readonly prefix: `${string}/${string}`; readonly fields: A };
-  /** What must be known before it can connect: files. A Secret or a ConfigMap is refused here; mounted, it is a file. */
+  /** The files needed to connect. A Secret or ConfigMap is rejected here: mount it and declare the file. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
+  /** Where each fact is stored on the Service, by name. */
   readonly facts?: Readonly<Record<string, FactPlace>>;
-  /** Upstream flags that the Go manager of this cloud presets, by flag name. */
+  /** Defaults of upstream flags that the cloud's Go manager changes, by flag name. */
   readonly presets?: Readonly<Record<string, string>>;
-  /** Flags that the Go manager of this cloud adds and that do nothing here, by name: why, or what to use. */
+  /** Flags of the cloud's Go manager that have no effect here, by name: the reason, or what to use instead. */
   readonly ignoredFlags?: Readonly<Record<string, string>>;
-  /** Pure. The file that `--cloud-config` names, in the format of that cloud's Go manager. Absent: there is none. */
+  /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
   readConfigFile?(text: string): ConfigFile;
-  /** Pure. What a table of fields cannot say about the configuration (either a token or a key, never both). */
+  /** Pure. Checks that a table cannot express: "either a token or a key". Called when all single values are valid. */
   checkConfig?(config: Values<C>): readonly Problem[];
-  /** Makes the cloud; asks it nothing yet. Called again with new values when the configuration changes. */
+  /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }
 
-/** Identity; it is there so that the types of the parts are inferred and fit together. */
+/**
+ * Returns the definition unchanged; the compiler infers and checks the types of its parts.
+ *
+ * @example
+ * export const example = defineProvider({
+ *   contract: 1,
+ *   name: "example",
+ *   schemes: ["example://"],
+ *   config: { token: secret("The API token.", { required: true, env: "EXAMPLE_TOKEN" }) },
+ *   connect: (settings, { account }) => ({ instances: { sources: [source], matchBy: ["name"] } }),
+ * });
+ */
 export function defineProvider<
   C extends Fields,
   A extends Fields,

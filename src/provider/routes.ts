@@ -1,4 +1,5 @@
-// Routes to pod networks. The framework plans (only ours, only inside the cluster's ranges); the cloud lists and changes.
+// Routes to pod networks. The framework decides which routes there should be (only its own, only inside --cluster-cidr); the
+// provider lists, creates and removes them.
 
 import type { Cidr, IpAddress, NodeName } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
@@ -6,63 +7,76 @@ import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
 import type { StepOutcome } from "./plan.ts";
 
+/** The Node that a route leads to. */
 export interface RouteTarget {
   readonly node: NodeName;
   readonly uid: string;
+  /** Undefined until the Node has a provider id. */
   readonly machine?: Machine;
   readonly addresses: readonly IpAddress[];
 }
 
+/** A route that should exist. */
 export interface DesiredRoute {
   readonly destination: Cidr;
   readonly target: RouteTarget;
 }
 
+/** A route in the cloud. Set each of the `target…` members that the cloud reports. */
 export interface ObservedRoute {
-  /** The cloud's handle of it; whatever `remove` needs. */
+  /** The cloud's id of the route: whatever `remove` needs. */
   readonly handle: string;
   readonly destination: Cidr;
-  /** Whichever of these the cloud knows; a route that leads nowhere has none. */
+  /** `Instance.key` of the target. */
   readonly targetKey?: string;
   readonly targetAddress?: IpAddress;
+  /** The name of the target's Node. */
   readonly targetName?: string;
+  /** The target does not exist any more (a blackhole route). */
   readonly leadsNowhere?: boolean;
-  /** `marked`: carries our mark. `unmarked`: the cloud has no place for marks, so the cluster's ranges decide. */
+  /**
+   * `marked`: carries the cluster's mark. `unmarked`: routes of this cloud have no place for a mark, so that `--cluster-cidr`
+   * decides. `foreign`: never touched.
+   */
   readonly ownership: "marked" | "unmarked" | "foreign";
   readonly problems?: readonly Problem[];
 }
 
+/** One page of the route table. */
 export interface RoutePage {
   readonly routes: readonly ObservedRoute[];
-  /** About the table as a whole. */
+  /** Problems with the table as a whole. */
   readonly problems?: readonly Problem[];
 }
 
+/** A route table that is one document. */
 export interface RouteDocument extends RoutePage {
   readonly revision: string;
-  /** What else is in it and must survive a change; the framework hands it back untouched. */
+  /** Other content of the document, which `change` must preserve. The framework returns it unchanged. */
   readonly carried?: unknown;
 }
 
 interface RoutesOfAnyStyle {
-  /** Highest number of routes the table takes, where known; headroom is exported and warned about. */
+  /** The maximum number of routes, if known. Fairlead exports how many are left and warns before the limit is reached. */
   readonly limit?: number;
+  /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
 }
 
-/** One call per route. */
+/** Routes that are created and removed by one request each. */
 export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
+  /** Lists all routes, page by page. It must throw when a page is missing. */
   list(call: Call): AsyncIterable<RoutePage>;
   create(route: DesiredRoute, call: Call): Promise<StepOutcome>;
   remove(route: ObservedRoute, call: Call): Promise<StepOutcome>;
 }
 
-/** The whole table is one document that is read and replaced; foreign entries in it are carried over by the provider. */
+/** A route table that is read and replaced as one document. The provider preserves foreign entries. */
 export interface RoutesAsDocument extends RoutesOfAnyStyle {
   readonly style: "document";
   read(call: Call): Promise<RouteDocument>;
-  /** Throws `conflict` when the document is no longer at that revision. */
+  /** Applies the changes to the document that `read` returned. Throws `conflict` when its revision has changed since. */
   change(
     changes: { readonly create: readonly DesiredRoute[]; readonly remove: readonly ObservedRoute[] },
     before: RouteDocument,
@@ -70,4 +84,5 @@ export interface RoutesAsDocument extends RoutesOfAnyStyle {
   ): Promise<StepOutcome>;
 }
 
+/** The routes of a cloud, in one of two styles. */
 export type Routes = RoutesOneByOne | RoutesAsDocument;

@@ -65,11 +65,11 @@ test("the log has one line when a Node's machine shuts down, starts again and is
   w.cloud.machines.setStatus("n0", "running");
   setReady(w, "n0", "True");
   await w.pass(120);
-  expect(news()).toEqual(['Shutdown taint removed: its machine runs again node="n0"']);
+  expect(news()).toEqual(['Shutdown taint removed: the instance is running again node="n0"']);
   w.cloud.machines.setStatus("n0", "stopped");
   setReady(w, "n0", "False");
   await w.pass(120);
-  expect(news()).toEqual(['Shutdown taint set: its machine is switched off node="n0"']);
+  expect(news()).toEqual(['Shutdown taint set: the instance is shut down node="n0"']);
   w.cloud.machines.remove("n0");
   await w.pass(900);
   expect(news()).toEqual([

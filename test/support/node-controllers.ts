@@ -5,10 +5,7 @@ import { Inventory } from "../../src/cloud/inventory.ts";
 import { createNodeController, type NodeController } from "../../src/controllers/node/controller.ts";
 import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";
 import type { NodeDeps } from "../../src/controllers/node-deps.ts";
-import {
-  createLifecycleController,
-  type LifecycleController,
-} from "../../src/controllers/node-lifecycle/controller.ts";
+import { LifecycleController } from "../../src/controllers/node-lifecycle/controller.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
@@ -87,7 +84,7 @@ export class NodeControllers {
       ownPrefixes: options.ownPrefixes ?? [],
       onInitialized: (node) => this.initialized.push(node.metadata.name),
     });
-    this.lifecycle = createLifecycleController({
+    this.lifecycle = new LifecycleController({
       ...ports,
       settings: { ...lifecycleDefaults, ...options.lifecycle },
     });

@@ -2,7 +2,7 @@
 
 import { createNodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
-import { createLifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
@@ -58,7 +58,7 @@ export function composeNodes(contextOf: (task: ControllerName) => ControllerCont
       ownPrefixes: instances.labelPrefixes ?? [],
       onInitialized: (_, ageMs) => context.metrics.initialized(ageMs),
     }),
-    lifecycle: createLifecycleController({
+    lifecycle: new LifecycleController({
       ...nodePorts(lifecycle, "cloud-node-lifecycle-controller"),
       settings: lifecycle.settings.lifecycle,
     }),

@@ -1,57 +1,59 @@
-// What is known of each Node that is not Ready or marked as switched off: one record per Node, so that all of it is
-// forgotten together. What follows from it is decided elsewhere.
+// What is known about each Node that is not Ready or has the shutdown taint: one record per Node, so that everything is
+// forgotten together. Decisions are made elsewhere.
 
 import type { Answer } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { untilNext } from "../../runtime/backoff.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
 import { addObservation, type Evidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
-  /** Whom it is about: another Node may take the name, and what was proved of a name says nothing of an id. */
+  /** The Node's uid and provider id: another Node may take the name, and a proof about a name is none about an id. */
   readonly subject: string;
-  /** What speaks for absence; undefined before the first look, and after it was seen Ready. */
+  /** Evidence that the instance is gone; undefined before the first answer, and after the Node was Ready. */
   readonly evidence?: Evidence | undefined;
-  /** When the cloud is to be looked at again by itself, monotonic. */
+  /** When the Node is checked again although nothing changed, monotonic. */
   readonly nextCheck?: number | undefined;
-  /** Why it is not deleted for now although its machine is gone. */
+  /** Why the Node is not deleted although its instance is gone: the reason of the event. */
   readonly heldFor?: string | undefined;
 }
 
 export class Candidates {
   readonly #clock: Clock;
-  readonly #pending: PendingLookups;
+  readonly #pendingLookups: PendingLookups;
   readonly #byName = new Map<string, Candidate>();
-  #checks = 0;
+  #scheduledChecks = 0;
 
   constructor(clock: Clock, pendingLookups: PendingLookups) {
     this.#clock = clock;
-    this.#pending = pendingLookups;
+    this.#pendingLookups = pendingLookups;
   }
 
   get all(): ReadonlyMap<string, Candidate> {
     return this.#byName;
   }
 
-  /** How many are looked at again by themselves. */
-  get checks(): number {
-    return this.#checks;
+  /** The number of Nodes with a scheduled check. */
+  get scheduledChecks(): number {
+    return this.#scheduledChecks;
   }
 
   evidenceOf(name: string): Evidence {
     return this.#byName.get(name)?.evidence ?? noEvidence(0);
   }
 
-  /** The record of this very Node; an empty one if the name was another's. */
+  /** The record of this very Node; a new one if the record was about another Node of this name. */
   of(node: Node): Candidate {
     const { name, uid } = node.metadata;
     const subject = `${uid} ${node.spec.providerID ?? ""}`;
     const before = this.#byName.get(name);
     if (before?.subject === subject) return before;
     this.forget(name);
-    // A node that has just been given its id: that its machine was seen a moment ago still counts, proofs do not.
+    // The Node has just got its provider id: a recent observation of its instance still counts, proofs do not.
     const seenSince = before?.subject === `${uid} ` ? before.evidence?.seenSince : undefined;
     const evidence = seenSince === undefined ? undefined : noEvidence(this.#clock.monotonic(), seenSince);
     return this.#put(name, { subject, evidence });
@@ -62,7 +64,24 @@ export class Candidates {
     if (candidate !== undefined) this.#put(name, { ...candidate, ...changes });
   }
 
-  /** Whose machine was seen is proved nothing of, also by an answer that somebody else asked for. */
+  isCheckDue(name: string): boolean {
+    return this.#clock.monotonic() >= (this.#byName.get(name)?.nextCheck ?? Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Schedules the next check, unless one is scheduled already, and returns the delay until then. Checks with one interval
+   * fall on the same moments, so that one answer serves them all.
+   */
+  scheduleCheck(name: string, interval: () => Milliseconds): Milliseconds {
+    const now = this.#clock.monotonic();
+    const scheduled = this.#byName.get(name)?.nextCheck;
+    const isAhead = scheduled !== undefined && scheduled > now;
+    const nextCheck = isAhead ? scheduled : now + untilNext(now, interval());
+    this.update(name, { nextCheck });
+    return milliseconds(nextCheck - now);
+  }
+
+  /** Drops the proofs about every Node whose instance was observed, also by answers to other questions. */
   noteObservations(answerFor: (name: string) => Answer | undefined): void {
     for (const [name, { evidence }] of this.#byName) {
       if (evidence === undefined || evidence.proofs.length === 0) continue;
@@ -73,8 +92,8 @@ export class Candidates {
   }
 
   forget(name: string): void {
-    this.#pending.forget(name);
-    if (this.#byName.get(name)?.nextCheck !== undefined) this.#checks -= 1;
+    this.#pendingLookups.forget(name);
+    if (this.#byName.get(name)?.nextCheck !== undefined) this.#scheduledChecks -= 1;
     this.#byName.delete(name);
   }
 
@@ -82,7 +101,7 @@ export class Candidates {
     for (const name of this.#byName.keys()) this.forget(name);
   }
 
-  /** Follows the Nodes for good: who was seen alive, if only for a moment that no worker saw, is proved nothing of. */
+  /** Follows the Nodes for the life of the process: a Node that was Ready, however briefly, loses its evidence. */
   follow(nodes: NodeStore): void {
     nodes.subscribe(({ key, after }) => {
       if (after !== undefined && isReady(after)) this.update(key, { evidence: undefined });
@@ -90,8 +109,8 @@ export class Candidates {
   }
 
   #put(name: string, candidate: Candidate): Candidate {
-    const isCheck = ({ nextCheck }: Partial<Candidate> = {}): number => (nextCheck === undefined ? 0 : 1);
-    this.#checks += isCheck(candidate) - isCheck(this.#byName.get(name));
+    const checksOf = ({ nextCheck }: Partial<Candidate> = {}): number => (nextCheck === undefined ? 0 : 1);
+    this.#scheduledChecks += checksOf(candidate) - checksOf(this.#byName.get(name));
     this.#byName.set(name, candidate);
     return candidate;
   }

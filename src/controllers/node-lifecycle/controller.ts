@@ -1,169 +1,224 @@
-// Marks Nodes whose machine is switched off and removes those whose machine is proved to be gone. All decisions are in
-// `plan.ts`; here the question for it is put together, and what it decides is handed to those who do it.
+// The node-lifecycle controller: taints Nodes whose instance is shut down, and deletes Nodes whose instance is proved to be
+// gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import type { NodeDeps, NodeEvent } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
+import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
+import { massDeletionReason } from "./events.ts";
 import { addAnswer, noEvidence } from "./evidence.ts";
-import { createMassCount } from "./mass-count.ts";
-import { type LifecycleDecision, massDeletionHeld, planLifecycle } from "./plan.ts";
-import { createRechecks } from "./rechecks.ts";
+import { MassCount } from "./mass-count.ts";
+import { type LifecycleDecision, planLifecycle } from "./plan.ts";
 import { isOfInterest } from "./relevant-change.ts";
-import { removeNode } from "./remove-node.ts";
-import { setShutdownTaint } from "./set-shutdown-taint.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import { createTriggers } from "./triggers.ts";
+import { startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
 }
 
-export interface LifecycleController {
+/** In observe mode, between two attempts of the same write. */
+const observedDelay: Milliseconds = minutes(1);
+
+export class LifecycleController {
   readonly queue: WorkQueue;
-  /** What is known of Nodes that are not Ready or switched off, by name. */
-  readonly candidates: ReadonlyMap<string, Candidate>;
-  run(signal: AbortSignal): Promise<void>;
-}
+  readonly #options: LifecycleOptions;
+  readonly #pendingLookups: PendingLookups;
+  readonly #candidates: Candidates;
+  readonly #massCount: MassCount;
+  readonly #wallAtStart: number;
 
-const observedBackoff: Milliseconds = minutes(1);
+  constructor(options: LifecycleOptions) {
+    const { nodes, inventory, clock } = options;
+    this.#options = options;
+    this.queue = new WorkQueue(clock);
+    this.#pendingLookups = new PendingLookups(inventory, clock);
+    this.#candidates = new Candidates(clock, this.#pendingLookups);
+    this.#massCount = new MassCount(options, this.#candidates, (node) => this.#isManaged(node));
+    this.#wallAtStart = clock.now() - clock.monotonic();
+    // For the life of the process, not for a leadership session: deletions by another replica count as well.
+    this.#candidates.follow(nodes);
+    this.#massCount.follow();
+  }
 
-export function createLifecycleController(options: LifecycleOptions): LifecycleController {
-  const { nodes, inventory, settings, clock, report } = options;
-  const queue = new WorkQueue(clock);
-  const pendingLookups = new PendingLookups(inventory, clock);
-  const candidates = new Candidates(clock, pendingLookups);
-  const rechecks = createRechecks(options, candidates);
-  /** Against a wall clock that is set forward while we run: nothing gets old by that. */
-  const wallAtStart = clock.now() - clock.monotonic();
-  const steadyWall = () => Math.min(clock.now(), clock.monotonic() + wallAtStart);
-  // With a provider id the selector counts too: a second account of the same cloud has ids of the same form, and does not
-  // know our machines, as we do not know its.
-  const isManaged = (node: Node) => inventory.manages(identityOf(node)) && options.isSelected(node);
-  const massCount = createMassCount(options, candidates, isManaged);
-  const onNews = (): void => {
-    candidates.noteObservations((name) => {
+  /** What is known about Nodes that are not Ready or shut down, by name. */
+  get candidates(): ReadonlyMap<string, Candidate> {
+    return this.#candidates.all;
+  }
+
+  /** Runs for one leadership session. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { concurrency, clock } = this.#options;
+    // Nothing was observed between two sessions, so every proof starts again.
+    this.#candidates.forgetAll();
+    const stop = startTriggers({
+      ...this.#options,
+      queue: this.queue,
+      candidates: this.#candidates,
+      pendingLookups: this.#pendingLookups,
+      isManaged: (node) => this.#isManaged(node),
+      onInventoryUpdate: () => this.#onInventoryUpdate(),
+    });
+    try {
+      await runWorkers(
+        {
+          queue: this.queue,
+          count: concurrency,
+          reconcile: (name, end) => this.#reconcile(name, end),
+          onError: (_, error, failures) =>
+            requeue(delayAfterError(error, failures, this.#options), "an error"),
+          clock,
+        },
+        signal,
+      );
+    } finally {
+      stop();
+    }
+  }
+
+  /** With a provider id the selector counts too: a second account of the same cloud has ids of the same form. */
+  #isManaged(node: Node): boolean {
+    const { inventory, isSelected } = this.#options;
+    return inventory.manages(identityOf(node)) && isSelected(node);
+  }
+
+  #onInventoryUpdate(): void {
+    const { nodes, inventory } = this.#options;
+    this.#candidates.noteObservations((name) => {
       const node = nodes.get(name);
       return node && inventory.check(identityOf(node));
     });
-    massCount.recount();
-  };
-  const triggers = createTriggers(options, { queue, candidates, pendingLookups, isManaged, onNews });
-  // For as long as the process lives, not for a term: what another replica deleted counts after a hand-over too.
-  candidates.follow(nodes);
-  massCount.follow();
+    this.#massCount.invalidate();
+  }
 
-  const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
+  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const { nodes, inventory, settings, clock } = this.#options;
     const node = nodes.get(name);
-    if (node === undefined || !isOfInterest(node) || !isManaged(node)) {
-      candidates.forget(name);
+    if (node === undefined || !isOfInterest(node) || !this.#isManaged(node)) {
+      this.#candidates.forget(name);
       return settled;
     }
-    const now = { wall: steadyWall(), monotonic: clock.monotonic() };
-    const candidate = candidates.of(node);
+    const now = { wall: this.#steadyWallTime(), monotonic: clock.monotonic() };
+    const candidate = this.#candidates.of(node);
     const identity = identityOf(node);
     const answer = inventory.check(identity);
     const seenSince = now.monotonic - (acceptedAge(node) ?? 0);
     const known = candidate.evidence ?? noEvidence(now.monotonic, seenSince);
     const evidence = addAnswer(known, answer, now.monotonic);
-    candidates.update(name, { evidence });
-    if ("asOf" in answer && pendingLookups.isAnsweredBy(name, answer.asOf)) pendingLookups.forget(name);
-    // A machine seen before it was asked about was answer enough, and nothing newer comes of that question.
-    if (answer.kind === "exists" && pendingLookups.isUsedUpBy(name, answer.asOf)) pendingLookups.forget(name);
-    const ways = inventory.proofsFor(identity);
-    const mass = massCount.decision;
-    return apply(node, planLifecycle({ node, answer, evidence, ways, mass, settings, now }), signal);
-  };
+    this.#candidates.update(name, { evidence });
+    if ("asOf" in answer && this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
+      this.#pendingLookups.forget(name);
+    }
+    // An instance observed before the lookup was answer enough, so no newer answer will come.
+    if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
+      this.#pendingLookups.forget(name);
+    }
+    const decision = planLifecycle({
+      node,
+      answer,
+      evidence,
+      ways: inventory.proofsFor(identity),
+      mass: () => this.#massCount.decide(),
+      settings,
+      now,
+    });
+    return this.#apply(node, decision, signal);
+  }
 
-  const apply = async (node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> => {
+  /** Not affected when the wall clock is set forward while the process runs: no Node gets old by that. */
+  #steadyWallTime(): number {
+    const { clock } = this.#options;
+    return Math.min(clock.now(), clock.monotonic() + this.#wallAtStart);
+  }
+
+  async #apply(node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> {
     const { name } = node.metadata;
     switch (decision.kind) {
       case "leave":
-        candidates.forget(name);
+        this.#candidates.forget(name);
         return settled;
       case "taint": {
-        const isWritten = await setShutdownTaint(node, decision.shutdown, options, signal);
+        const isWritten = await setShutdownTaint(node, decision.shutdown, this.#options, signal);
         return isWritten
-          ? requeue(milliseconds(0), "the taint to be seen")
-          : requeue(observedBackoff, "observed");
+          ? requeue(milliseconds(0), "the taint was written")
+          : requeue(observedDelay, "observe mode");
       }
       case "watch":
-        return watch(node);
+        return this.#watch(node);
       case "ask": {
         if (decision.after > 0) return requeue(decision.after, "the next proof");
-        const way = decision.way === undefined ? {} : { way: decision.way };
-        pendingLookups.ask(name, identityOf(node), { urgency: "deletion-proof", ...way }, acceptedAge(node));
+        const query = { urgency: "deletion-proof", ...defined({ way: decision.way }) } as const;
+        this.#pendingLookups.ask(name, identityOf(node), query, acceptedAge(node));
         return waiting;
       }
       case "hold":
-        return hold(node, decision);
+        return this.#hold(node, decision.event);
       case "delete":
-        return remove(node, decision.isAnnounced, signal);
+        return this.#remove(node, decision.isAnnounced, signal);
     }
-  };
+  }
 
-  /** The machine exists: look again after a while, with an answer that is newer than that. */
-  const watch = (node: Node): Outcome => {
+  /** The instance exists: checks again later, and then accepts only answers that are newer. */
+  #watch(node: Node): Outcome {
+    const { inventory, clock } = this.#options;
     const { name } = node.metadata;
-    candidates.update(name, { heldFor: undefined });
-    if (!rechecks.isDue(name)) {
-      const requests = () => inventory.costOf(identityOf(node), candidates.checks + 1);
-      return requeue(rechecks.rest(name, requests), "another look");
+    this.#candidates.update(name, { heldFor: undefined });
+    if (!this.#candidates.isCheckDue(name)) {
+      const requests = () => inventory.costOf(identityOf(node), this.#candidates.scheduledChecks + 1);
+      return requeue(this.#scheduleCheck(name, requests), "the next check");
     }
     const since = clock.monotonic();
-    const evidence = { ...candidates.evidenceOf(name), since, seenSince: since };
-    candidates.update(name, { evidence, nextCheck: undefined });
-    return requeue(milliseconds(0), "another look");
-  };
+    const evidence = { ...this.#candidates.evidenceOf(name), since, seenSince: since };
+    this.#candidates.update(name, { evidence, nextCheck: undefined });
+    return requeue(milliseconds(0), "a check is due");
+  }
 
-  const hold = (node: Node, { reason, text }: Extract<LifecycleDecision, { kind: "hold" }>): Outcome => {
+  #hold(node: Node, event: NodeEvent): Outcome {
+    const { inventory, report } = this.#options;
     const { name } = node.metadata;
-    if (candidates.all.get(name)?.heldFor !== reason) {
-      candidates.update(name, { heldFor: reason });
-      report(node, { type: "Warning", reason, message: text });
+    const { reason } = event;
+    if (this.#candidates.all.get(name)?.heldFor !== reason) {
+      this.#candidates.update(name, { heldFor: reason });
+      report(node, event);
     }
-    // Whether the inventory has recovered is seen only by asking again.
-    if (rechecks.isDue(name)) {
-      const way = reason === massDeletionHeld ? ({ way: "listing" } as const) : {};
-      pendingLookups.ask(name, identityOf(node), { urgency: "deletion-proof", ...way });
+    // Only another query shows whether the cloud has recovered.
+    if (this.#candidates.isCheckDue(name)) {
+      const way = reason === massDeletionReason ? ("listing" as const) : undefined;
+      const query = { urgency: "deletion-proof", ...defined({ way }) } as const;
+      this.#pendingLookups.ask(name, identityOf(node), query);
     }
     const pages = () => inventory.sources.reduce((sum, { latest }) => sum + (latest?.pages ?? 1), 0);
-    return requeue(rechecks.rest(name, pages), reason);
-  };
+    return requeue(this.#scheduleCheck(name, pages), reason);
+  }
 
-  const remove = async (node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> => {
+  async #remove(node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> {
+    const { nodes } = this.#options;
     const { name, uid } = node.metadata;
-    // Our own last write told us a version whose status we have not seen: a delete may not rely on it.
-    if (nodes.isAhead?.(name) === true) return requeue(seconds(1), "the watch to catch up");
-    if (!(await removeNode(node, options, signal))) return requeue(observedBackoff, "observed");
-    if (!isAnnounced) massCount.wentUnannounced(uid);
-    // What is known of it stays until the watch tells that it is gone: it says whether the deletion was announced.
+    // The answer to our own last write has a version whose status was not read from the watch: too weak for a delete.
+    if (nodes.isAhead?.(name) === true) return requeue(seconds(1), "the watch is behind our own write");
+    if (!(await removeNode(node, this.#options, signal))) return requeue(observedDelay, "observe mode");
+    if (!isAnnounced) this.#massCount.addDeletion(uid);
+    // The record stays until the watch reports the deletion: it says whether the deletion was announced.
     return settled;
-  };
+  }
 
-  const onError = (_: string, error: unknown, failures: number): Outcome =>
-    requeue(delayAfterError(error, failures, options), "an error");
-
-  const run = async (signal: AbortSignal): Promise<void> => {
-    // Between two terms others led and nobody watched for us: every proof starts again.
-    candidates.forgetAll();
-    const stop = triggers.begin();
-    try {
-      await runWorkers({ queue, count: options.concurrency, reconcile, onError, clock }, signal);
-    } finally {
-      stop();
-    }
-  };
-
-  return { queue, candidates: candidates.all, run };
+  /** `requests`: what one check costs. The interval keeps the requests per minute bounded. */
+  #scheduleCheck(name: string, requests: () => number): Milliseconds {
+    const { shortest, longest } = this.#options.settings.recheck;
+    return this.#candidates.scheduleCheck(name, () =>
+      milliseconds(Math.min(longest, Math.max(shortest, requests() * seconds(15)))),
+    );
+  }
 }
 
-/** A node that joins is not Ready yet; that its machine was seen a moment ago is all there is to know then. */
+/** A joining Node is not Ready yet, so a recent observation of its instance is all that can be expected. */
 function acceptedAge(node: Node): Milliseconds | undefined {
   return isUninitialized(node) ? minutes(1) : undefined;
 }

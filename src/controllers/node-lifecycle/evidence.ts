@@ -1,8 +1,9 @@
-// What speaks for a machine being gone: which proofs there are and how far they lie apart. Pure; a Node that was seen
-// alive in between starts again with nothing.
+// Collects the proofs that an instance is gone, and judges whether they are enough to delete its Node. An observation of the
+// instance in between discards them. Pure.
 
 import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export type ProofKind = "listing" | "lookup";
@@ -11,31 +12,27 @@ export interface Proof {
   readonly kind: ProofKind;
   /** When the request began. */
   readonly asOf: number;
-  /** When its answer was here: the cloud may have said it at any moment in between. */
+  /** When the answer arrived. The cloud may have found the instance gone at any moment in between. */
   readonly knownAt: number;
 }
 
 export interface Evidence {
-  /** When the Node was first seen not Ready by this process; a proof must be newer. Monotonic, as all times here. */
+  /** When this process first saw the Node not Ready. A proof must be newer. Monotonic, like all times here. */
   readonly since: number;
-  /** A sighting may be older than that, down to this: a Node that joins is not Ready yet, and its machine was just seen. */
+  /** An observation may be as old as this: a joining Node is not Ready yet, and its instance was observed a moment ago. */
   readonly seenSince: number;
-  /** What was proved, in the order in which it became known. */
+  /** In the order in which they became known. */
   readonly proofs: readonly Proof[];
-  /** The cloud itself said that the machine was on its way out. */
+  /** The cloud has reported the instance as terminating. */
   readonly wasTerminating: boolean;
 }
 
 export function noEvidence(since: number, seenSince = since): Evidence {
-  return {
-    since,
-    seenSince,
-    proofs: [],
-    wasTerminating: false,
-  };
+  return { since, seenSince, proofs: [], wasTerminating: false };
 }
 
-const mostLater = 7;
+/** Proofs that are kept besides the first. */
+const maxLaterProofs = 7;
 
 export function addProof(
   evidence: Evidence,
@@ -45,24 +42,23 @@ export function addProof(
   const isKnown = evidence.proofs.some(({ asOf, kind }) => asOf === gone.asOf && kind === gone.proof);
   if (gone.asOf < evidence.since || isKnown) return evidence;
   const [first, ...later] = [...evidence.proofs, { kind: gone.proof, asOf: gone.asOf, knownAt }];
-  // The time that they cover counts from the first one, however long something else holds the Node.
-  return { ...evidence, proofs: [...(first === undefined ? [] : [first]), ...later.slice(-mostLater)] };
+  // The first proof is always kept: the confirmation time counts from it, however long the deletion is held.
+  return { ...evidence, proofs: [...(first === undefined ? [] : [first]), ...later.slice(-maxLaterProofs)] };
 }
 
-/** A machine that was seen is not gone, whatever was said before. */
+/** An observed instance is not gone: earlier proofs are discarded. */
 export function addObservation(
   evidence: Evidence,
-  seen: Extract<Answer, { kind: "exists" | "ambiguous" }>,
+  observed: Extract<Answer, { kind: "exists" | "ambiguous" }>,
 ): Evidence {
   return {
     ...evidence,
-    proofs: seen.asOf < evidence.since ? evidence.proofs : [],
+    proofs: observed.asOf < evidence.since ? evidence.proofs : [],
     wasTerminating:
-      evidence.wasTerminating || (seen.kind === "exists" && seen.instance.state === "terminating"),
+      evidence.wasTerminating || (observed.kind === "exists" && observed.instance.state === "terminating"),
   };
 }
 
-/** With what this answer says, known since then. */
 export function addAnswer(evidence: Evidence, answer: Answer, knownAt: number): Evidence {
   switch (answer.kind) {
     case "gone":
@@ -76,24 +72,24 @@ export function addAnswer(evidence: Evidence, answer: Answer, knownAt: number): 
   }
 }
 
-/** A deletion may have waited: held, fenced or refused. What was proved before that is to be proved again. */
+/** Whether the newest proof is recent. A deletion may have waited, held or fenced, and must be proved again then. */
 export function isRecent({ proofs }: Evidence, now: number): boolean {
   return proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 }
 
-/** What is still missing for a deletion. */
-export type Decision =
+/** Whether the proofs are enough for a deletion. */
+export type Judgement =
   | { readonly kind: "proved" }
-  /** Ask again, after this time, in this way where one is demanded. */
+  /** Another proof is needed, after this time, and in this way if one is given. */
   | { readonly kind: "more"; readonly after: Milliseconds; readonly way?: ProofKind };
 
 export function judge(
   evidence: Evidence,
-  /** Ways that exist for this Node: where there are two, both must agree. */
+  /** The kinds of proof that exist for this Node. Where there are two, both are required. */
   ways: readonly ProofKind[],
   settings: Pick<LifecycleSettings, "proofs" | "confirmAfter">,
   now: number,
-): Decision {
+): Judgement {
   const [first] = evidence.proofs;
   if (first === undefined) return { kind: "more", after: milliseconds(0) };
   if (settings.proofs === 1) return { kind: "proved" };
@@ -102,5 +98,5 @@ export function judge(
   const late = evidence.proofs.filter(isLate);
   if (late.length > 0 && missing === undefined) return { kind: "proved" };
   const wait = Math.max(0, first.knownAt + settings.confirmAfter - now);
-  return { kind: "more", after: milliseconds(wait), ...(missing !== undefined && { way: missing }) };
+  return { kind: "more", after: milliseconds(wait), ...defined({ way: missing }) };
 }

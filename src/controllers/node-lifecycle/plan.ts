@@ -1,10 +1,22 @@
-// What to do about a Node, given whether its machine exists: nothing, a taint, another question, or its deletion. Pure.
+// Decides what to do about a Node that is not Ready, given what is known of its instance: nothing, the shutdown taint, another
+// query, or the deletion. Pure.
 
 import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
-import { ageOf, hasTaint, isBeingDeleted, isLeaving, isPaused, isReady } from "../node-facts.ts";
+import type { NodeEvent } from "../node-deps.ts";
+import {
+  ageOf,
+  hasTaint,
+  isBeingDeleted,
+  isLeaving,
+  isPaused,
+  isReady,
+  providerIDOf,
+} from "../node-facts.ts";
 import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
+import { deletionForbidden, deletionObserved } from "./events.ts";
 import { type Evidence, isRecent, judge, type ProofKind } from "./evidence.ts";
 import type { MassDecision } from "./mass-limit.ts";
 import type { LifecycleSettings } from "./settings.ts";
@@ -12,13 +24,12 @@ import type { LifecycleSettings } from "./settings.ts";
 export type LifecycleDecision =
   | { readonly kind: "leave" }
   | { readonly kind: "taint"; readonly shutdown: boolean }
-  /** Nothing follows now; look again in a while. */
+  /** Nothing to do now; check again later. */
   | { readonly kind: "watch" }
   | { readonly kind: "ask"; readonly after: Milliseconds; readonly way?: ProofKind }
-  | { readonly kind: "hold"; readonly reason: string; readonly text: string }
+  /** The instance is gone, but the Node must not be deleted now. */
+  | { readonly kind: "hold"; readonly event: NodeEvent }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
-
-export const massDeletionHeld = "MassDeletionHeld";
 
 export interface LifecyclePlanInput {
   readonly node: Node;
@@ -41,7 +52,7 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
       if (answer.asOf < evidence.seenSince) return { kind: "ask", after: milliseconds(0) };
       const { state } = answer.instance;
       if (state === undefined) {
-        // A listing that does not tell: only a lookup may, and until then nothing is concluded.
+        // The listing has no state. A lookup may have it; until then nothing is decided.
         const isReported = answer.proof === "lookup" || !ways.includes("lookup");
         return isReported ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
       }
@@ -60,45 +71,40 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
 
 function planDeletion({ node, evidence, ways, mass, settings, now }: LifecyclePlanInput): LifecycleDecision {
   if (settings.deletion === "off") return { kind: "watch" };
-  const isNamedOnly = (node.spec.providerID ?? "") === "";
-  // It is at least as old as it has been watched, whatever a wall clock that was set back says.
+  const isNamedOnly = providerIDOf(node) === undefined;
+  // The Node is at least as old as the time since it was first seen, even if the wall clock was set back.
   const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
   const beyondMinAge = age - settings.minAgeWithoutID;
   if (isNamedOnly && beyondMinAge < 0) return { kind: "ask", after: milliseconds(-beyondMinAge) };
-  const decision = judge(evidence, ways, settings, now.monotonic);
-  if (decision.kind === "more") {
-    return { kind: "ask", after: decision.after, ...(decision.way !== undefined && { way: decision.way }) };
+  const judgement = judge(evidence, ways, settings, now.monotonic);
+  if (judgement.kind === "more") {
+    return { kind: "ask", after: judgement.after, ...defined({ way: judgement.way }) };
   }
-  // What was proved while the machine may not have been visible yet proves nothing.
+  // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ asOf }) => asOf));
   if (isNamedOnly && newest < now.monotonic - beyondMinAge) return { kind: "ask", after: milliseconds(0) };
-  if (isKept(node)) {
-    return hold("DeletionForbidden", `Its machine is gone, but ${deletionAnnotation}=never keeps the node.`);
-  }
+  if (isKept(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isAnnouncedAsLeaving(node, evidence);
-  // Who is announced does not count, but while the cloud is taken to be wrong about many it is believed about nobody.
+  // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
+  // about any.
   if (!isConfirmed(node)) {
     const allowed = mass();
-    if (!allowed.mayDelete) return hold(massDeletionHeld, allowed.text);
+    if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
   }
-  if (settings.deletion === "observe") {
-    return hold("DeletionObserved", "Its machine is gone; --node-deletion=observe leaves the node in place.");
-  }
+  if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
   if (!isRecent(evidence, now.monotonic)) return { kind: "ask", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }
 
-/** Never deleted, whatever the cloud says; so it is no candidate either. A word that is not known is taken for "never". */
+/** Whether the annotation prevents the deletion; such a Node does not count as a candidate. Unknown values mean "never". */
 export function isKept(node: Node): boolean {
-  const asked = node.metadata.annotations?.[deletionAnnotation];
-  return asked !== undefined && asked !== "confirmed";
+  const value = node.metadata.annotations?.[deletionAnnotation];
+  return value !== undefined && value !== "confirmed";
 }
 
 const isConfirmed = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "confirmed";
 
-/** Not counted against the mass limit: somebody said before that it would go, or says now that it may. */
+/** Announced or confirmed deletions do not count towards the mass limit. */
 export function isAnnouncedAsLeaving(node: Node, evidence: Evidence): boolean {
   return isLeaving(node) || evidence.wasTerminating || isConfirmed(node);
 }
-
-const hold = (reason: string, text: string): LifecycleDecision => ({ kind: "hold", reason, text });

@@ -1,16 +1,16 @@
-// Which Nodes and which of their changes concern us: nearly all of what thousands of healthy Nodes tell does not. Pure.
+// Filters Nodes and their changes for those that concern the lifecycle controller; almost none of a healthy Node's do. Pure.
 
 import type { Node } from "../../kube/objects.ts";
 import { hasTaint, isReady, readiness } from "../node-facts.ts";
 import { shutdownTaint } from "../well-known.ts";
 
-/** Not Ready, or marked as switched off: the others are healthy, whatever the cloud says. */
+/** Not Ready, or with the shutdown taint. All other Nodes are healthy and left alone. */
 export function isOfInterest(node: Node): boolean {
   return !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule");
 }
 
-/** Whether nothing changed that a decision rests on. */
-export function sameForUs(a: Node, b: Node): boolean {
+/** Whether nothing changed that a decision depends on. */
+export function isSameForLifecycle(a: Node, b: Node): boolean {
   return (
     a.metadata.uid === b.metadata.uid &&
     readiness(a) === readiness(b) &&

@@ -1,23 +1,23 @@
-// What an operator can decide about the deletion of Nodes, as one value with our defaults.
+// The settings of the node-lifecycle controller and their defaults.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 
 export interface LifecycleSettings {
-  /** `observe`: say what would be deleted. `off`: never delete; the shutdown taint is kept all the same. */
+  /** `observe`: report what would be deleted. `off`: never delete. The shutdown taint is maintained in any case. */
   readonly deletion: "off" | "observe" | "enforce";
-  /** Proofs of absence that a deletion takes; upstream's is one. */
+  /** Proofs of absence that a deletion requires; upstream requires one. */
   readonly proofs: 1 | 2;
-  /** Time between the first and the last proof, at least. */
+  /** The minimum time between the first and the last proof. */
   readonly confirmAfter: Milliseconds;
-  /** Share of all our Nodes that may go unannounced within the window, and how many may go in any case. */
+  /** The share of all managed Nodes that may be deleted unannounced within the window, and a number that always may. */
   readonly massLimit:
     | { readonly share: number; readonly atLeast: number; readonly window: Milliseconds }
     | "off";
-  /** A Node without provider id is younger than its machine is visible; it is not deleted before this age. */
+  /** A Node without provider id is not deleted before this age: its instance may not be visible yet. */
   readonly minAgeWithoutID: Milliseconds;
-  /** When the shutdown taint goes: as soon as the machine runs, or, as upstream, when the Node is Ready. */
+  /** When to remove the shutdown taint: as soon as the instance is running, or, as upstream, when the Node is Ready. */
   readonly shutdownTaintGoes: "when-running" | "when-ready";
-  /** Between two looks at a Node that is not Ready but whose machine exists. */
+  /** The interval between checks of a Node that is not Ready although its instance exists. */
   readonly recheck: { readonly shortest: Milliseconds; readonly longest: Milliseconds };
 }
 

@@ -1,49 +1,49 @@
-// What brings Nodes into the queue during a term: changes of theirs that a decision rests on, and answers to what was
-// asked about them. It decides nothing about them.
+// Enqueues Nodes during a leadership session: after relevant changes, and when the inventory has answered their lookups.
 
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
 import type { Candidates } from "./candidates.ts";
-import { isOfInterest, sameForUs } from "./relevant-change.ts";
+import { isOfInterest, isSameForLifecycle } from "./relevant-change.ts";
 
-export interface TriggerDeps {
+export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
   readonly candidates: Candidates;
   readonly pendingLookups: PendingLookups;
   readonly isManaged: (node: Node) => boolean;
-  /** The inventory knows something new. */
-  readonly onNews: () => void;
+  /** The inventory has new answers. */
+  readonly onInventoryUpdate: () => void;
 }
 
-export function createTriggers(
-  { nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">,
-  { queue, candidates, pendingLookups, isManaged, onNews }: TriggerDeps,
-) {
-  const isNews = (before: Node | undefined, after: Node | undefined): boolean =>
+/** Returns how to stop. */
+export function startTriggers({
+  nodes,
+  inventory,
+  queue,
+  candidates,
+  pendingLookups,
+  isManaged,
+  onInventoryUpdate,
+}: TriggerDeps): () => void {
+  const isRelevantChange = (before: Node | undefined, after: Node | undefined): boolean =>
     before === undefined ||
     after === undefined ||
-    !sameForUs(before, after) ||
+    !isSameForLifecycle(before, after) ||
     isManaged(before) !== isManaged(after);
 
-  /** Until what it returns is called. */
-  const begin = (): (() => void) => {
-    const stopNodes = nodes.subscribe(({ key, before, after }) => {
-      if (!isNews(before, after)) return;
-      if (after === undefined || isOfInterest(after) || candidates.all.has(key)) queue.add(key);
-    });
-    const stopNews = inventory.subscribe(() => {
-      onNews();
-      for (const name of pendingLookups.keys) queue.add(name);
-    });
-    // The watch tells only what changes from here on; what is there already is looked at once.
-    for (const { metadata } of nodes.list()) queue.add(metadata.name);
-    return () => {
-      stopNodes();
-      stopNews();
-    };
+  const stopNodes = nodes.subscribe(({ key, before, after }) => {
+    if (!isRelevantChange(before, after)) return;
+    if (after === undefined || isOfInterest(after) || candidates.all.has(key)) queue.add(key);
+  });
+  const stopInventory = inventory.subscribe(() => {
+    onInventoryUpdate();
+    for (const name of pendingLookups.keys) queue.add(name);
+  });
+  // Subscribers receive only later changes, so the present Nodes are enqueued once.
+  for (const { metadata } of nodes.list()) queue.add(metadata.name);
+  return () => {
+    stopNodes();
+    stopInventory();
   };
-
-  return { begin };
 }

@@ -25,9 +25,9 @@ test("forgetting a candidate drops its evidence, its next check and its pending 
   candidates.of(node());
   candidates.update("n0", { evidence: proved, nextCheck: 7, heldFor: "DeletionForbidden" });
   pendingLookups.ask("n0", identityOf(node()), { urgency: "deletion-proof" });
-  expect(candidates.checks).toBe(1);
+  expect(candidates.scheduledChecks).toBe(1);
   candidates.forget("n0");
-  expect([candidates.all.size, candidates.checks, pendingLookups.has("n0")]).toEqual([0, 0, false]);
+  expect([candidates.all.size, candidates.scheduledChecks, pendingLookups.has("n0")]).toEqual([0, 0, false]);
 });
 
 test("the number of scheduled checks counts each candidate once, however often its check is moved", () => {
@@ -35,11 +35,11 @@ test("the number of scheduled checks counts each candidate once, however often i
   candidates.of(node());
   candidates.update("n0", { nextCheck: 7 });
   candidates.update("n0", { nextCheck: 9, heldFor: undefined });
-  expect(candidates.checks).toBe(1);
+  expect(candidates.scheduledChecks).toBe(1);
   candidates.update("n0", { nextCheck: undefined });
-  expect(candidates.checks).toBe(0);
+  expect(candidates.scheduledChecks).toBe(0);
   candidates.update("another", { nextCheck: 1 });
-  expect(candidates.checks).toBe(0);
+  expect(candidates.scheduledChecks).toBe(0);
 });
 
 test("a Node that gets its provider id keeps when its machine was seen, but no proof, and a new Node keeps nothing", () => {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
-import { createMassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
+import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
 import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
-import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
@@ -19,17 +18,13 @@ const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock));
-  const count = createMassCount(
-    {
-      ...{ nodes: w.nodes.store, writes: w.nodes.writes, inventory, clock, random: seededRandom(1) },
-      ...{ report: () => undefined, note: () => undefined, isSelected: () => true, concurrency: 1 },
-      settings: lifecycleDefaults,
-    },
+  const count = new MassCount(
+    { nodes: w.nodes.store, inventory, clock, settings: lifecycleDefaults },
     candidates,
     (node) => node.metadata.labels?.["account"] !== "theirs",
   );
   count.follow();
-  inventory.subscribe(count.recount);
+  inventory.subscribe(() => count.invalidate());
   const add = (prefix: string, amount: number, { ready = "True", hasID = true, account }: Draft = {}) => {
     for (let index = 0; index < amount; index += 1) {
       const name = `${prefix}${index}`;
@@ -51,7 +46,7 @@ const setUp = () => {
   const remove = (prefix: string, amount: number) => {
     for (let index = 0; index < amount; index += 1) w.nodes.remove(`${prefix}${index}`);
   };
-  return { ...w, w, add, put, list, remove, mayDelete: () => count.decision().mayDelete };
+  return { ...w, w, add, put, list, remove, mayDelete: () => count.decide().mayDelete };
 };
 
 describe("the mass count of recent losses", () => {

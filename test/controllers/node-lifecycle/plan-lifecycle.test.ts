@@ -97,6 +97,8 @@ describe("judging evidence [F21]", () => {
   });
 });
 
+const held = { type: "Warning", reason: "MassDeletionHeld", message: "held" } as const;
+
 describe("mass limit [F22 N1]", () => {
   const limit = lifecycleDefaults.massLimit;
   test.each([
@@ -112,9 +114,10 @@ describe("mass limit [F22 N1]", () => {
 
   test("explains the counts and how to confirm the deletions", () => {
     const decision = massLimit({ recent: 1, candidates: 5, managed: 10 }, limit);
-    const text = decision.mayDelete ? "" : decision.text;
-    expect(text).toContain("5 of 10 nodes look gone at once and 1 were deleted in the last 10 minutes");
-    expect(text).toContain("fairlead.dev/node-deletion=confirmed");
+    const text = decision.mayDelete ? "" : decision.event.message;
+    expect(text).toBe(
+      "5 of 9 Nodes have no instance, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted. To delete them anyway: kubectl annotate node NAME… fairlead.dev/node-deletion=confirmed",
+    );
   });
 
   test("forgets deletions older than the window", () => {
@@ -210,7 +213,7 @@ describe("planLifecycle", () => {
         spec: { ...withID, unschedulable: true },
         isHeld: true,
       },
-      { kind: "hold", reason: "MassDeletionHeld", text: "held" },
+      { kind: "hold", event: held },
     ],
     [
       "asks again when the proof is old",
@@ -220,7 +223,7 @@ describe("planLifecycle", () => {
     [
       "holds a Node beyond the mass limit",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID, isHeld: true },
-      { kind: "hold", reason: "MassDeletionHeld", text: "held" },
+      { kind: "hold", event: held },
     ],
     [
       "leaves a paused Node alone",
@@ -259,7 +262,7 @@ describe("planLifecycle", () => {
       answer,
       evidence,
       ways: ["listing"],
-      mass: () => (isHeld ? { mayDelete: false, text: "held" } : { mayDelete: true }),
+      mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
       settings: { ...lifecycleDefaults, minAgeWithoutID: minutes(10), ...settings },
       now: { wall, monotonic: now },
     });

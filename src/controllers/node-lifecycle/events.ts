@@ -1,0 +1,67 @@
+// Every event of the node-lifecycle controller, as a function of what it is about. Pure; the texts marked "upstream" begin
+// as upstream's do, word for word.
+
+import { messageOf } from "../../core/errors.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { NodeEvent } from "../node-deps.ts";
+import { deletionAnnotation } from "../well-known.ts";
+
+/** Upstream's message. */
+export function deletingNode({ metadata: { name } }: Node): NodeEvent {
+  return {
+    type: "Normal",
+    reason: "DeletingNode",
+    message: `Deleting node ${name} because it does not exist in the cloud provider`,
+  };
+}
+
+export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown): NodeEvent {
+  return {
+    type: "Warning",
+    reason: "DeletingNodeFailed",
+    message: `Failed deleting node ${name}: ${messageOf(error)}`,
+  };
+}
+
+export function deletionForbidden(node: Node): NodeEvent {
+  const value = node.metadata.annotations?.[deletionAnnotation];
+  return {
+    type: "Warning",
+    reason: "DeletionForbidden",
+    message: `The instance no longer exists, but annotation ${deletionAnnotation}=${value} prevents the deletion of the Node. Remove the annotation to delete the Node.`,
+  };
+}
+
+export function deletionObserved(): NodeEvent {
+  return {
+    type: "Warning",
+    reason: "DeletionObserved",
+    message:
+      "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; set --node-deletion=enforce to delete such Nodes.",
+  };
+}
+
+export interface MassDeletion {
+  /** Nodes that were deleted unannounced inside the window. */
+  readonly recent: number;
+  /** Unannounced Nodes without an instance, by at least one proof or by the inventory. Ready Nodes are included. */
+  readonly candidates: number;
+  /** All managed Nodes, including the recently deleted ones. */
+  readonly managed: number;
+}
+
+export const massDeletionReason = "MassDeletionHeld";
+
+export function massDeletionHeld(
+  { recent, candidates, managed }: MassDeletion,
+  allowed: number,
+  windowInMinutes: number,
+): NodeEvent {
+  const missing = `${candidates} of ${managed - recent} Nodes ${candidates === 1 ? "has" : "have"} no instance`;
+  const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${windowInMinutes} minutes`;
+  return {
+    type: "Warning",
+    reason: massDeletionReason,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted. To delete them anyway: kubectl annotate node NAME… ${deletionAnnotation}=confirmed`,
+  };
+}

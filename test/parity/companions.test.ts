@@ -7,10 +7,11 @@ import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// Rows of upstream's test catalogue, 9.14: modules whose behaviour the manager inherits. Health is in test/serving.
+// Rows of upstream's tests of modules that the Go managers inherit: node IP annotations, rate limiters and work
+// queues. Health is in test/server.
 
 describe("TestParseNodeIPAnnotation", () => {
-  /** The parser is reached through what uses it: a cloud with each of these addresses. */
+  /** Tests the parser through its caller, with a cloud that has each of these addresses. */
   const inCloud = (...ips: readonly string[]): readonly NodeAddress[] =>
     ips.map((address) => ({ type: "InternalIP", address }));
   const chosen = (annotation: string, cloud: readonly NodeAddress[]) => {
@@ -25,7 +26,7 @@ describe("TestParseNodeIPAnnotation", () => {
     ["abcd:0abc:00ab:0000:0000::1", ["abcd:abc:ab::1"]],
     ["1.2.3.4,abcd::ef01", ["1.2.3.4", "abcd::ef01"]],
   ];
-  test.each(right)("TestParseNodeIPAnnotation: %j is read", (annotation, ips) => {
+  test.each(right)("TestParseNodeIPAnnotation: accepts %j", (annotation, ips) => {
     expect(chosen(annotation, inCloud(...ips.toReversed()))).toEqual([...ips]);
   });
   const wrong: readonly (readonly [annotation: string, text: string])[] = [
@@ -44,7 +45,7 @@ describe("TestParseNodeIPAnnotation", () => {
     ["1.2.3.4,::", "0.0.0.0 or ::"],
     ["0.0.0.0,abcd::1", "0.0.0.0 or ::"],
   ];
-  test.each(wrong)("TestParseNodeIPAnnotation: %j is refused: %s", (annotation, text) => {
+  test.each(wrong)("TestParseNodeIPAnnotation: refuses %j, which %s", (annotation, text) => {
     expect(preferProvidedNodeIP(annotation, inCloud("1.2.3.4"))).toEqual({
       wrong: expect.stringContaining(text),
     });
@@ -53,16 +54,18 @@ describe("TestParseNodeIPAnnotation", () => {
 
 describe("TestItemExponentialFailureRateLimiter", () => {
   const limits = { first: milliseconds(1), cap: seconds(1000) };
-  const rest = (failures: number, fraction: number): number =>
+  const delayAfter = (failures: number, fraction: number): number =>
     backoff(failures, { ...limits, first: milliseconds(1000) }, { fraction: () => fraction, uuid: () => "" });
-  test("TestItemExponentialFailureRateLimiter: rests double for a key; ours are spread over the upper half of that", () => {
-    expect([1, 2, 3, 4, 5].map((failures) => rest(failures, 1))).toEqual([1000, 2000, 4000, 8000, 16_000]);
-    expect([1, 2, 3, 4, 5].map((failures) => rest(failures, 0))).toEqual([500, 1000, 2000, 4000, 8000]);
+  test("TestItemExponentialFailureRateLimiter: delays double per failure, and Fairlead spreads them over their upper half", () => {
+    expect([1, 2, 3, 4, 5].map((failures) => delayAfter(failures, 1))).toEqual([
+      1000, 2000, 4000, 8000, 16_000,
+    ]);
+    expect([1, 2, 3, 4, 5].map((failures) => delayAfter(failures, 0))).toEqual([500, 1000, 2000, 4000, 8000]);
   });
-  test("TestItemExponentialFailureRateLimiterOverFlow: the cap holds after a thousand failures", () => {
-    expect(rest(1000, 1)).toBe(1_000_000);
+  test("TestItemExponentialFailureRateLimiterOverFlow: the maximum holds after a thousand failures", () => {
+    expect(delayAfter(1000, 1)).toBe(1_000_000);
   });
-  test("TestItemExponentialFailureRateLimiter: keys count by themselves, and a success forgets", async () => {
+  test("TestItemExponentialFailureRateLimiter: failures count per key, and a success resets them", async () => {
     const clock = new VirtualClock();
     const queue = new WorkQueue(clock);
     const counted: string[] = [];
@@ -97,10 +100,10 @@ describe("TestItemExponentialFailureRateLimiter", () => {
   });
 });
 
-describe("TestBasic of client-go's queues", () => {
+describe("work queue", () => {
   const never = new AbortController().signal;
 
-  test("TestAddWhileProcessing: a key added in process is worked on once more, after it, and never twice at once", async () => {
+  test("TestAddWhileProcessing: a key added while it is processed runs once more afterwards, never twice at the same time", async () => {
     const queue = new WorkQueue(new VirtualClock());
     queue.add("foo");
     await queue.take(never);
@@ -111,7 +114,7 @@ describe("TestBasic of client-go's queues", () => {
     queue.done("foo");
     expect([queue.depth, queue.active]).toEqual([0, 0]);
   });
-  test("TestDeduping: of several delayed adds the earliest time wins", async () => {
+  test("TestDeduping: the earliest of several delayed adds wins", async () => {
     const clock = new VirtualClock();
     const queue = new WorkQueue(clock);
     queue.add("foo", { delay: seconds(30) });
@@ -125,7 +128,7 @@ describe("TestBasic of client-go's queues", () => {
     await clock.advance(seconds(60));
     expect(queue.depth).toBe(0);
   });
-  test("TestQueueDrainageUsingShutDownWithDrain: the end waits for what is in process", async () => {
+  test("TestQueueDrainageUsingShutDownWithDrain: a shutdown waits for the key in process", async () => {
     const clock = new VirtualClock();
     const queue = new WorkQueue(clock);
     const work = Promise.withResolvers<Outcome>();

@@ -16,8 +16,7 @@ import { applyJsonPatch } from "../../src/testing/apiserver/patch/json-patch.ts"
 import { lbFinalizer, toService } from "../controllers/service/service-draft.ts";
 import { isAllowAll, isSameIngressUpstream } from "../support/upstream-services.ts";
 
-// Rows of upstream's test catalogue, upstream's service/helpers/helper_test.go. Where ours differs on purpose, the row is there
-// twice.
+// Rows of upstream's service/helpers/helper_test.go. A row with a deliberate difference appears twice.
 
 describe("TestGetLoadBalancerSourceRanges", () => {
   const ways: readonly [string, (value: string) => Service][] = [
@@ -35,27 +34,33 @@ describe("TestGetLoadBalancerSourceRanges", () => {
     ["  192.168.0.1/32 , 192.168.0.2/32   ", 2],
   ] as const;
   for (const [way, make] of ways) {
-    test.each(wrong)(`TestGetLoadBalancerSourceRanges 1: ${way} %p is an error that names it`, (value) => {
-      const { problems } = sourceRangesOf(make(value));
-      expect(problems).toMatchObject([{ severity: "error", reason: "InvalidSourceRange" }]);
-      expect(problems[0]?.text).toContain(
-        way === "field" ? "spec.loadBalancerSourceRanges" : sourceRangesAnnotation,
-      );
-    });
-    test.each(right)(`TestGetLoadBalancerSourceRanges 2: ${way} %p has %d [F30]`, (value, count) => {
-      const { ranges, problems } = sourceRangesOf(make(value));
-      expect([ranges.length, problems]).toEqual([count, []]);
-    });
+    test.each(wrong)(
+      `TestGetLoadBalancerSourceRanges 1: the ${way} %p is an error that names the ${way}`,
+      (value) => {
+        const { problems } = sourceRangesOf(make(value));
+        expect(problems).toMatchObject([{ severity: "error", reason: "InvalidSourceRange" }]);
+        expect(problems[0]?.text).toContain(
+          way === "field" ? "spec.loadBalancerSourceRanges" : sourceRangesAnnotation,
+        );
+      },
+    );
+    test.each(right)(
+      `TestGetLoadBalancerSourceRanges 2: the ${way} %p has %d ranges [F30]`,
+      (value, count) => {
+        const { ranges, problems } = sourceRangesOf(make(value));
+        expect([ranges.length, problems]).toEqual([count, []]);
+      },
+    );
   }
   test.each([
-    ["field and annotation absent", toService()],
-    ["annotation empty", toService({ annotations: { [sourceRangesAnnotation]: "" } })],
-    ["annotation blank", toService({ annotations: { [sourceRangesAnnotation]: "  " } })],
-  ])("TestGetLoadBalancerSourceRanges 3: %s lets everybody in", (_, service) => {
+    ["an absent field and annotation", toService()],
+    ["an empty annotation", toService({ annotations: { [sourceRangesAnnotation]: "" } })],
+    ["a blank annotation", toService({ annotations: { [sourceRangesAnnotation]: "  " } })],
+  ])("TestGetLoadBalancerSourceRanges 3: %s means all addresses", (_, service) => {
     const { ranges, problems } = sourceRangesOf(service);
     expect([ranges.length, isAllowAll(ranges), problems]).toEqual([1, true, []]);
   });
-  test("TestGetLoadBalancerSourceRanges 4: the field counts before the annotation", () => {
+  test("TestGetLoadBalancerSourceRanges 4: the field takes precedence over the annotation", () => {
     const service = toService({
       annotations: { [sourceRangesAnnotation]: "nonsense" },
       spec: { loadBalancerSourceRanges: ["10.0.0.5/24"] },
@@ -72,7 +77,7 @@ describe("TestAllowAll", () => {
     [4, ["0.0.0.0/0"], true],
     [5, ["192.168.0.0/0"], true],
     [6, ["192.168.0.1/32", "0.0.0.0/0"], true],
-  ] as const)("TestAllowAll %d: %p", (_, texts, expected) => {
+  ] as const)("TestAllowAll %d: decides whether %p allows all addresses: %p", (_, texts, expected) => {
     expect(isAllowAll(texts.flatMap((text) => parseCidr(text) ?? []))).toBe(expected);
   });
 });
@@ -94,9 +99,12 @@ describe("TestRequestsOnlyLocalTraffic", () => {
     [5, "NodePort", "Local", true],
     [6, "LoadBalancer", "Cluster", false],
     [7, "LoadBalancer", "Local", true],
-  ] as const)("TestRequestsOnlyLocalTraffic %d: %p %p", (_, type, policy, expected) => {
-    expect(requestsOnlyLocalTraffic(typed(type, policy))).toBe(expected);
-  });
+  ] as const)(
+    "TestRequestsOnlyLocalTraffic %d: decides for type %p and policy %p: %p",
+    (_, type, policy, expected) => {
+      expect(requestsOnlyLocalTraffic(typed(type, policy))).toBe(expected);
+    },
+  );
 });
 
 describe("TestNeedsHealthCheck", () => {
@@ -106,9 +114,12 @@ describe("TestNeedsHealthCheck", () => {
     [3, "NodePort", "Local", false],
     [4, "LoadBalancer", "Cluster", false],
     [5, "LoadBalancer", "Local", true],
-  ] as const)("TestNeedsHealthCheck %d: %p %p", (_, type, policy, expected) => {
-    expect(needsHealthCheck(typed(type, policy))).toBe(expected);
-  });
+  ] as const)(
+    "TestNeedsHealthCheck %d: decides for type %p and policy %p: %p",
+    (_, type, policy, expected) => {
+      expect(needsHealthCheck(typed(type, policy))).toBe(expected);
+    },
+  );
 });
 
 describe("TestHasLBFinalizer", () => {
@@ -117,7 +128,7 @@ describe("TestHasLBFinalizer", () => {
     [2, ["unrelated"], false],
     [3, [lbFinalizer], true],
     [4, [lbFinalizer, "unrelated"], true],
-  ] as const)("TestHasLBFinalizer %d: %p", (_, finalizers, expected) => {
+  ] as const)("TestHasLBFinalizer %d: decides for the finalizers %p: %p", (_, finalizers, expected) => {
     expect(hasFinalizer(toService({ finalizers }))).toBe(expected);
     if (finalizers.length === 0) expect(hasFinalizer(toService())).toBe(expected);
   });
@@ -128,11 +139,11 @@ const applied = (service: Service, patch: Patch | undefined): Service =>
   patch === undefined ? service : plain(applyJsonPatch(plain(service), plain(patch.body)));
 
 describe("TestPatchService", () => {
-  test("TestPatchService 1: patches from a stale copy keep what others wrote, and never write the specification", () => {
+  test("TestPatchService 1: patches from a stale copy keep other writers' changes and never write the spec", () => {
     const original = toService({ annotations: {}, spec: { clusterIP: "10.0.0.1" } });
     const current = toService({ annotations: { foo: "bar" }, spec: { clusterIP: "10.0.0.1" } });
     const marked = applied(current, finalizerPatch(original, "foo", "present", "status"));
-    // Somebody's change of the specification in the copy at hand has no way into a patch of the status.
+    // A change of the spec in the local copy has no way into a patch of the status.
     const stale = { ...original, spec: { ...original.spec, clusterIP: "10.0.0.2" } };
     const patch = serviceStatusPatch({ service: stale, ingress: [{ ip: "8.8.8.8" }] });
     const result = applied(marked, patch);
@@ -142,18 +153,18 @@ describe("TestPatchService", () => {
     expect(result.spec.clusterIP).toBe("10.0.0.1");
   });
 
-  test("TestPatchService 2: a finalizer that somebody added since is never wiped: the patch is refused instead, as we do", () => {
+  test("TestPatchService 2 (Fairlead): a patch that would remove another writer's new finalizer is refused", () => {
     const original = toService({ finalizers: [lbFinalizer] });
     const current = toService({ finalizers: [lbFinalizer, "other"] });
     const patch = finalizerPatch(original, lbFinalizer, "absent", "status");
     expect(() => applied(current, patch)).toThrow();
-    const requeue = finalizerPatch(current, lbFinalizer, "absent", "status");
-    expect(applied(current, requeue).metadata.finalizers).toEqual(["other"]);
+    const retried = finalizerPatch(current, lbFinalizer, "absent", "status");
+    expect(applied(current, retried).metadata.finalizers).toEqual(["other"]);
   });
 });
 
 describe("Test_getPatchBytes", () => {
-  test("Test_getPatchBytes 1: one finalizer more is one guarded patch of the list, in another form than upstream's and to the same effect", () => {
+  test("Test_getPatchBytes 1: adding a finalizer is one guarded patch of the list, with the effect of upstream's patch", () => {
     const before = toService({ finalizers: ["foo"] });
     const patch = finalizerPatch(before, "bar", "present", "status");
     expect(patch?.body).toEqual([
@@ -177,15 +188,15 @@ describe("TestLoadBalancerStatusEqual", () => {
     boolean,
   ];
   const rows: readonly Row[] = [
-    [1, "empty and empty", [], [], true],
-    [2, "the same address", [{ ip }], [{ ip }], true],
-    [3, "another address", [{ ip: "192.168.0.2" }], [{ ip }], false],
-    [4, "VIP and VIP", [{ ip, ipMode: "VIP" }], [{ ip, ipMode: "VIP" }], true],
-    [6, "Proxy and VIP", [{ ip, ipMode: "Proxy" }], [{ ip, ipMode: "VIP" }], false],
-    [7, "the same port", [port("TCP")], [port("TCP")], true],
-    [8, "another protocol", [port("TCP")], [port("UDP")], false],
-    [9, "a port and none", [port("TCP")], [{ ip }], false],
-    [10, "a port and an empty list", [port("TCP")], [{ ip, ports: [] }], false],
+    [1, "an empty status equals an empty one", [], [], true],
+    [2, "equal addresses are equal", [{ ip }], [{ ip }], true],
+    [3, "different addresses differ", [{ ip: "192.168.0.2" }], [{ ip }], false],
+    [4, "VIP equals VIP", [{ ip, ipMode: "VIP" }], [{ ip, ipMode: "VIP" }], true],
+    [6, "Proxy differs from VIP", [{ ip, ipMode: "Proxy" }], [{ ip, ipMode: "VIP" }], false],
+    [7, "equal ports are equal", [port("TCP")], [port("TCP")], true],
+    [8, "different protocols differ", [port("TCP")], [port("UDP")], false],
+    [9, "a port differs from none", [port("TCP")], [{ ip }], false],
+    [10, "a port differs from an empty list", [port("TCP")], [{ ip, ports: [] }], false],
   ];
   test.each(rows)("TestLoadBalancerStatusEqual %d: %s", (_, _name, left, right, expected) => {
     expect(isSameIngressUpstream(left, right)).toBe(expected);
@@ -194,10 +205,10 @@ describe("TestLoadBalancerStatusEqual", () => {
   });
 
   const absentAndVIP = [[{ ip }], [{ ip, ipMode: "VIP" }]] as const;
-  test("TestLoadBalancerStatusEqual 5: no mode and VIP differ, as upstream", () => {
+  test("TestLoadBalancerStatusEqual 5 (upstream): an absent ipMode differs from VIP", () => {
     expect(isSameIngressUpstream(...absentAndVIP)).toBe(false);
   });
-  test("TestLoadBalancerStatusEqual 5: no mode and VIP are one, as we do: a take-over writes nothing", () => {
+  test("TestLoadBalancerStatusEqual 5 (Fairlead): an absent ipMode equals VIP, so that a takeover writes nothing", () => {
     expect(isSameIngress(...absentAndVIP)).toBe(true);
   });
 });

@@ -6,11 +6,11 @@ import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted, silence } from "../kube/support/scripted.ts";
 
-// Rows of upstream's test catalogue, 9.14: leader election of client-go. Ours is "baz", the other "bing", the Lease 10 s.
+// Rows of client-go's leader election tests. Our identity is "baz", the other one "bing", and the Lease lasts 10 s.
 
 const verbs: Readonly<Record<string, string>> = { GET: "get", POST: "create", PUT: "update" };
 
-/** A server with one Lease, or none; `spec: null` is a Lease without content. */
+/** A server with one Lease, or none. `spec: null` is a Lease without content. */
 const server = (stored: LeaseSpec | null | undefined) => {
   let version = 1;
   const calls: string[] = [];
@@ -68,31 +68,43 @@ describe("TestTryAcquireOrRenew", () => {
     readonly calls: readonly string[];
   }
   const atOnce: readonly Row[] = [
-    { title: "1: no Lease", stored: undefined, holder: "baz", transitions: 0, calls: ["get", "create"] },
     {
-      title: "2: a Lease without spec",
+      title: "1: creates a missing Lease",
+      stored: undefined,
+      holder: "baz",
+      transitions: 0,
+      calls: ["get", "create"],
+    },
+    {
+      title: "2: takes a Lease without spec",
       stored: null,
       holder: "baz",
       transitions: 1,
       calls: ["get", "update"],
     },
-    { title: "4: an empty record", stored: {}, holder: "baz", transitions: 1, calls: ["get", "update"] },
     {
-      title: "6: nobody holds it",
+      title: "4: takes a Lease with an empty spec",
+      stored: {},
+      holder: "baz",
+      transitions: 1,
+      calls: ["get", "update"],
+    },
+    {
+      title: "6: takes a Lease without holder",
       stored: { holderIdentity: "", leaseDurationSeconds: 10 },
       holder: "baz",
       transitions: 1,
       calls: ["get", "update"],
     },
     {
-      title: "7: another holds it",
+      title: "7: leaves a Lease with another holder",
       stored: { ...bing(10), leaseTransitions: 0 },
       holder: "bing",
       transitions: 0,
       calls: ["get"],
     },
     {
-      title: "8: we hold it, from before a restart under the same identity",
+      title: "8: keeps its Lease from before a restart under the same identity",
       stored: { holderIdentity: "baz", leaseDurationSeconds: 10, leaseTransitions: 0 },
       holder: "baz",
       transitions: 0,
@@ -115,7 +127,7 @@ describe("TestTryAcquireOrRenew", () => {
     });
   }
 
-  test("TestTryAcquireOrRenew 3, 5: another's Lease is taken once it stood still for its duration by our clock [F67]", async () => {
+  test("TestTryAcquireOrRenew 3, 5: another holder's Lease is taken after it stays unrenewed for its duration by our clock [F67]", async () => {
     const s = server(bing(3));
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -132,12 +144,12 @@ describe("TestTryAcquireOrRenew", () => {
   });
 });
 
-test("TestTryAcquireOrRenew sequence: renewals are single updates; after a conflict it looks, and is fast again [F67]", async () => {
+test("TestTryAcquireOrRenew sequence: a renewal is a single update, preceded by a read only after a conflict [F67]", async () => {
   const s = server(undefined);
   const one = s.candidate();
   await s.clock.advance(seconds(2));
   expect(s.calls).toEqual(["get", "create", "update", "update"]);
-  // Somebody touches the Lease and leaves us the holder.
+  // Another writer changes the Lease and keeps us as its holder.
   s.state.beforeUpdate = () => void s.write({ ...s.spec() });
   await s.clock.advance(seconds(2));
   expect(s.calls.slice(4)).toEqual(["update", "get", "update", "update"]);
@@ -146,7 +158,7 @@ test("TestTryAcquireOrRenew sequence: renewals are single updates; after a confl
 });
 
 describe("TestReleaseLease", () => {
-  test("TestReleaseLease: the holder is emptied; ours needs no read before it, as we know what we wrote [F67]", async () => {
+  test("TestReleaseLease: a release empties the holder, without a read before it in Fairlead [F67]", async () => {
     const s = server(undefined);
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -159,7 +171,7 @@ describe("TestReleaseLease", () => {
     ]);
   });
 
-  test("TestReleaseMethodCallsGet: after a conflict it is read and released all the same [F67]", async () => {
+  test("TestReleaseMethodCallsGet: a release reads the Lease again after a conflict and succeeds [F67]", async () => {
     const s = server(undefined);
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -169,7 +181,7 @@ describe("TestReleaseLease", () => {
     expect([s.spec()?.holderIdentity, s.calls]).toEqual(["", ["get", "create", "update", "get", "update"]]);
   });
 
-  test("TestReleaseMethodCallsGet: a conflict because another holds it leaves it alone [F67]", async () => {
+  test("TestReleaseMethodCallsGet: a release leaves a Lease that another holder has taken [F67]", async () => {
     const s = server(undefined);
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -179,7 +191,7 @@ describe("TestReleaseLease", () => {
     expect(s.spec()?.holderIdentity).toBe("bing");
   });
 
-  test("TestReleaseOnCancellation: a renewal that was cut off in the middle hinders no release [F67]", async () => {
+  test("TestReleaseOnCancellation: a release succeeds after a cancelled renewal [F67]", async () => {
     const s = server(undefined);
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -209,7 +221,7 @@ test("TestLeaderElectionConfigValidation: an empty identity is refused", () => {
   expect(make).toThrow("identity");
 });
 
-test("TestLeaseConversion: what we do not know of a Lease survives every write [F67]", async () => {
+test("TestLeaseConversion: unknown fields of a Lease survive every write [F67]", async () => {
   const s = server({ ...bing(1), strategy: "OldestEmulationVersion" } as LeaseSpec);
   const one = s.candidate();
   await s.clock.until(() => one.leader.isHeld(), seconds(4), "the Lease to be taken");
@@ -226,7 +238,7 @@ describe("TestLeaderElectionHealthChecker", () => {
     const one = s.candidate();
     await s.clock.advance(seconds(0));
     const jump = silentFor * 1000;
-    // A process that was stopped for so long: its loop has not noticed yet.
+    // A process that was paused for that long: its loop has not noticed yet.
     const monotonic = s.clock.monotonic.bind(s.clock);
     s.clock.monotonic = () => monotonic() + jump;
     const said = one.leader.health(tolerance);
@@ -236,7 +248,7 @@ describe("TestLeaderElectionHealthChecker", () => {
     return said;
   };
 
-  test("TestLeaderElectionHealthChecker 1: nobody takes part: well [F67]", () => {
+  test("TestLeaderElectionHealthChecker 1: is healthy without an election [F67]", () => {
     const { api, clock } = scripted(() => json({}));
     const idle = new LeaderElection({
       api,
@@ -250,10 +262,10 @@ describe("TestLeaderElectionHealthChecker", () => {
     });
     expect(idle.health(tolerance)).toBeUndefined();
   });
-  test("TestLeaderElectionHealthChecker 2: our own Lease has been over for an hour: not well [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 2: is unhealthy when the own Lease expired an hour ago [F67]", async () => {
     expect(await led(3600)).toBe("failed election to renew leadership on lease foo");
   });
-  test("TestLeaderElectionHealthChecker 3: another's Lease is over: well [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 3: is healthy when another holder's Lease expired [F67]", async () => {
     const s = server(bing(10));
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -264,10 +276,10 @@ describe("TestLeaderElectionHealthChecker", () => {
     one.stop.abort();
     await one.ended;
   });
-  test("TestLeaderElectionHealthChecker 4: our Lease is not over: well [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 4: is healthy while the own Lease is valid [F67]", async () => {
     expect(await led(9)).toBeUndefined();
   });
-  test("TestLeaderElectionHealthChecker 5: over by 1 s, within the tolerance: well [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 5: is healthy when the own Lease expired within the tolerance [F67]", async () => {
     expect(await led(11)).toBeUndefined();
   });
 });

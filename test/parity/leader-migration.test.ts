@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createMigration, defaultMigration } from "../../src/app/leadership/leader-migration.ts";
 import { readMigrationOf, readMigrationText } from "../../src/app/leadership/leader-migration-file.ts";
 
-// Rows of upstream's test catalogue, 9.14: pkg/leadermigration.
+// Rows of upstream's tests in pkg/leadermigration.
 
 const listed = ["route-controller", "service-controller", "cloud-node-lifecycle-controller"];
 const places = (component: string, asking: string) => {
@@ -22,13 +22,16 @@ describe("TestLeaderMigratorFilterFunc", () => {
     [ccm, ccm, "migrated"],
     ["*", kcm, "migrated"],
     ["*", ccm, "migrated"],
-  ])("TestLeaderMigratorFilterFunc: listed for %s, asked by %s: %s [F68]", (component, asking, place) => {
-    expect(places(component, asking) as string[]).toEqual([place, place, place, "main"]);
-  });
+  ])(
+    "TestLeaderMigratorFilterFunc: a controller listed for %s is placed for %s as %s [F68]",
+    (component, asking, place) => {
+      expect(places(component, asking) as string[]).toEqual([place, place, place, "main"]);
+    },
+  );
 });
 
-test("TestLeaderMigratorFilterFunc: the built-in configuration moves all three, as we do [F68]", () => {
-  // Upstream compares with the present names only; of its own three it then finds one. See docs/differences.md.
+test("TestLeaderMigratorFilterFunc (Fairlead): the built-in configuration migrates all three controllers [F68]", () => {
+  // Upstream compares only current names and finds one of its own three. See docs/differences.md.
   const { placeOf, leaderName } = createMigration(defaultMigration);
   expect(leaderName).toBe("cloud-provider-extraction-migration");
   expect([
@@ -52,15 +55,15 @@ const leaders = `controllerLeaders:
 
 describe("TestReadLeaderMigrationConfiguration", () => {
   test.each([
-    ["empty", ""],
-    ["of another kind", file("v1").replace("LeaderMigrationConfiguration", "Foo")],
-    ["with an unknown field", file("v1", "foo: bar\n")],
-    ["with an unknown field in a leader", file("v1", `${leaders}    foo: bar\n`)],
-    ["with a field twice", file("v1", "leaderName: other\n")],
-    ["of an unknown version", file("v2")],
-    ["without a name", file("v1").replace("leaderName: my-lock", "leaderName: ''")],
-    ["with an invalid lock", file("v1", "resourceLock: invalid\n")],
-  ])("TestReadLeaderMigrationConfiguration: a file %s is refused [F68]", async (_, text) => {
+    ["an empty file", ""],
+    ["another kind", file("v1").replace("LeaderMigrationConfiguration", "Foo")],
+    ["an unknown field", file("v1", "foo: bar\n")],
+    ["an unknown field in a leader", file("v1", `${leaders}    foo: bar\n`)],
+    ["a repeated field", file("v1", "leaderName: other\n")],
+    ["an unknown version", file("v2")],
+    ["no leader name", file("v1").replace("leaderName: my-lock", "leaderName: ''")],
+    ["an invalid lock", file("v1", "resourceLock: invalid\n")],
+  ])("TestReadLeaderMigrationConfiguration: refuses %s [F68]", async (_, text) => {
     const { migration, problems } = await readMigrationText(text);
     expect(migration).toBeUndefined();
     expect(problems.length).toBeGreaterThan(0);
@@ -68,7 +71,7 @@ describe("TestReadLeaderMigrationConfiguration", () => {
   });
 
   test.each(["v1alpha1", "v1beta1", "v1"])(
-    "TestReadLeaderMigrationConfiguration: %s with leaders is read [F68]",
+    "TestReadLeaderMigrationConfiguration: accepts %s with leaders [F68]",
     async (version) => {
       expect(await readMigrationText(file(version, `resourceLock: leases\n${leaders}`))).toEqual({
         migration: {
@@ -83,12 +86,12 @@ describe("TestReadLeaderMigrationConfiguration", () => {
     },
   );
 
-  test("TestValidateLeaderMigrationConfiguration: an empty list of leaders is right [F68]", async () => {
+  test("TestValidateLeaderMigrationConfiguration: accepts an empty list of leaders [F68]", async () => {
     expect((await readMigrationText(file("v1", "controllerLeaders: []\n"))).problems).toEqual([]);
   });
 
-  test("TestReadLeaderMigrationConfiguration: the lock endpoints is refused when it is read, as we do [F68]", async () => {
-    // Upstream accepts the word and fails when it makes the lock, which no longer exists.
+  test('TestReadLeaderMigrationConfiguration (Fairlead): refuses the lock "endpoints" while reading [F68]', async () => {
+    // Upstream accepts this value and fails when it creates the lock, which no longer exists.
     const { problems } = await readMigrationText(file("v1alpha1", "resourceLock: endpoints\n"));
     expect(problems[0]?.text).toContain("leases");
   });
@@ -104,11 +107,11 @@ describe("TestLeaderMigrationOptions", () => {
   const files = { read: async () => file("v1", leaders) };
   const none = { read: () => Promise.reject(Object.assign(new Error("none"), { code: "ENOENT" })) };
 
-  test("TestLeaderMigrationOptions: enabled alone, the built-in configuration counts [F68]", async () => {
+  test("TestLeaderMigrationOptions: uses the built-in configuration when only enabled [F68]", async () => {
     const { migration } = await readMigrationOf(flags({}), none);
     expect(migration?.leaderName).toBe("cloud-provider-extraction-migration");
   });
-  test("TestLeaderMigrationOptions: with a file, that one counts [F68]", async () => {
+  test("TestLeaderMigrationOptions: uses the file when one is given [F68]", async () => {
     const { migration } = await readMigrationOf(flags({ "leader-migration-config": "/f" }), files);
     expect([
       migration?.leaderName,
@@ -116,14 +119,14 @@ describe("TestLeaderMigrationOptions", () => {
       migration?.placeOf("cloud-node"),
     ] as unknown).toEqual(["my-lock", "migrated", "elsewhere"]);
   });
-  test("TestLeaderMigrationOptions: a file that is not there is told by its name [F68]", async () => {
+  test("TestLeaderMigrationOptions: names a file that does not exist [F68]", async () => {
     const { problems } = await readMigrationOf(flags({ "leader-migration-config": "/nowhere" }), none);
     expect(problems[0]?.text).toBe(
       "--leader-migration-config: /nowhere cannot be read (ENOENT); check that it is there and that we may read it",
     );
   });
   test.each([{ "enable-leader-migration": false }, { "leader-elect": false }])(
-    "TestLeaderMigrationOptions: not with %j [F68]",
+    "TestLeaderMigrationOptions: ignores the file with %j [F68]",
     async (given) => {
       expect(await readMigrationOf(flags({ ...given, "leader-migration-config": "/f" }), files)).toEqual({
         problems: [],

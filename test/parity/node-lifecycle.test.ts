@@ -9,13 +9,13 @@ import { NodeControllers } from "../support/node-controllers.ts";
 import { machine, outage } from "../support/scripted-source.ts";
 import { U } from "../support/upstream-nodes.ts";
 
-// Rows of upstream's test catalogue, upstream's controllers/nodelifecycle/node_lifecycle_controller_test.go. V1 and V2 are one
-// contract here (docs/decisions/0001-provider-contract.md), so the two halves of Test_NodesDeleted are one.
+// Rows of upstream's controllers/nodelifecycle/node_lifecycle_controller_test.go. V1 and V2 are one contract here
+// (docs/decisions/0001-provider-contract.md), so the two halves of Test_NodesDeleted are one.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
-/** One "no" is enough, as upstream; the other half of each changed row is the default. */
+/** One negative answer is enough, as upstream. The other half of each changed row is Fairlead's default. */
 const asUpstream: Partial<LifecycleSettings> = {
   proofs: 1,
   massLimit: "off",
@@ -30,7 +30,7 @@ interface Row {
   readonly providerID?: string;
 }
 
-/** What is there after this many seconds: nothing, or the node's taints. */
+/** The state after this many seconds: the Node's taints, or that it was deleted. */
 const after = async (row: Row, settings: Partial<LifecycleSettings>, amountInSeconds: number) => {
   const at = new NodeControllers({ script: { scheme: "" }, lifecycle: settings });
   world = at;
@@ -59,62 +59,87 @@ const kept = { is: "kept", taints: [] };
 const marked = { is: "kept", taints: ["node.cloudprovider.kubernetes.io/shutdown:NoSchedule"] };
 
 const rows: readonly [string, Row, object, object][] = [
-  ["Test_NodesDeleted 1", { ready: "False", exists: false }, deleted, kept],
-  ["Test_NodesDeleted 2", { ready: "False", exists: true, fails: true, providerID: "node0" }, kept, kept],
-  ["Test_NodesDeleted 3", { ready: "False", exists: true, providerID: "node0" }, kept, kept],
-  ["Test_NodesDeleted 4", { ready: "Unknown", exists: false }, deleted, kept],
-  ["Test_NodesDeleted 5", { ready: "Unknown", exists: true }, kept, kept],
+  ["Test_NodesDeleted 1, not Ready and gone", { ready: "False", exists: false }, deleted, kept],
   [
-    "Test_NodesDeleted 6",
+    "Test_NodesDeleted 2, not Ready and the cloud fails",
+    { ready: "False", exists: true, fails: true, providerID: "node0" },
+    kept,
+    kept,
+  ],
+  [
+    "Test_NodesDeleted 3, not Ready and running",
+    { ready: "False", exists: true, providerID: "node0" },
+    kept,
+    kept,
+  ],
+  ["Test_NodesDeleted 4, Unknown and gone", { ready: "Unknown", exists: false }, deleted, kept],
+  ["Test_NodesDeleted 5, Unknown and running", { ready: "Unknown", exists: true }, kept, kept],
+  [
+    "Test_NodesDeleted 6, Ready and gone",
     { ready: "True", exists: false, providerID: "node0" },
     { ...kept, calls: 0 },
     { ...kept, calls: 0 },
   ],
   [
-    "Test_NodesShutdown 1 [F19]",
+    "Test_NodesShutdown 1, not Ready and stopped [F19]",
     { ready: "False", exists: true, stopped: true, providerID: "node0" },
     marked,
     marked,
   ],
   [
-    "Test_NodesShutdown 2",
+    "Test_NodesShutdown 2, not Ready and stopped, without provider id",
     { ready: "False", exists: true, stopped: true },
     { ...marked, providerID: undefined },
     { ...marked, providerID: undefined },
   ],
-  ["Test_NodesShutdown 3", { ready: "False", exists: false }, deleted, kept],
-  ["Test_NodesShutdown 4", { ready: "False", exists: true, fails: true, stopped: true }, kept, kept],
-  ["Test_NodesShutdown 5", { ready: "False", exists: false }, deleted, kept],
+  ["Test_NodesShutdown 3, not Ready and gone", { ready: "False", exists: false }, deleted, kept],
   [
-    "Test_NodesShutdown 6",
+    "Test_NodesShutdown 4, not Ready and the cloud fails",
+    { ready: "False", exists: true, fails: true, stopped: true },
+    kept,
+    kept,
+  ],
+  ["Test_NodesShutdown 5, not Ready and gone, repeated", { ready: "False", exists: false }, deleted, kept],
+  [
+    "Test_NodesShutdown 6, not Ready, stopped and gone",
     { ready: "False", exists: false, stopped: true, providerID: "node0" },
     deleted,
     kept,
   ],
-  ["Test_NodesShutdown 7", { ready: "False", exists: false, providerID: "node0" }, deleted, kept],
-  ["Test_NodesShutdown 8", { ready: "True", exists: true, stopped: true, providerID: "node0" }, kept, kept],
   [
-    "Test_NodesShutdown 9",
+    "Test_NodesShutdown 7, not Ready and gone, with provider id",
+    { ready: "False", exists: false, providerID: "node0" },
+    deleted,
+    kept,
+  ],
+  [
+    "Test_NodesShutdown 8, Ready and stopped",
+    { ready: "True", exists: true, stopped: true, providerID: "node0" },
+    kept,
+    kept,
+  ],
+  [
+    "Test_NodesShutdown 9, Unknown, stopped and gone",
     { ready: "Unknown", exists: false, stopped: true, providerID: "node0" },
     deleted,
     kept,
   ],
 ];
 
-describe("as upstream, by settings", () => {
-  test.each(rows)("%s: after one look", async (_, row, expected) => {
+describe("node lifecycle with upstream's settings", () => {
+  test.each(rows)("%s: one answer of the cloud decides", async (_, row, expected) => {
     expect(await after(row, asUpstream, 5)).toMatchObject(expected);
   });
 });
 
-describe("as we do by default", () => {
-  test.each(rows)("%s: after one look nobody is deleted [F21]", async (_, row, __, expected) => {
+describe("node lifecycle with Fairlead's defaults", () => {
+  test.each(rows)("%s: one answer of the cloud deletes nothing [F21]", async (_, row, __, expected) => {
     expect(await after(row, {}, 5)).toMatchObject(expected);
   });
 
   const gone = rows.filter(([, { exists, ready }]) => !exists && ready !== "True");
   test.each(gone)(
-    "%s: whoever upstream deletes goes once it is proved, without an id after ten minutes [F18 F25]",
+    "%s: the Node is deleted once proved gone, without provider id after ten minutes [F18 F25]",
     async (_, row) => {
       const [early, late] = row.providerID === undefined ? [599, 640] : [29, 35];
       expect((await after(row, {}, early)).is).toBe("kept");
@@ -133,19 +158,19 @@ describe("Test_GetProviderID", () => {
     const instance = machine("12345", { names: ["node0"] });
     return planNode({ node, instance, ownPrefixes: [], settings: nodeDefaults }).providerID;
   };
-  test.each([1, 2])("Test_GetProviderID %d: what the node has needs no question", () => {
+  test.each([1, 2])("Test_GetProviderID %d: an existing provider id is used", () => {
     const spec = { providerID: "fake://12345" };
     expect(identityOf(toNode({ name: "node0", spec })).providerID as string | undefined).toBe("fake://12345");
     expect(planned("fake://12345")).toBeUndefined();
   });
-  test.each([3, 4])("Test_GetProviderID %d: what it lacks comes from the cloud", () => {
+  test.each([3, 4])("Test_GetProviderID %d: a missing provider id comes from the cloud", () => {
     expect(planned() as string | undefined).toBe("fake://12345");
   });
-  // A machine without an id cannot be said (decision 0001); an empty one on the node counts as none.
-  test("Test_GetProviderID 5: an empty id is no id and no error", () => {
+  // The contract has no machine without id (decision 0001). An empty id on the Node counts as none.
+  test("Test_GetProviderID 5: an empty provider id counts as none", () => {
     expect(identityOf(toNode({ name: "node0", spec: { providerID: "" } }))).not.toHaveProperty("providerID");
   });
-  // Not found is an answer and not an error (decision 0001).
+  // Not found is an answer rather than an error (decision 0001).
   test("Test_GetProviderID 6: a machine that is not found is gone", async () => {
     const at = new NodeControllers();
     world = at;

@@ -11,7 +11,7 @@ import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { A3, E, H, I, inCloud, U } from "../support/upstream-nodes.ts";
 
-// Rows of upstream's test catalogue: parts of a sync, addresses, taints.
+// Rows of upstream's tests of parts of a Node's sync: labels, addresses and taints.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -40,18 +40,21 @@ describe("Test_reconcileNodeLabels", () => {
   const wrong = ["wrongfoo", "wrongbar", "the-wrong-type"] as const;
 
   test.each([true, false])(
-    "Test_reconcileNodeLabels 1: missing labels come from the beta ones (betaLabelsWin: %p)",
+    "Test_reconcileNodeLabels 1: missing labels come from the beta labels (betaLabelsWin: %p)",
     (wins) => {
       expect(reconcile(beta(...right), wins)).toEqual(current(...right));
     },
   );
-  test.each([true, false])("Test_reconcileNodeLabels 2: equal labels stay (betaLabelsWin: %p)", (wins) => {
-    expect(reconcile({ ...beta(...right), ...current(...right) }, wins)).toEqual({});
-  });
-  test("Test_reconcileNodeLabels 3: beta labels win over different ones with betaLabelsWin, as upstream", () => {
+  test.each([true, false])(
+    "Test_reconcileNodeLabels 2: equal labels are kept (betaLabelsWin: %p)",
+    (wins) => {
+      expect(reconcile({ ...beta(...right), ...current(...right) }, wins)).toEqual({});
+    },
+  );
+  test("Test_reconcileNodeLabels 3 (upstream): beta labels replace different ones with betaLabelsWin", () => {
     expect(reconcile({ ...beta(...right), ...current(...wrong) }, true)).toEqual(current(...right));
   });
-  test("Test_reconcileNodeLabels 3: a label corrected by hand stays, as we do", () => {
+  test("Test_reconcileNodeLabels 3 (Fairlead): a label corrected by hand is kept", () => {
     expect(reconcile({ ...beta(...right), ...current(...wrong) }, false)).toEqual({});
   });
 });
@@ -60,22 +63,22 @@ describe("TestNodeAddressesChangeDetected", () => {
   const [internal, external] = [I("10.0.0.1"), E("132.143.154.163")];
   const host = H("hostname.zone.region.aws.test");
   test.each([
-    [1, [internal, external], [internal, external], false],
-    [2, [E("132.143.154.164")], [external], true],
-    [3, [internal, external, host], [internal, external], true],
-    [4, [internal, external], [internal, external, host], true],
-    [5, [E("10.0.0.1"), I("132.143.154.163")], [I("10.0.0.1"), external], true],
-  ] as const)("TestNodeAddressesChangeDetected %d", (_, before, after, changed) => {
+    [1, "equal lists are no change", [internal, external], [internal, external], false],
+    [2, "another address is a change", [E("132.143.154.164")], [external], true],
+    [3, "a removed address is a change", [internal, external, host], [internal, external], true],
+    [4, "an added address is a change", [internal, external], [internal, external, host], true],
+    [5, "swapped types are a change", [E("10.0.0.1"), I("132.143.154.163")], [I("10.0.0.1"), external], true],
+  ] as const)("TestNodeAddressesChangeDetected %d: %s", (_, _name, before, after, changed) => {
     expect(!sameAddressSet(before, after)).toBe(changed);
   });
-  test("TestNodeAddressesChangeDetected, not pinned: two of one kind are no change for ever, as upstream's are [F6]", () => {
+  test("TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are no change, unlike upstream [F6]", () => {
     const dual = [I("10.0.0.1"), I("fd00::1")];
     expect(sameAddressSet(dual, [...dual])).toBe(true);
   });
 });
 
 describe("TestGetInstanceMetadata", () => {
-  // Rows 2 and 5 (a machine without an id) cannot be said by the contract: docs/decisions/0001-provider-contract.md.
+  // Rows 2 and 5, a machine without id, do not exist in the contract: docs/decisions/0001-provider-contract.md.
   const plan = (providerID?: string, type = "") =>
     planNode({
       node: toNode({ name: "node0", spec: { taints: [U], ...(providerID !== undefined && { providerID }) } }),
@@ -83,14 +86,14 @@ describe("TestGetInstanceMetadata", () => {
       ownPrefixes: [],
       settings: nodeDefaults,
     });
-  test.each([1, 4])("TestGetInstanceMetadata %d: id and addresses come from the cloud", () => {
+  test.each([1, 4])("TestGetInstanceMetadata %d: the provider id and addresses come from the cloud", () => {
     expect(plan()).toMatchObject({ providerID: "fake://12345", addresses: A3, labels: {} });
   });
-  test("TestGetInstanceMetadata 3: an id that the node has is kept", () => {
+  test("TestGetInstanceMetadata 3: an existing provider id is kept", () => {
     expect(plan("fake://asdasd")).not.toHaveProperty("providerID");
     expect(plan("fake://asdasd").addresses).toEqual([...A3]);
   });
-  test("TestGetInstanceMetadata 6: the type comes with the id that the node has", () => {
+  test("TestGetInstanceMetadata 6: the instance type is set for an existing provider id", () => {
     expect(plan("fake://12345", "t1.micro")).toMatchObject({
       labels: {
         "node.kubernetes.io/instance-type": "t1.micro",
@@ -99,7 +102,7 @@ describe("TestGetInstanceMetadata", () => {
     });
   });
   test.each([2, 5])(
-    "TestGetInstanceMetadata %d: a node whose machine has no id yet waits and is tried again",
+    "TestGetInstanceMetadata %d: a Node whose machine has no id yet waits and is retried",
     async (_) => {
       world = new NodeControllers();
       world.nodes.add({ name: "node0", spec: { taints: [U] } });
@@ -117,11 +120,11 @@ describe("TestAddToNodeAddresses", () => {
   const one = E("1.1.1.1");
   const host = H("localhost");
   test.each([
-    [1, [], []],
-    [2, [one, host], [one, host]],
-    [3, [one, one], [one]],
-    [4, [one, I("10.1.1.1"), one, host], [one, I("10.1.1.1"), host]],
-  ] as const)("TestAddToNodeAddresses %d", (_, given, expected) => {
+    [1, "returns nothing for nothing", [], []],
+    [2, "adds different addresses", [one, host], [one, host]],
+    [3, "adds an address once", [one, one], [one]],
+    [4, "adds only missing addresses", [one, I("10.1.1.1"), one, host], [one, I("10.1.1.1"), host]],
+  ] as const)("TestAddToNodeAddresses %d: %s", (_, _name, given, expected) => {
     expect(add(...given)).toEqual([...expected]);
   });
 });
@@ -160,10 +163,13 @@ describe("TestGetNodeAddressesFromNodeIP [F8 F6]", () => {
     [13, "fc01:1234::5678,10.1.1.1", [i1, e5, v6, public6, h], [v6, i1, e5, public6, h]],
     [14, "55.55.55.55,fc01:1234::5678", [i1, e5, v6, public6, h], [e5, v6, h]],
   ];
-  test.each(rows)("TestGetNodeAddressesFromNodeIP %d: %s", (_, requested, cloud, expected) => {
-    const result = preferProvidedNodeIP(requested, cloud);
-    expect("wrong" in result ? undefined : result.addresses).toEqual(expected as NodeAddress[] | undefined);
-  });
+  test.each(rows)(
+    "TestGetNodeAddressesFromNodeIP %d: selects and orders addresses for node IP %s",
+    (_, requested, cloud, expected) => {
+      const result = preferProvidedNodeIP(requested, cloud);
+      expect("wrong" in result ? undefined : result.addresses).toEqual(expected as NodeAddress[] | undefined);
+    },
+  );
   test.each([
     "",
     "10.1.1.1, fc01::1",
@@ -171,19 +177,19 @@ describe("TestGetNodeAddressesFromNodeIP [F8 F6]", () => {
     "10.1.1.1,::",
     "0.0.0.0",
     "10.1.1.1,fc01::1,fc01::2",
-  ])("TestGetNodeAddressesFromNodeIP, from the parser's rules: %p is refused", (requested) => {
+  ])("TestGetNodeAddressesFromNodeIP, rules of the parser: refuses %p", (requested) => {
     expect(preferProvidedNodeIP(requested, [i1, v6, I("fc01::1"), h])).toHaveProperty("wrong");
   });
 });
 
-describe("taints, by key and effect (taints_test.go)", () => {
+describe("taints by key and effect", () => {
   const foo1 = { key: "foo_1", value: "bar_1", effect: "NoExecute" };
   const foo2 = { key: "foo_2", value: "bar_2", effect: "NoSchedule" };
   test.each([
     [1, "foo_1", "NoExecute", true],
     [2, "no_such_key", "NoExecute", false],
     [3, "foo_1", "NoSchedule", false],
-  ] as const)("TestTaintExists %d: %s:%s", (_, key, effect, exists) => {
+  ] as const)("TestTaintExists %d: decides whether %s:%s exists: %p", (_, key, effect, exists) => {
     expect(hasTaint(toNode({ name: "n", spec: { taints: [foo1, foo2] } }), key, effect)).toBe(exists);
   });
 
@@ -201,13 +207,23 @@ describe("taints, by key and effect (taints_test.go)", () => {
   };
   const foreign = { key: "foo", effect: "NoSchedule" };
   test.each([
-    ["TestRemoveTaint 1: another key", [foreign], [foreign], 0],
-    ["TestRemoveTaint 2: the taint", [{ key, effect: "NoSchedule" }], [], 1],
-    ["TestRemoveTaint 3: an empty list", [], [], 0],
-    ["TestDeleteTaint 1: another key", [foreign], [foreign], 0],
-    ["TestDeleteTaint 2: another effect", [{ key, effect: "NoExecute" }], [{ key, effect: "NoExecute" }], 0],
-    ["TestDeleteTaint 3: a match, whatever its value", [{ key, effect: "NoSchedule", value: "x" }], [], 1],
-    ["TestDeleteTaint 4: an empty list", [], [], 0],
+    ["TestRemoveTaint 1: keeps a taint with another key", [foreign], [foreign], 0],
+    ["TestRemoveTaint 2: removes the taint", [{ key, effect: "NoSchedule" }], [], 1],
+    ["TestRemoveTaint 3: writes nothing for an empty list", [], [], 0],
+    ["TestDeleteTaint 1: keeps a taint with another key", [foreign], [foreign], 0],
+    [
+      "TestDeleteTaint 2: keeps a taint with another effect",
+      [{ key, effect: "NoExecute" }],
+      [{ key, effect: "NoExecute" }],
+      0,
+    ],
+    [
+      "TestDeleteTaint 3: removes a matching taint with any value",
+      [{ key, effect: "NoSchedule", value: "x" }],
+      [],
+      1,
+    ],
+    ["TestDeleteTaint 4: writes nothing for an empty list", [], [], 0],
   ] as const)("%s", async (_, taints, left, writes) => {
     expect(await removal(taints)).toEqual([[...left], writes]);
   });

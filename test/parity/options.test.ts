@@ -3,7 +3,7 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { flagFields } from "../../src/app/flags/table.ts";
 import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 
-// Rows of upstream's test catalogue, 9.8 and 9.9: defaults of the flags, and that each given one lands.
+// Rows of upstream's tests of command-line options: their defaults, and that each given flag is read.
 
 const minute = 60_000;
 
@@ -49,22 +49,22 @@ test("TestDefaultFlags: defaults are upstream's", () => {
     expect([name, flags[name]]).toEqual([name, undefined]);
 });
 
-describe("TestDefaultFlags: where ours differ, --compatibility=upstream or the flag brings upstream's back", () => {
+describe("defaults that differ from upstream", () => {
   const profile = readFlags(["--compatibility=upstream"]).flags;
-  test("TestDefaultFlags: route period 10 s and node status frequency 5 min under the profile, as upstream", () => {
+  test("TestDefaultFlags (upstream): --compatibility=upstream sets a route period of 10 s and a node status frequency of 5 min", () => {
     expect([
       profile["route-reconciliation-period"],
       profile["node-status-update-frequency"],
     ] as unknown).toEqual([10_000, 5 * minute]);
   });
-  test("TestDefaultFlags: both are unset, and follow what changes, as we do", () => {
+  test("TestDefaultFlags (Fairlead): route period and node status frequency are unset, and changes trigger reconciles", () => {
     const { flags } = readFlags([]);
     expect([flags["route-reconciliation-period"], flags["node-status-update-frequency"]]).toEqual([
       undefined,
       undefined,
     ]);
   });
-  test("TestDefaultFlags: 20 requests a second, 30 at once, and one worker, when they are given, as upstream", () => {
+  test("TestDefaultFlags (upstream): flags restore 20 requests per second, a burst of 30, and one worker", () => {
     const { flags, problems } = readFlags([
       "--kube-api-qps=20",
       "--kube-api-burst=30",
@@ -79,7 +79,7 @@ describe("TestDefaultFlags: where ours differ, --compatibility=upstream or the f
       "concurrent-service-syncs": 1,
     });
   });
-  test("TestDefaultFlags: no fixed rate, and many at once, as we do", () => {
+  test("TestDefaultFlags (Fairlead): no fixed request rate and many workers", () => {
     const { flags } = readFlags([]);
     expect([
       flags["kube-api-qps"],
@@ -131,16 +131,16 @@ describe("TestAddFlags", () => {
   );
 
   for (const [name, [written, value]] of Object.entries(given)) {
-    test(`TestAddFlags: --${name}=${written} lands`, () => {
+    test(`TestAddFlags: reads --${name}=${written}`, () => {
       expect(flagFields).toHaveProperty([name]);
       expect(flags[name as keyof typeof flags] as unknown).toEqual(value);
     });
   }
-  test("TestAddFlags: nothing of it is wrong", () => {
+  test("TestAddFlags: all given flags are valid", () => {
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
   });
-  test("TestAddFlags: --controllers=foo,bar is refused when it is read, as we do", () => {
-    // Upstream parses it and refuses it later, when options are validated; both end the process.
+  test("TestAddFlags (Fairlead): --controllers=foo,bar is refused while reading", () => {
+    // Upstream parses it and refuses it later, when it validates options. Both exit with an error.
     const texts = readFlags(["--controllers=foo,bar"]).problems.map(({ text }) => text);
     expect(texts.filter((text) => text.includes("unknown controller"))).toHaveLength(2);
   });
@@ -149,7 +149,7 @@ describe("TestAddFlags", () => {
 describe("TestCreateConfig", () => {
   const given = ["--secure-port=10200", "--leader-elect=false", "--concurrent-node-syncs=1"];
 
-  test("TestCreateConfig: ports, webhooks, the number of workers and --master arrive", () => {
+  test("TestCreateConfig: reads ports, webhooks, the number of workers and --master", () => {
     const more = ["--webhook-secure-port=10300", "--webhooks=*", "--master=https://127.0.0.1:6443"];
     const { flags, problems } = readFlags([...given, ...more]);
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
@@ -161,11 +161,12 @@ describe("TestCreateConfig", () => {
     expect([flags["concurrent-node-syncs"], flags["leader-elect"]]).toEqual([1, false]);
     expect(flags.master).toBe("https://127.0.0.1:6443");
   });
-  test("TestCreateConfigWithoutWebHooks: without --webhooks none is on, so no port is opened for them", () => {
+  test("TestCreateConfigWithoutWebHooks: enables no webhook and opens no port without --webhooks", () => {
     expect(chooseWebhooks(readFlags(given).flags.webhooks ?? [], ["services"]).enabled).toEqual([]);
   });
-  test("TestCreateConfigWithoutWebHooks: --concurrent-node-status-updates counts for nothing here and says so, as we do", () => {
-    // Upstream's second pool of workers exists because every refresh asks the cloud per node; ours writes what one listing says.
+  test("TestCreateConfigWithoutWebHooks (Fairlead): --concurrent-node-status-updates has no effect and a warning says so", () => {
+    // Upstream needs a second pool of workers because every refresh asks the cloud per Node. Fairlead writes what one
+    // listing reports.
     const { problems } = readFlags([...given, "--concurrent-node-status-updates=2"]);
     expect(problems.map(({ key, severity }) => [key, severity])).toContainEqual([
       "--concurrent-node-status-updates",
@@ -174,8 +175,8 @@ describe("TestCreateConfig", () => {
   });
 });
 
-test("TestCloudControllerManagerConfigurationDefaults: no default is lost when all is written out and read again", () => {
-  // Upstream writes its configuration into a ConfigMap; with us the flags are what is written and read.
+test("TestCloudControllerManagerConfigurationDefaults: no default is lost when all are written out and read again", () => {
+  // Upstream writes its configuration into a ConfigMap. In Fairlead, flags are written and read.
   const first = readFlags([]).flags;
   const durations = new Set(
     Object.entries(flagFields)

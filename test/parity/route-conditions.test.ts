@@ -1,5 +1,5 @@
-// Upstream's controllers/route/route_controller_test.go, row by row. What its test double calls EnableNodeAddresses is
-// here a cloud that knows the address a route leads to; routes without any are routes that lead nowhere.
+// Rows of upstream's controllers/route/route_controller_test.go. Its EnableNodeAddresses is here a cloud that reports
+// the target address of a route; routes without any target lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { exactly } from "../../src/controllers/route/settings.ts";
@@ -28,54 +28,54 @@ const setUp = (setup: RouteSetup = {}): RouteWorld => {
 
 describe("TestHandleNodeUpdate", () => {
   const quiet = { fullCheck: exactly(minutes(24 * 60)) };
-  const settledWith = async (settings: NonNullable<RouteSetup["settings"]>): Promise<RouteWorld> => {
+  const convergedWith = async (settings: NonNullable<RouteSetup["settings"]>): Promise<RouteWorld> => {
     const w = setUp({ settings }).add("node-1", ["10.120.0.0/24"], { address: "10.0.1.1" });
     return w.settle();
   };
-  const looksAfter = async (w: RouteWorld, change: () => void): Promise<number> => {
+  const reconcilesAfter = async (w: RouteWorld, change: () => void): Promise<number> => {
     const before = w.syncs.length;
     change();
     await w.pass(9);
     return w.syncs.length - before;
   };
 
-  test("TestHandleNodeUpdate 1: another InternalIP brings a look [F59 F61]", async () => {
-    const w = await settledWith(quiet);
+  test("TestHandleNodeUpdate 1: another InternalIP triggers a reconcile [F59 F61]", async () => {
+    const w = await convergedWith(quiet);
     const change = () =>
       w.nodes.change("node-1", (node) => ({
         ...node,
         status: { ...node.status, addresses: [{ type: "InternalIP", address: "10.0.1.2" }] },
       }));
-    expect(await looksAfter(w, change)).toBe(1);
+    expect(await reconcilesAfter(w, change)).toBe(1);
     expect(w.cloud.shown()).toEqual(["10.120.0.0/24 -> node-1 10.0.1.2"]);
   });
 
-  test("TestHandleNodeUpdate 2: another range brings a look [F59]", async () => {
-    const w = await settledWith(quiet);
+  test("TestHandleNodeUpdate 2: another pod range triggers a reconcile [F59]", async () => {
+    const w = await convergedWith(quiet);
     const change = () =>
       w.nodes.change("node-1", (node) => ({
         ...node,
         spec: { ...node.spec, podCIDR: "10.120.7.0/24", podCIDRs: ["10.120.7.0/24"] },
       }));
-    expect(await looksAfter(w, change)).toBe(1);
+    expect(await reconcilesAfter(w, change)).toBe(1);
     expect(w.cloud.shown()).toEqual(["10.120.7.0/24 -> node-1 10.0.1.1"]);
   });
 
-  // Upstream's informer tells of equal objects from time to time, and each of them is a look: its only full check. Ours
-  // has a full check of its own, with a period that is kept.
-  test("TestHandleNodeUpdate 3, upstream's way: without any change there is a look from time to time", async () => {
-    const w = await settledWith({ fullCheck: exactly(seconds(10)) });
-    expect(await looksAfter(w, () => undefined)).toBe(1);
+  // Upstream's informer repeats equal objects from time to time and each one triggers a reconcile, which is its only
+  // full check. Fairlead has a full check with a fixed period.
+  test("TestHandleNodeUpdate 3 (upstream): routes are reconciled periodically without any change", async () => {
+    const w = await convergedWith({ fullCheck: exactly(seconds(10)) });
+    expect(await reconcilesAfter(w, () => undefined)).toBe(1);
   });
 
-  test("TestHandleNodeUpdate 3, ours: an identical object brings no look [F59]", async () => {
-    const w = await settledWith(quiet);
-    expect(await looksAfter(w, () => w.nodes.change("node-1", (node) => node))).toBe(0);
+  test("TestHandleNodeUpdate 3 (Fairlead): an identical object triggers no reconcile [F59]", async () => {
+    const w = await convergedWith(quiet);
+    expect(await reconcilesAfter(w, () => w.nodes.change("node-1", (node) => node))).toBe(0);
   });
 
-  test("TestHandleNodeUpdate 4: a change of nothing but the status brings no look [F59]", async () => {
-    const w = await settledWith(quiet);
-    expect(await looksAfter(w, () => w.nodes.setReady("node-1", "True"))).toBe(0);
+  test("TestHandleNodeUpdate 4: a change of only the status triggers no reconcile [F59]", async () => {
+    const w = await convergedWith(quiet);
+    expect(await reconcilesAfter(w, () => w.nodes.setReady("node-1", "True"))).toBe(0);
   });
 });
 
@@ -84,7 +84,7 @@ const conditionOf = (status: string, reason: string): Condition => ({
   status,
   reason,
 });
-const madeIt = { status: "False", reason: "RouteCreated", message: "RouteController created a route" };
+const succeeded = { status: "False", reason: "RouteCreated", message: "RouteController created a route" };
 const failed = {
   status: "True",
   reason: "NoRouteCreated",
@@ -96,16 +96,21 @@ describe("TestUpdateNetworkingCondition", () => {
     string,
     Condition | undefined,
     boolean,
-    typeof madeIt | undefined,
+    typeof succeeded | undefined,
   ])[] = [
-    ["1", undefined, true, madeIt],
-    ["2", undefined, false, failed],
-    ["3", conditionOf("False", "RouteCreated"), true, undefined],
-    ["4", conditionOf("False", "CalicoIsUp"), true, madeIt],
-    ["5", conditionOf("False", "ExternalCNI"), true, madeIt],
-    ["6", conditionOf("True", "SomeOtherReason"), false, failed],
-    ["7", conditionOf("False", "RouteCreated"), false, failed],
-    ["8", conditionOf("True", "NoRouteCreated"), false, undefined],
+    ["1: sets RouteCreated without a condition", undefined, true, succeeded],
+    ["2: sets NoRouteCreated without a condition", undefined, false, failed],
+    ["3: keeps RouteCreated when it is set", conditionOf("False", "RouteCreated"), true, undefined],
+    ["4: replaces CalicoIsUp when the route exists", conditionOf("False", "CalicoIsUp"), true, succeeded],
+    ["5: replaces ExternalCNI when the route exists", conditionOf("False", "ExternalCNI"), true, succeeded],
+    [
+      "6: replaces another True reason when the route fails",
+      conditionOf("True", "SomeOtherReason"),
+      false,
+      failed,
+    ],
+    ["7: replaces RouteCreated when the route fails", conditionOf("False", "RouteCreated"), false, failed],
+    ["8: keeps NoRouteCreated when it is set", conditionOf("True", "NoRouteCreated"), false, undefined],
   ];
 
   const run = async (present: Condition | undefined, hasRoute: boolean): Promise<RouteWorld> => {
@@ -125,33 +130,33 @@ describe("TestUpdateNetworkingCondition", () => {
     expect(w.conditionOf("test-node")).toMatchObject({ ...expected, lastTransitionTime: stamp });
   });
 
-  test("TestUpdateNetworkingConditionWithCalicoScenario: a foreign reason is replaced", async () => {
+  test("TestUpdateNetworkingConditionWithCalicoScenario: a condition of Calico is replaced", async () => {
     const w = await run(conditionOf("False", "CalicoIsUp"), true);
-    expect(w.conditionOf("test-node")).toMatchObject(madeIt);
+    expect(w.conditionOf("test-node")).toMatchObject(succeeded);
   });
 });
 
-describe("what no test of upstream pins (9.15, 4)", () => {
-  test("a node that lost its range loses its route, and its condition is left alone", async () => {
+describe("route behaviour that upstream does not test", () => {
+  test("a Node that lost its pod range loses its route and keeps its condition", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"]);
     await w.settle();
     const before = w.nodes.sent.length;
     w.nodes.change("node-1", ({ spec: { providerID = "" }, ...node }) => ({ ...node, spec: { providerID } }));
     await w.pass(6);
     expect(w.cloud.table).toEqual([]);
-    // Upstream sets it to True here: a stray route could take a node out of service (10.5, 13).
+    // Upstream sets the condition to True here, so a stray route could take a Node out of service.
     expect(w.nodes.sent).toHaveLength(before);
   });
 
-  test("a blackhole whose target is known is replaced", async () => {
+  test("a blackhole route to a known target is replaced", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"]);
     w.cloud.put("10.120.0.0/24", { targetName: "node-1", leadsNowhere: true });
     await w.settle();
     expect(w.cloud.shown()).toEqual(["10.120.0.0/24 -> node-1 10.0.0.1"]);
   });
 
-  // Upstream forgets what failed until a node changes or its informer tells of everything again (10.5, 1).
-  test("what failed is tried again without any event", async () => {
+  // Upstream retries a failed route only when a Node changes or its informer repeats all Nodes.
+  test("failed routes are retried without any event", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"]);
     w.cloud.put("10.120.9.0/24", { targetName: "gone" });
     w.cloud.failures.set("*", refusal("unavailable", "500"));

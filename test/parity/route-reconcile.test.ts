@@ -1,5 +1,5 @@
-// Upstream's controllers/route/route_controller_test.go, row by row. What its test double calls EnableNodeAddresses is
-// here a cloud that knows the address a route leads to; routes without any are routes that lead nowhere.
+// Rows of upstream's controllers/route/route_controller_test.go. Its EnableNodeAddresses is here a cloud that reports
+// the target address of a route; routes without any target lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { isManaged } from "../../src/controllers/route/observed/observed-route.ts";
@@ -40,12 +40,16 @@ describe("TestIsResponsibleForRoute", () => {
     ["10.244.0.0/14", "10.248.0.0/24", false],
     ["10.244.0.0/14", "10.243.255.0/24", false],
     ["a00:100::/10", "b00:100::/24", false],
-  ])("TestIsResponsibleForRoute %s %s: %p [F60]", (cluster, route, expected) => {
-    expect(isManaged({ destination: cidr(route), ownership: "unmarked" }, [cidr(cluster)])).toBe(expected);
-  });
+  ])(
+    "TestIsResponsibleForRoute: decides whether cluster %s contains route %s: %p [F60]",
+    (cluster, route, expected) => {
+      expect(isManaged({ destination: cidr(route), ownership: "unmarked" }, [cidr(cluster)])).toBe(expected);
+    },
+  );
 
-  // Upstream is content with one end of the range; what only touches the cluster's ranges is not ours.
-  test("TestIsResponsibleForRoute, ours: both ends must lie inside [F60]", () => {
+  // Upstream requires only one end of the range inside. Fairlead does not own a route that only overlaps the
+  // cluster's ranges.
+  test("TestIsResponsibleForRoute (Fairlead): both ends of a route must be inside the cluster's ranges [F60]", () => {
     expect(
       isManaged({ destination: cidr("10.244.0.0/15"), ownership: "unmarked" }, [cidr("10.244.0.0/16")]),
     ).toBe(false);
@@ -55,9 +59,9 @@ describe("TestIsResponsibleForRoute", () => {
 interface Row {
   readonly name: string;
   readonly nodes: readonly (1 | 2 | 3 | 4)[];
-  /** Destination, target name, address; no target leads nowhere. */
+  /** Destination, target name and address. Without a target, the route leads nowhere. */
   readonly listed: readonly (readonly [destination: string, target?: string, address?: string])[];
-  /** In place of "one route per node and range, with the node's address". */
+  /** Replaces "one route per Node and range, with the Node's address". */
   readonly extra?: readonly string[];
   readonly isUnchanged?: boolean;
 }
@@ -82,19 +86,19 @@ const full = (numbers: readonly (1 | 2 | 3 | 4)[], address = addressOf): [string
 
 const rows: readonly Row[] = [
   {
-    name: "1: dual stack, all there without addresses",
+    name: "1: dual stack, replaces routes without addresses",
     nodes: [3, 4],
     listed: full([3, 4]).map(([destination]) => [destination]),
   },
   {
-    name: "2: dual stack, all there with other addresses",
+    name: "2: dual stack, replaces routes with other addresses",
     nodes: [3, 4],
     listed: full([3, 4], (number) => `10.0.1${number}.1`),
   },
-  { name: "3: dual stack, none there", nodes: [3, 4], listed: [] },
-  { name: "4: dual stack, all there", nodes: [3, 4], listed: full([3, 4]), isUnchanged: true },
+  { name: "3: dual stack, creates all missing routes", nodes: [3, 4], listed: [] },
+  { name: "4: dual stack, keeps matching routes", nodes: [3, 4], listed: full([3, 4]), isUnchanged: true },
   {
-    name: "5: dual stack, ranges swapped",
+    name: "5: dual stack, replaces swapped routes",
     nodes: [3, 4],
     listed: [
       ["10.120.1.0/24", "node-3", addressOf(3)],
@@ -104,7 +108,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: "6: dual stack, one of each there",
+    name: "6: dual stack, creates the missing route of each Node",
     nodes: [3, 4],
     listed: [
       ["10.120.0.0/24", "node-3", addressOf(3)],
@@ -112,7 +116,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: "7: dual stack, routes to unknown nodes",
+    name: "7: dual stack, removes routes to unknown Nodes",
     nodes: [3, 4],
     listed: [
       ...full([3, 4]),
@@ -120,16 +124,16 @@ const rows: readonly Row[] = [
       ["a00:300::/24", "node-y", "10.0.9.1"],
     ],
   },
-  { name: "8: single stack, all there", nodes: [1, 2], listed: full([1, 2]), isUnchanged: true },
+  { name: "8: single stack, keeps matching routes", nodes: [1, 2], listed: full([1, 2]), isUnchanged: true },
   {
-    name: "9: single stack, all there with other addresses",
+    name: "9: single stack, replaces routes with other addresses",
     nodes: [1, 2],
     listed: full([1, 2], (number) => `10.0.${number}.2`),
   },
-  { name: "10: single stack, one there", nodes: [1, 2], listed: full([1]) },
-  { name: "11: single stack, none there", nodes: [1, 2], listed: [] },
+  { name: "10: single stack, creates one missing route", nodes: [1, 2], listed: full([1]) },
+  { name: "11: single stack, creates all missing routes", nodes: [1, 2], listed: [] },
   {
-    name: "12: single stack, routes to absent nodes",
+    name: "12: single stack, removes routes to absent Nodes",
     nodes: [1, 2],
     listed: [
       ...full([1, 2]),
@@ -138,17 +142,17 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: "13: single stack, one right and one to an absent node",
+    name: "13: single stack, creates a missing route and removes one to an absent Node",
     nodes: [1, 2],
     listed: [...full([1]), ["10.120.2.0/24", "node-3", addressOf(3)]],
   },
   {
-    name: "15: single stack, a blackhole inside",
+    name: "15: single stack, removes a blackhole in the cluster's ranges",
     nodes: [1, 2],
     listed: [...full([1, 2]), ["10.120.2.0/24"]],
   },
   {
-    name: "16: single stack, a blackhole outside",
+    name: "16: single stack, keeps a blackhole outside the cluster's ranges",
     nodes: [1, 2],
     listed: [...full([1, 2]), ["10.1.2.0/24"]],
     extra: ["10.1.2.0/24 -> nowhere"],
@@ -177,12 +181,12 @@ describe("TestReconcile", () => {
     await w.start().pass(0.6);
     expect(w.cloud.shown()).toEqual([...full(nodes).map(show), ...extra].toSorted());
     expect(w.cloud.changes.length === 0).toBe(isUnchanged === true);
-    // Declared by upstream's test and never looked at there: its double waits for updates, and the code patches.
+    // Upstream's test declares this but does not check it: its double waits for updates and the code patches.
     for (const number of nodes) expect(w.network(`node-${number}`)).toBe("False RouteCreated");
     expect(w.reported).toEqual([]);
   });
 
-  test("TestReconcile 14: single stack, a node without a range [F58]", async () => {
+  test("TestReconcile 14: single stack, creates no route for a Node without a range [F58]", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"], { address: addressOf(1) });
     w.add("node-2", [], { address: addressOf(2) });
     await w.settle();
@@ -190,9 +194,9 @@ describe("TestReconcile", () => {
     expect(w.network("node-2")).toBeUndefined();
   });
 
-  // Upstream asks for the route twice, and its test only bears that the second one fails. There is no setting for that:
-  // a range is wanted once, however often it stands there.
-  test("TestReconcile 17, ours: a range that stands there twice is one route and no failure", async () => {
+  // Upstream requests the route twice, and its test tolerates the second failure. Fairlead wants each range once,
+  // however often a Node lists it.
+  test("TestReconcile 17 (Fairlead): a range listed twice is one route without a failure", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24", "10.120.0.0/24"], { address: addressOf(1) });
     await w.settle();
     expect(w.cloud.changes).toEqual(["create 10.120.0.0/24"]);

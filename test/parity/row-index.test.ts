@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { testTitles } from "../support/test-titles.ts";
 
-// Every row of upstream's catalogue about nodes, Services and routes is here, under upstream's own name and number. A row
-// that disappears, or a test of upstream's that is forgotten, is seen.
+// Every row of upstream's tests of nodes, Services and routes has a test here under upstream's name and number. This
+// fails when a row disappears or an upstream test is forgotten.
 
-/** How many rows each of upstream's tests has; one without a number is one whole. */
+/** The number of rows of each upstream test. A test without numbers counts as one row. */
 const catalogue: Readonly<Record<string, number>> = {
   Test_syncNode: 22,
   Test_reconcileNodeLabels: 3,
@@ -59,7 +59,7 @@ const catalogue: Readonly<Record<string, number>> = {
   TestDeleteTaint: 4,
 };
 
-/** Upstream's tests of the process and of what it stands on: rows without numbers, so what counts is that each is there. */
+/** Upstream's tests of the process and its libraries. Their rows have no numbers, so only their presence is checked. */
 const ofTheProcess: readonly string[] = [
   ...["TestDefaultFlags", "TestAddFlags", "TestCreateConfig", "TestCreateConfigWithoutWebHooks"],
   ...["TestCloudControllerManagerAliases", "TestNodeControllerValidation"],
@@ -90,7 +90,7 @@ const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>
   return rows;
 };
 
-test("every row of the catalogue has a test of its name and number", async () => {
+test("every row of the catalogue has a test with its name and number", async () => {
   const rows = rowsIn(await titles());
   const missing = Object.entries(catalogue).flatMap(([name, count]) =>
     Array.from({ length: count }, (_, index) => index + 1).flatMap((row) =>
@@ -100,13 +100,13 @@ test("every row of the catalogue has a test of its name and number", async () =>
   expect(missing).toEqual([]);
 }, 20_000);
 
-test("every test of the process is answered by one of ours", async () => {
+test("every upstream test of the process has a test here", async () => {
   const all = (await titles()).join("\n");
   expect(ofTheProcess.filter((name) => !new RegExp(`\\b${name}\\b`).test(all))).toEqual([]);
 }, 20_000);
 
-test("a row that is not there is missed", () => {
-  expect(rowsIn(["TestA 1 2: both", "TestA: whole", "TestB, upstream's way"])).toEqual(
+test("rowsIn reads names and numbers from titles", () => {
+  expect(rowsIn(["TestA 1 2: both", "TestA: whole", "TestB (upstream)"])).toEqual(
     new Map([
       ["TestA", new Set([1, 2])],
       ["TestB", new Set([1])],
@@ -114,7 +114,7 @@ test("a row that is not there is missed", () => {
   );
 });
 
-/** The last column of docs/differences.md: "`TestA` 1, 2; `TestB`"; a name without a number is all of it. */
+/** The last column of docs/differences.md: "`TestA` 1, 2; `TestB`". A name without numbers means all of its rows. */
 const changedRows = (): ReadonlyMap<string, readonly string[]> => {
   const page = readFileSync(resolve(import.meta.dir, "../../docs/differences.md"), "utf8");
   const columns = [...page.matchAll(/^\| D\d+ \|.* \| ([^|]*) \|$/gm)].map(([, rows = ""]) => rows);
@@ -125,12 +125,12 @@ const changedRows = (): ReadonlyMap<string, readonly string[]> => {
   return found;
 };
 
-test("a row that comes out otherwise with us is named in docs/differences.md", async () => {
+test("every row with another result in Fairlead is listed in docs/differences.md", async () => {
   const known = changedRows();
   const isNamed = (name: string, number: string): boolean =>
     (known.get(name) ?? []).some((numbers) => numbers === "" || numbers.split(" ").includes(number));
-  const otherwise = (await titles()).filter((title) => /, as we do\b|, ours\b/.test(title));
-  const rows = otherwise.flatMap((title) => {
+  const different = (await titles()).filter((title) => /\(Fairlead\)/.test(title));
+  const rows = different.flatMap((title) => {
     const [, name = "", number = ""] = /.*\b(Test_?\w+)(?: (\d+))?/.exec(title) ?? [];
     return name === "" ? [] : [{ name, number, title }];
   });

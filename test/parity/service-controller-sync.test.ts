@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { refused, ScriptedBalancers } from "../support/scripted-balancers.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
-// Upstream's controllers/service/controller_test.go, second part: how one Service is synced, deleted and tried again, and
-// what no Go test pins (§9.15, 3). TestServiceCache has no counterpart: there is no cache of Services beside the watched
-// ones. Nor has TestSyncService 1, a key of three parts: keys are made by the store, never parsed.
+// Rows of upstream's controllers/service/controller_test.go, second part: how one Service is synced, deleted and
+// retried, and what no Go test covers. TestServiceCache has no counterpart, because only the watched Services are
+// cached. Nor has TestSyncService 1, a key of three parts: keys are made by the store and never parsed.
 
 const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
   const w = new ServiceWorld({ nodes });
@@ -14,7 +14,7 @@ const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
   return w;
 };
 
-test("TestProcessServiceCreateOrUpdate 1 2: another loadBalancerIP is taken up without an error", async () => {
+test("TestProcessServiceCreateOrUpdate 1 2: another loadBalancerIP is applied without an error", async () => {
   const w = await worldWith();
   w.create("web", { spec: { loadBalancerIP: "192.168.1.1" } });
   await w.pass(30);
@@ -29,8 +29,9 @@ const answer = (code: number, reason: string) =>
     { status: code },
   );
 
-// Upstream says "Error syncing load balancer" for a conflict. A lost race is nobody's error here: it is tried again at once.
-test("TestProcessServiceCreateOrUpdateK8sError 1: a conflict is tried again and no event", async () => {
+// Upstream reports a conflict as "Error syncing load balancer". Fairlead retries a lost race immediately, without an
+// error.
+test("TestProcessServiceCreateOrUpdateK8sError 1: a conflict is retried without an event", async () => {
   const w = await worldWith();
   let left = 2;
   w.kubeFault = () => (left-- > 0 ? answer(409, "Conflict") : undefined);
@@ -40,7 +41,7 @@ test("TestProcessServiceCreateOrUpdateK8sError 1: a conflict is tried again and 
   expect(w.events("web").filter((text) => text.startsWith("Warning"))).toEqual([]);
 });
 
-test("TestProcessServiceCreateOrUpdateK8sError 2: a Service that is not found any more is no error", async () => {
+test("TestProcessServiceCreateOrUpdateK8sError 2: a Service that no longer exists is not an error", async () => {
   const w = await worldWith();
   w.kubeFault = () => answer(404, "NotFound");
   w.create("web", { finalizers: [lbFinalizer] });
@@ -48,7 +49,7 @@ test("TestProcessServiceCreateOrUpdateK8sError 2: a Service that is not found an
   expect(w.events("web").filter((text) => text.startsWith("Warning"))).toEqual([]);
 });
 
-test("TestSyncService 2, TestProcessServiceDeletion 3: a Service that is gone is deleted in the cloud and forgotten", async () => {
+test("TestSyncService 2, TestProcessServiceDeletion 3: a deleted Service's load balancer is deleted", async () => {
   const w = await worldWith();
   w.create("external-balancer");
   await w.pass(30);
@@ -61,7 +62,7 @@ test("TestSyncService 2, TestProcessServiceDeletion 3: a Service that is gone is
   expect(w.owners()).toEqual([]);
 });
 
-test("TestProcessServiceDeletion 1 2: nothing to delete is no error; what the cloud refuses is told in its own words", async () => {
+test("TestProcessServiceDeletion 1 2: deleting nothing is not an error, and a refused deletion is reported with the cloud's message", async () => {
   const w = await worldWith();
   w.create("none", { spec: { type: "ClusterIP" } });
   w.create("web");
@@ -75,9 +76,9 @@ test("TestProcessServiceDeletion 1 2: nothing to delete is no error; what the cl
   expect(reported).toStartWith("Warning DeleteLoadBalancerFailed Error deleting load balancer: ");
 });
 
-// Upstream proves that a slow node sync neither blocks a Service nor takes back what a newer one did. Here both are one
-// queue of balancers: the slow one is changed twice, each time to the nodes of that moment.
-test("TestSlowNodeSync: a balancer that takes long blocks no other, and none goes back to fewer nodes", async () => {
+// Upstream proves that a slow node sync neither blocks a Service nor reverts a newer sync. Fairlead has one queue of
+// load balancers: the slow one is changed twice, each time to the current Nodes.
+test("TestSlowNodeSync: a slow load balancer blocks no other and never returns to fewer Nodes", async () => {
   const w = await worldWith(2);
   for (const name of ["service1", "service2"]) w.create(name);
   await w.pass(30);
@@ -108,12 +109,12 @@ describe("TestServiceQueueDelay", () => {
     w.create("web");
     return { w, scripted };
   };
-  test("TestServiceQueueDelay 1: no error, no delay", async () => {
+  test("TestServiceQueueDelay 1: without an error there is no delay", async () => {
     const { w } = await delayed(() => undefined);
     await w.pass(1);
     expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
   });
-  test("TestServiceQueueDelay 2: an error is tried again later", async () => {
+  test("TestServiceQueueDelay 2: an error is retried later", async () => {
     const { w, scripted } = await delayed((one) => {
       one.refusal = refused("something went wrong");
     });
@@ -123,8 +124,8 @@ describe("TestServiceQueueDelay", () => {
     await w.pass(120);
     expect(scripted.applied).toHaveLength(1);
   });
-  // Upstream's RetryError is an outcome here: not done, look again after so long.
-  test("TestServiceQueueDelay 3: work under way is looked at after exactly the time it asks for, without an error", async () => {
+  // Upstream's RetryError is an outcome here: not done, check again after a delay.
+  test("TestServiceQueueDelay 3: an operation is checked after exactly the requested delay, without an error", async () => {
     const w = new ServiceWorld({ actionTime: 2500 });
     await w.start();
     w.create("web");
@@ -134,8 +135,8 @@ describe("TestServiceQueueDelay", () => {
   });
 });
 
-describe("what no Go test pins", () => {
-  test("9.15.3: an ensure that fails after the finalizer was added leaves it there and comes back", async () => {
+describe("service behaviour that upstream does not test", () => {
+  test("a failed ensure keeps the new finalizer and is retried", async () => {
     const w = await worldWith();
     w.cloud.faults.add({ kind: "status", status: 500, operation: "POST /balancers", calls: 2 });
     w.create("web");
@@ -145,7 +146,7 @@ describe("what no Go test pins", () => {
     await w.until(() => w.addressesOf("web").length === 1, "the address", 30);
   });
 
-  test("9.15.3: a balancer that does not exist any more is no obstacle to a deletion", async () => {
+  test("a load balancer that no longer exists does not block the Service's deletion", async () => {
     const w = await worldWith();
     w.create("web");
     await w.pass(30);
@@ -155,7 +156,7 @@ describe("what no Go test pins", () => {
     expect(w.find("web")).toBeUndefined();
   });
 
-  test("9.15.3: a finalizer whose Service is gone meanwhile is nobody's error", async () => {
+  test("a missing Service during the finalizer's removal is not an error", async () => {
     const w = await worldWith();
     w.create("web");
     await w.pass(30);
@@ -167,8 +168,8 @@ describe("what no Go test pins", () => {
     expect(w.events("web").filter((text) => text.startsWith("Warning"))).toEqual([]);
   });
 
-  // Upstream honours a RetryError for ensure only; a deletion that takes its time becomes an error there.
-  test("9.15.3: a deletion that must wait for the cloud is no error", async () => {
+  // Upstream handles RetryError only for ensure; a deletion that takes time becomes an error there.
+  test("a deletion that waits for the cloud is not an error", async () => {
     const w = await worldWith();
     w.create("web");
     await w.pass(30);
@@ -180,7 +181,7 @@ describe("what no Go test pins", () => {
     expect(w.events("web").filter((text) => text.startsWith("Warning"))).toEqual([]);
   });
 
-  test("9.15.3: without any node the balancer is made, and the Service says that there are none", async () => {
+  test("a Service without any Node gets a load balancer and a warning that there are no Nodes", async () => {
     const w = await worldWith(0);
     w.create("web");
     await w.pass(30);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
-// Upstream's controllers/service/controller_test.go, the rows that need the whole controller: what it asks of the cloud and
-// of the API server. Upstream counts calls of its per-Service methods; here the requests of the fake cloud stand for them.
-// What is synced, tried again and told is in service-controller-sync.test.ts.
+// Rows of upstream's controllers/service/controller_test.go that need the whole controller: its requests to the cloud
+// and to the API server. Upstream counts calls of its per-Service methods; here the requests to the fake cloud
+// replace them. Syncs, retries and events are in service-controller-sync.test.ts.
 
 const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
   const w = new ServiceWorld({ nodes });
@@ -19,12 +19,18 @@ const port = (protocol: string): JsonObject => ({ ports: [{ port: 80, protocol }
 
 describe("TestSyncLoadBalancerIfNeeded", () => {
   const rows: readonly [string, JsonObject, readonly string[], string, number][] = [
-    ["1: a ClusterIP without finalizer", { type: "ClusterIP" }, [], "none", 0],
-    ["2: UDP [F35]", port("UDP"), [], "create", 2],
-    ["3: TCP", port("TCP"), [], "create", 2],
-    ["4: SCTP [F36]", port("SCTP"), [], "create", 2],
-    ["5: a class of somebody else", { loadBalancerClass: "example.com/custom-loadbalancer" }, [], "none", 0],
-    ["8: the finalizer is there already", port("TCP"), [lbFinalizer], "create", 1],
+    ["1: does nothing for a ClusterIP without finalizer", { type: "ClusterIP" }, [], "none", 0],
+    ["2: creates a UDP load balancer [F35]", port("UDP"), [], "create", 2],
+    ["3: creates a TCP load balancer", port("TCP"), [], "create", 2],
+    ["4: creates an SCTP load balancer [F36]", port("SCTP"), [], "create", 2],
+    [
+      "5: does nothing for another class",
+      { loadBalancerClass: "example.com/custom-loadbalancer" },
+      [],
+      "none",
+      0,
+    ],
+    ["8: writes no finalizer when it exists", port("TCP"), [lbFinalizer], "create", 1],
   ];
   test.each(rows)("TestSyncLoadBalancerIfNeeded %s", async (_, spec, finalizers, call, patches) => {
     const w = await worldWith();
@@ -42,16 +48,16 @@ describe("TestSyncLoadBalancerIfNeeded", () => {
     } else expect(balancer).toBeUndefined();
   });
 
-  // Upstream writes the finalizer and the status one after the other: with its last finalizer the Service is gone, and the
-  // second write meets nobody. Ours is one write. Row 6 of ours starts with a status that the server clears by itself.
+  // Upstream writes the finalizer and the status separately. Without its last finalizer the Service is deleted, so
+  // the second write fails. Fairlead writes once. Row 6 starts with a status that the server clears by itself.
   test.each([
     [
-      "6: a ClusterIP with finalizer and balancer",
+      "6: a ClusterIP with finalizer and load balancer",
       (w: ServiceWorld) => w.editSpec("web", { type: "ClusterIP" }),
     ],
-    ["7: on its way out", (w: ServiceWorld) => w.delete("web")],
+    ["7: a deleted Service", (w: ServiceWorld) => w.delete("web")],
   ] as const)(
-    "TestSyncLoadBalancerIfNeeded %s: deleted, in one write where upstream needs two",
+    "TestSyncLoadBalancerIfNeeded %s: its load balancer is deleted with one write, where upstream needs two",
     async (_, change) => {
       const w = await worldWith();
       w.create("web");
@@ -69,12 +75,17 @@ describe("TestSyncLoadBalancerIfNeeded", () => {
 
 describe("TestUpdateNodesInExternalLoadBalancer", () => {
   const rows: readonly [string, readonly string[], number, number][] = [
-    ["1: no Services", [], 1, 0],
-    ["2: a ClusterIP and a NodePort", ["ClusterIP", "NodePort"], 2, 0],
-    ["3: one balancer", ["LoadBalancer"], 3, 1],
-    ["4: three balancers", ["LoadBalancer", "LoadBalancer", "LoadBalancer"], 4, 3],
-    ["5: two of four", ["NodePort", "LoadBalancer", "LoadBalancer", "ClusterIP"], 5, 2],
-    ["7: four balancers", Array<string>(4).fill("LoadBalancer"), 2, 4],
+    ["1: updates nothing without Services", [], 1, 0],
+    ["2: updates nothing for a ClusterIP and a NodePort", ["ClusterIP", "NodePort"], 2, 0],
+    ["3: updates one load balancer", ["LoadBalancer"], 3, 1],
+    ["4: updates three load balancers", ["LoadBalancer", "LoadBalancer", "LoadBalancer"], 4, 3],
+    [
+      "5: updates the two load balancers of four Services",
+      ["NodePort", "LoadBalancer", "LoadBalancer", "ClusterIP"],
+      5,
+      2,
+    ],
+    ["7: updates four load balancers", Array<string>(4).fill("LoadBalancer"), 2, 4],
   ];
   test.each(rows)("TestUpdateNodesInExternalLoadBalancer %s", async (_, types, workers, calls) => {
     const w = new ServiceWorld({ nodes: 0 });
@@ -102,13 +113,18 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
     }));
   const excluded = "node.kubernetes.io/exclude-from-external-load-balancers";
   const rows: readonly [string, (w: ServiceWorld) => void, number, number][] = [
-    ["1: the same nodes", () => undefined, 0, 3],
-    ["2: one more", (w) => w.addNode("node-3"), 3, 4],
-    ["4: one is not Ready", (w) => ready(w, "False"), 0, 3],
-    ["5: the autoscaler's taint", (w) => taint(w, "ToBeDeletedByClusterAutoscaler"), 3, 2],
-    ["6: one is Ready again", (w) => ready(w, "True"), 0, 3],
+    ["1: equal Nodes change nothing", () => undefined, 0, 3],
+    ["2: a new Node is added", (w) => w.addNode("node-3"), 3, 4],
+    ["4: a Node that is not Ready stays", (w) => ready(w, "False"), 0, 3],
     [
-      "7: excluded by an empty label",
+      "5: a Node with the autoscaler's taint is removed",
+      (w) => taint(w, "ToBeDeletedByClusterAutoscaler"),
+      3,
+      2,
+    ],
+    ["6: a Node that is Ready again stays", (w) => ready(w, "True"), 0, 3],
+    [
+      "7: a Node excluded by an empty label is removed",
       (w) =>
         w.changeNode("node-1", (node) => ({
           ...node,
@@ -117,9 +133,9 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
       3,
       2,
     ],
-    ["8: one is gone", (w) => w.removeNode("node-2"), 3, 2],
+    ["8: a deleted Node is removed", (w) => w.removeNode("node-2"), 3, 2],
     [
-      "9: one has a deletion timestamp",
+      "9: a Node with a deletion timestamp is removed",
       (w) =>
         w.changeNode("node-1", (node) => ({
           ...node,
@@ -128,7 +144,7 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
       3,
       2,
     ],
-    ["10: a taint of somebody else", (w) => taint(w, "Other"), 0, 3],
+    ["10: a Node with a foreign taint stays", (w) => taint(w, "Other"), 0, 3],
   ];
   const three = async (): Promise<ServiceWorld> => {
     const w = await worldWith();
@@ -152,9 +168,9 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
     ]);
   });
 
-  // Upstream remembers the nodes before it calls and counts three calls in all; the failed ones are repeated through its
-  // other queue, as a full ensure. Ours are repeated as what they were.
-  test("TestNodeChangesForStableNodeSetEnabled 3: a call that fails is repeated until every balancer has the node", async () => {
+  // Upstream remembers the Nodes before the call and counts three calls in all; it repeats failed calls through its
+  // other queue as a full ensure. Fairlead repeats them as target updates.
+  test("TestNodeChangesForStableNodeSetEnabled 3: a failed call is repeated until every load balancer has the Node", async () => {
     const w = await three();
     w.cloud.faults.add({ kind: "status", status: 500, operation: "PATCH /balancers/{id}", calls: 3 });
     w.addNode("node-3");
@@ -164,8 +180,8 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
   });
 });
 
-// Rows 4 and 5, a lister that fails, are in service-rows-left.test.ts.
-test("TestNodeChangesInExternalLoadBalancer 1 2 3: four balancers follow one, two and four nodes, four calls each time", async () => {
+// Rows 4 and 5, a failing lister, are in service-adapted-rows.test.ts.
+test("TestNodeChangesInExternalLoadBalancer 1 2 3: four load balancers follow one, two and four Nodes with four calls each", async () => {
   const w = await worldWith(0);
   for (const name of ["s0", "s1", "s3", "s4"]) w.create(name);
   await w.pass(30);
@@ -178,9 +194,9 @@ test("TestNodeChangesInExternalLoadBalancer 1 2 3: four balancers follow one, tw
 });
 
 test.each([
-  ["1: both have another provider id", ["cumulus/1", "cumulus/2"], 2],
-  ["2: the same as before", [], 0],
-  ["3: another node in place of one", ["", "gone"], 2],
+  ["1: other provider ids update both load balancers", ["cumulus/1", "cumulus/2"], 2],
+  ["2: equal Nodes update nothing", [], 0],
+  ["3: a replaced Node updates both load balancers", ["", "gone"], 2],
 ] as const)("TestNodesNotEqual %s", async (_, [first, second], calls) => {
   const w = await worldWith(2);
   for (const name of ["a", "b"]) w.create(name);

@@ -11,8 +11,8 @@ import type { Condition, Node, Taint } from "../../src/kube/objects.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { isSameNodeSet } from "../support/upstream-services.ts";
 
-// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: which Nodes are targets, and which of
-// their changes matter. Where ours differs on purpose, the row is there twice.
+// Rows of upstream's controllers/service/controller_test.go: which Nodes are targets, and which of their changes
+// matter. A row with a deliberate difference appears twice.
 
 const exclusion = "node.kubernetes.io/exclude-from-external-load-balancers";
 const autoscaler: Taint = {
@@ -22,7 +22,7 @@ const autoscaler: Taint = {
 };
 const ready = (status: string): Condition => ({ type: "Ready", status });
 
-interface Words {
+interface NodeFields {
   readonly name?: string;
   readonly ready?: string | undefined;
   readonly providerID?: string | undefined;
@@ -32,11 +32,11 @@ interface Words {
   readonly deletionTimestamp?: string;
 }
 
-/** As upstream's: ready, with a provider id, without taints. */
-const node = (words: Words = {}): Node => {
-  const { name = "node0", labels, taints, conditions = [], deletionTimestamp } = words;
-  const status = "ready" in words ? words.ready : "True";
-  const providerID = "providerID" in words ? words.providerID : "providerID";
+/** As in upstream's tests: Ready, with a provider id and without taints. */
+const node = (fields: NodeFields = {}): Node => {
+  const { name = "node0", labels, taints, conditions = [], deletionTimestamp } = fields;
+  const status = "ready" in fields ? fields.ready : "True";
+  const providerID = "providerID" in fields ? fields.providerID : "providerID";
   return toNode({
     name,
     ...(labels !== undefined && { labels }),
@@ -50,7 +50,7 @@ const tainted = { taints: [autoscaler] };
 const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 
 describe("Test_respectsPredicates", () => {
-  const cases: readonly [number, string, Words, boolean][] = [
+  const cases: readonly [number, string, NodeFields, boolean][] = [
     [1, "empty object", { ready: undefined, providerID: undefined }, false],
     [2, "ready, providerID", {}, true],
     [3, "ready, no providerID", { providerID: undefined }, true],
@@ -63,18 +63,18 @@ describe("Test_respectsPredicates", () => {
     [10, "autoscaler taint", tainted, false],
   ];
   test.each(cases)(
-    "Test_respectsPredicates %d: %s, with readiness, which only upstream's test asks for",
-    (_, _name, words, expected) => {
-      expect(isEligible(node(words)) && isReady(node(words))).toBe(expected);
+    "Test_respectsPredicates %d: %s, combined with readiness, which only upstream's test requires",
+    (_, _name, fields, expected) => {
+      expect(isEligible(node(fields)) && isReady(node(fields))).toBe(expected);
     },
   );
   test.each(cases)(
-    "Test_respectsPredicates %d: %s, without readiness, as upstream in use",
-    (number, _name, words, expected) => {
-      expect(isEligible(node(words))).toBe(expected || number === 1 || number === 4);
+    "Test_respectsPredicates %d: %s, without readiness, as upstream runs it",
+    (number, _name, fields, expected) => {
+      expect(isEligible(node(fields))).toBe(expected || number === 1 || number === 4);
     },
   );
-  test("Test_respectsPredicates 10: autoscaler taint, drains, as we do", () => {
+  test("Test_respectsPredicates 10 (Fairlead): a Node with the autoscaler taint drains", () => {
     expect(targetsOf([node(tainted)], () => undefined)).toMatchObject([{ draining: true }]);
   });
 });
@@ -86,30 +86,30 @@ describe("TestListWithPredicate", () => {
   const names = (some: readonly Node[]) => some.map(({ metadata }) => metadata.name);
   const targetNames = (some: readonly Node[]) =>
     targetsOf(some, () => undefined).map(({ node: name }) => `${name}`);
-  test("TestListWithPredicate 1: those that the predicate takes, in their order", () => {
+  test("TestListWithPredicate 1: returns the matching Nodes in order", () => {
     expect(targetNames(nodes)).toEqual(["node1", "node3"]);
   });
-  test("TestListWithPredicate 2: the others are exactly the rest", () => {
+  test("TestListWithPredicate 2: leaves out exactly the other Nodes", () => {
     expect(names(nodes.filter((each) => !isEligible(each)))).toEqual(["node0", "node2", "node4"]);
   });
-  test("TestListWithPredicate 3: none, where it takes none", () => {
+  test("TestListWithPredicate 3: returns nothing when no Node matches", () => {
     expect(targetNames(nodes.filter((each) => !isEligible(each)))).toEqual([]);
   });
 });
 
-type Change = readonly [number, string, Words, Words, upstream: boolean, ours?: boolean];
+type Change = readonly [number, string, NodeFields, NodeFields, upstream: boolean, fairlead?: boolean];
 
-const tellsBoth = (group: string, changes: readonly Change[]): void => {
+const checkChanges = (group: string, changes: readonly Change[]): void => {
   const same = changes.filter((change) => change[5] === undefined);
   const changed = changes.filter((change) => change[5] !== undefined);
   test.each(same)(`${group} %d: %s`, (_, _name, before, after, expected) => {
     expect(upstreamNodeChange(node(before), node(after))).toBe(expected);
     expect(isRelevantNodeChange(node(before), node(after))).toBe(expected);
   });
-  test.each(changed)(`${group} %d: %s, as upstream`, (_, _name, before, after, expected) => {
+  test.each(changed)(`${group} %d (upstream): %s`, (_, _name, before, after, expected) => {
     expect(upstreamNodeChange(node(before), node(after))).toBe(expected);
   });
-  test.each(changed)(`${group} %d: %s, as we do`, (_, _name, before, after, _upstream, expected) => {
+  test.each(changed)(`${group} %d (Fairlead): %s`, (_, _name, before, after, _upstream, expected) => {
     expect(isRelevantNodeChange(node(before), node(after))).toBe(expected as boolean);
   });
 };
@@ -117,12 +117,12 @@ const tellsBoth = (group: string, changes: readonly Change[]): void => {
 describe("Test_shouldSyncUpdatedNode_individualPredicates", () => {
   const other = { taints: [{ key: "other", effect: "NoSchedule" }] };
   const label = { labels: { other: "" } };
-  const pressure = (status: string): Words => ({
+  const pressure = (status: string): NodeFields => ({
     ready: "False",
     conditions: [{ type: "DiskPressure", status }],
   });
-  const condition = (status: string): Words => ({ conditions: [{ type: "Other", status }] });
-  tellsBoth("Test_shouldSyncUpdatedNode_individualPredicates", [
+  const condition = (status: string): NodeFields => ({ conditions: [{ type: "Other", status }] });
+  checkChanges("Test_shouldSyncUpdatedNode_individualPredicates", [
     [1, "nothing", {}, {}, false],
     [2, "exclude label appears", {}, excluded(""), true],
     [3, "exclude label disappears", excluded(""), {}, true],
@@ -141,14 +141,18 @@ describe("Test_shouldSyncUpdatedNode_individualPredicates", () => {
     [16, "ready, other condition disappears", condition("True"), condition("False"), false],
     [17, "deletionTimestamp set", {}, deleted, false, true],
     [18, "providerID set", { providerID: "" }, {}, true],
-    [19, "providerID set, listed twice", { providerID: undefined }, {}, true],
+    [19, "a repeated row with providerID set", { providerID: undefined }, {}, true],
     [20, "providerID emptied", {}, { providerID: "" }, true],
     [21, "providerID changed", {}, { providerID: "providerID-2" }, true],
   ]);
 });
 
 describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
-  const both = (constant: Words, before: Words, after: Words): readonly [Words, Words] => [
+  const both = (
+    constant: NodeFields,
+    before: NodeFields,
+    after: NodeFields,
+  ): readonly [NodeFields, NodeFields] => [
     { ...constant, ...before },
     { ...constant, ...after },
   ];
@@ -156,7 +160,7 @@ describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
   const none = { providerID: "" };
   const second = { providerID: "providerID-2" };
   const down = { ready: "False" };
-  tellsBoth("Test_shouldSyncUpdatedNode_compoundedPredicates", [
+  checkChanges("Test_shouldSyncUpdatedNode_compoundedPredicates", [
     [1, "tainted, exclusion appears", ...both(tainted, {}, out), true],
     [2, "tainted, exclusion disappears", ...both(tainted, out, {}), true],
     [3, "tainted, providerID set", ...both(tainted, none, {}), true],
@@ -170,7 +174,7 @@ describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
     [11, "excluded, becomes not ready", ...both(out, {}, down), false],
     [12, "excluded, providerID set", ...both(out, none, {}), true],
     [13, "excluded, providerID emptied", ...both(out, {}, none), true],
-    [14, "excluded, providerID changed", ...both(out, {}, second), true],
+    [14, "providerID empty, readiness reported to change", ...both(out, {}, second), true],
     [15, "not ready, taint appears", ...both(down, {}, tainted), false, true],
     [16, "not ready, taint disappears", ...both(down, tainted, {}), false, true],
     [17, "not ready, exclusion appears", ...both(down, {}, out), true],
@@ -187,7 +191,7 @@ describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
   ]);
 });
 
-/** What balancers are updated to, or undefined when they are not: what a controller asks these parts. */
+/** The targets that load balancers are updated to, or undefined without an update. */
 const updateTo = (before: readonly Node[], after: readonly Node[], policy: "drop" | "drain") => {
   const isCounted = (each: Node) => (policy === "drop" ? isEligible(each) : !isExcluded(each));
   const [old = [], now = []] = [before, after].map((nodes) => nodes.filter(isCounted));
@@ -197,21 +201,35 @@ const updateTo = (before: readonly Node[], after: readonly Node[], policy: "drop
     .map(({ node: name, draining }) => (draining ? `${name} draining` : `${name}`));
 };
 
-describe("TestNodeChangesForStableNodeSetEnabled, the node set", () => {
-  const n = (number: number, words: Words = {}) => node({ name: `n${number}`, ...words });
+describe("TestNodeChangesForStableNodeSetEnabled, node set", () => {
+  const n = (number: number, fields: NodeFields = {}) => node({ name: `n${number}`, ...fields });
   const [n1, n2, n3] = [n(1), n(2), n(3)];
   const cases: readonly [number, string, readonly Node[], readonly Node[], string | undefined, string?][] = [
-    [1, "the same", [n1, n2, n3], [n3, n2, n1], undefined],
-    [2, "one more", [n1, n2], [n1, n2, n3], "n1 n2 n3"],
-    [4, "n2 not ready", [n1, n2, n3], [n1, n(2, { ready: "False" }), n3], undefined],
-    [5, "n2 tainted by the autoscaler", [n1, n2, n3], [n1, n(2, tainted), n3], "n1 n3", "n1 n2 draining n3"],
-    [6, "n2 ready again", [n1, n(2, { ready: "False" })], [n1, n2], undefined],
-    [7, "n2 excluded", [n1, n2, n3], [n1, n(2, excluded("")), n3], "n1 n3"],
-    [8, "n3 gone", [n1, n2, n3], [n1, n2], "n1 n2"],
-    [9, "n2 being deleted", [n1, n2, n3], [n1, n(2, deleted), n3], "n1 n3", "n1 n2 draining n3"],
+    [1, "equal Nodes are no change", [n1, n2, n3], [n3, n2, n1], undefined],
+    [2, "a new Node is added", [n1, n2], [n1, n2, n3], "n1 n2 n3"],
+    [4, "a Node that is not Ready stays", [n1, n2, n3], [n1, n(2, { ready: "False" }), n3], undefined],
+    [
+      5,
+      "a Node with the autoscaler's taint leaves or drains",
+      [n1, n2, n3],
+      [n1, n(2, tainted), n3],
+      "n1 n3",
+      "n1 n2 draining n3",
+    ],
+    [6, "a Node that is Ready again stays", [n1, n(2, { ready: "False" })], [n1, n2], undefined],
+    [7, "an excluded Node is removed", [n1, n2, n3], [n1, n(2, excluded("")), n3], "n1 n3"],
+    [8, "a deleted Node is removed", [n1, n2, n3], [n1, n2], "n1 n2"],
+    [
+      9,
+      "a Node being deleted leaves or drains",
+      [n1, n2, n3],
+      [n1, n(2, deleted), n3],
+      "n1 n3",
+      "n1 n2 draining n3",
+    ],
     [
       10,
-      "n2 with another taint",
+      "a Node with a foreign taint stays",
       [n1, n2, n3],
       [n1, n(2, { taints: [{ key: "Other", effect: "NoSchedule" }] }), n3],
       undefined,
@@ -219,23 +237,23 @@ describe("TestNodeChangesForStableNodeSetEnabled, the node set", () => {
   ];
   test.each(cases)(
     "TestNodeChangesForStableNodeSetEnabled %d: %s",
-    (_, _name, before, after, upstream, ours = upstream) => {
+    (_, _name, before, after, upstream, fairlead = upstream) => {
       expect(updateTo(before, after, "drop")?.join(" ")).toBe(upstream as string);
-      expect(updateTo(before, after, "drain")?.join(" ")).toBe(ours as string);
+      expect(updateTo(before, after, "drain")?.join(" ")).toBe(fairlead as string);
     },
   );
 });
 
-describe("TestNodesNotEqual, the node set", () => {
+describe("TestNodesNotEqual, node set", () => {
   const [one, two, three] = ["n1", "n2", "n3"].map((name) => node({ name })) as [Node, Node, Node];
   const moved = node({ name: "n1", providerID: "cumulus/1" });
   const movedToo = node({ name: "n2", providerID: "cumulus/2" });
-  const cases: readonly [number, readonly Node[], readonly Node[], boolean][] = [
-    [1, [one, two], [moved, movedToo], false],
-    [2, [moved, two], [moved, two], true],
-    [3, [moved, two], [moved, three], false],
+  const cases: readonly [number, string, readonly Node[], readonly Node[], boolean][] = [
+    [1, "other provider ids differ", [one, two], [moved, movedToo], false],
+    [2, "equal Nodes are equal", [moved, two], [moved, two], true],
+    [3, "another Node differs", [moved, two], [moved, three], false],
   ];
-  test.each(cases)("TestNodesNotEqual %d", (_, before, after, expected) => {
+  test.each(cases)("TestNodesNotEqual %d: %s", (_, _name, before, after, expected) => {
     expect(isSameNodeSet(before, after)).toBe(expected);
     expect(isSameNodeSet(after, before)).toBe(expected);
   });

@@ -7,16 +7,16 @@ import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
 import { toService } from "../controllers/service/service-draft.ts";
 import { isSameIngressUpstream } from "../support/upstream-services.ts";
 
-// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go: what is written to a Service.
+// Rows of upstream's controllers/service/controller_test.go: what is written to a Service.
 
 describe("TestAddFinalizer and TestRemoveFinalizer", () => {
   const without = toService();
   const withIt = toService({ finalizers: [finalizer] });
   test.each([
-    ["TestAddFinalizer 1: there already, no patch", withIt, "present", false],
-    ["TestAddFinalizer 2: absent, a patch", without, "present", true],
-    ["TestRemoveFinalizer 1: absent, no patch", without, "absent", false],
-    ["TestRemoveFinalizer 2: there, a patch", withIt, "absent", true],
+    ["TestAddFinalizer 1: writes nothing when the finalizer exists", withIt, "present", false],
+    ["TestAddFinalizer 2: adds a missing finalizer", without, "present", true],
+    ["TestRemoveFinalizer 1: writes nothing without the finalizer", without, "absent", false],
+    ["TestRemoveFinalizer 2: removes an existing finalizer", withIt, "absent", true],
   ] as const)("%s", (_, service, wanted, isPatched) => {
     const patch = finalizerPatch(service, finalizer, wanted, "status");
     expect(patch !== undefined).toBe(isPatched);
@@ -29,10 +29,10 @@ describe("TestPatchStatus", () => {
   const published = (ip: string | undefined) =>
     ingressOf({ kind: "addresses", addresses: ip === undefined ? [] : [{ ip: ipAddress(ip) }] });
   test.each([
-    ["TestPatchStatus 1: the same", address, "8.8.8.8", false],
-    ["TestPatchStatus 2: set", [], "8.8.8.8", true],
-    ["TestPatchStatus 3: empty stays empty", [], undefined, false],
-    ["TestPatchStatus 4: cleared", address, undefined, true],
+    ["TestPatchStatus 1: writes nothing for an equal status", address, "8.8.8.8", false],
+    ["TestPatchStatus 2: sets the status", [], "8.8.8.8", true],
+    ["TestPatchStatus 3: writes nothing when the status stays empty", [], undefined, false],
+    ["TestPatchStatus 4: clears the status", address, undefined, true],
   ] as const)("%s", (_, present, wanted, isPatched) => {
     const service = toService({ status: { loadBalancer: { ingress: present } } });
     const ingress = published(wanted);

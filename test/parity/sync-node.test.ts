@@ -5,8 +5,8 @@ import { NodeControllers, type SetupOptions } from "../support/node-controllers.
 import { machine, outage } from "../support/scripted-source.ts";
 import { A2, A3, created, F, H, inCloud, nodeIP, readyUnknown, U } from "../support/upstream-nodes.ts";
 
-// Rows of upstream's test catalogue, upstream's controllers/node/node_controller_test.go. V1 and V2 are one contract here: rows
-// that pin a V1 method, nil metadata or metadata without an id follow docs/decisions/0001-provider-contract.md.
+// Rows of upstream's controllers/node/node_controller_test.go. V1 and V2 are one contract here: rows about a V1
+// method, nil metadata or metadata without an id follow docs/decisions/0001-provider-contract.md.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -17,12 +17,12 @@ interface Row {
   readonly providerID?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What the cloud says about node0; none: it knows no such machine. */
+  /** The machine of node0 in the cloud. Without it, the cloud has no such machine. */
   readonly cloud?: Partial<Instance> & { readonly shows?: readonly NodeAddress[]; readonly spelled?: string };
   readonly options?: SetupOptions;
 }
 
-/** Syncs node0 once, and tells what became of it. */
+/** Reconciles node0 once and returns its state. */
 const sync = async (row: Row) => {
   const { shows = A3, spelled = "fake://12345", ...rest } = row.cloud ?? {};
   const instance = machine("12345", { names: ["node0"], type: "", addresses: inCloud(shows), ...rest });
@@ -73,32 +73,32 @@ const internal = [H("node0.cloud.internal")];
 describe("Test_syncNode", () => {
   const kept: readonly [string, Row, Partial<Awaited<ReturnType<typeof sync>>>][] = [
     [
-      "1: the cloud's hostname wins over the kubelet's",
+      "1: the cloud's hostname replaces the kubelet's",
       { taints: [U], addresses: [H("nodeoverriden")], cloud: {} },
       { ...synced, taints: [], providerID: "fake://12345", addresses: A3, labels: {} },
     ],
     [
-      "2: the kubelet's hostname stays, last, where the cloud has none",
+      "2: the kubelet's hostname stays last when the cloud has none",
       { taints: [U], addresses: [H("nodeoverriden")], cloud: { shows: A2 } },
       { ...synced, addresses: [...A2, H("nodeoverriden")] },
     ],
     [
-      "3: provider id, addresses and taint",
+      "3: sets provider id and addresses and removes the taint",
       { taints: [U], cloud: {} },
       { ...synced, taints: [], providerID: "fake://12345", addresses: A3 },
     ],
     [
-      "5: zone and region in both spellings",
+      "5: sets zone and region in both spellings",
       { taints: [U], cloud: { ...west, spelled: asAWS } },
       { ...synced, providerID: asAWS, labels: topology, addresses: A3 },
     ],
     [
-      "6: a foreign taint stays [F12]",
+      "6: keeps a foreign taint [F12]",
       { taints: [F, U], cloud: {} },
       { ...synced, taints: [F], addresses: A3, providerID: "fake://12345", labels: {} },
     ],
     [
-      "8: the provided node ip is in the cloud's list [F8]",
+      "8: accepts a provided node IP that the cloud lists [F8]",
       {
         taints: [F, U],
         annotations: nodeIP("10.0.0.1"),
@@ -109,32 +109,32 @@ describe("Test_syncNode", () => {
       { ...synced, taints: [F], providerID: preset, addresses: [...A2, ...internal] },
     ],
     [
-      "9: a malformed provided node ip is refused [F8]",
+      "9: refuses a malformed provided node IP [F8]",
       { taints: [F, U], annotations: nodeIP("invalid-ip"), providerID: preset, cloud: { shows: A2 } },
       { isUnchanged: true, taints: [F, U], events: ["NodeIPMismatch"] },
     ],
     [
-      "10: a provided node ip that the cloud does not have is refused [F8]",
+      "10: refuses a provided node IP that the cloud does not list [F8]",
       { taints: [F, U], annotations: nodeIP("10.0.0.2"), providerID: preset, cloud: { shows: A2 } },
       { isUnchanged: true, taints: [F, U], events: ["NodeIPMismatch"] },
     ],
     [
-      "13: a provider id that is there is kept",
+      "13: keeps an existing provider id",
       { taints: [U], providerID: "fake://12345", cloud: {} },
       { ...synced, taints: [], addresses: A3, providerID: "fake://12345" },
     ],
     [
-      "15: the provider id is taken as the cloud spells it",
+      "15: sets the provider id as the cloud spells it",
       { taints: [U], cloud: { ...west } },
       { ...synced, providerID: "fake://12345", labels: topology, addresses: A3 },
     ],
     [
-      "16: as 6",
+      "16: keeps a foreign taint, like row 6",
       { taints: [F, U], cloud: {} },
       { ...synced, taints: [F], providerID: "fake://12345", addresses: A3 },
     ],
     [
-      "17: as 8",
+      "17: accepts a provided node IP, like row 8",
       {
         taints: [F, U],
         annotations: nodeIP("10.0.0.1"),
@@ -145,7 +145,7 @@ describe("Test_syncNode", () => {
       { ...synced, taints: [F], addresses: [...A2, ...internal] },
     ],
     [
-      "18: additional labels [F4]",
+      "18: sets additional labels [F4]",
       {
         taints: [F, U],
         annotations: nodeIP("10.0.0.1"),
@@ -165,7 +165,7 @@ describe("Test_syncNode", () => {
       },
     ],
     [
-      "19: additional labels that are reserved or there already are left out",
+      "19: leaves out additional labels that are reserved or exist already",
       {
         taints: [U],
         labels: { "my.custom.label/foo": "fizz", "my.custom.label/bar": "foo" },
@@ -200,7 +200,7 @@ describe("Test_syncNode", () => {
   });
 
   test.each([11, 20])(
-    "Test_syncNode %d: a preset provider id is kept, and one answer of the cloud has everything [F2]",
+    "Test_syncNode %d: keeps a preset provider id and needs one answer of the cloud [F2]",
     async (_) => {
       const row = { taints: [F, U], providerID: "test-provider-12345", cloud: {} };
       const result = await sync(row);
@@ -214,7 +214,7 @@ describe("Test_syncNode", () => {
     },
   );
 
-  test.each([4, 14])("Test_syncNode %d: a node without the taint is left as it is", async (_) => {
+  test.each([4, 14])("Test_syncNode %d: leaves a Node without the taint unchanged", async (_) => {
     const result = await sync({ cloud: { ...west, type: "big" } });
     expect(result).toMatchObject({ isUnchanged: true, events: [] });
     expect(result.world.cloud.calls).toEqual([]);
@@ -228,19 +228,19 @@ describe("Test_syncNode", () => {
   };
   const typed = { "node.kubernetes.io/instance-type": "big" };
 
-  test("Test_syncNode 4, refreshed: gets addresses and no labels with reconcileLabels off, as upstream", async () => {
+  test("Test_syncNode 4, refreshed (upstream): sets addresses and no labels with reconcileLabels off", async () => {
     const { metadata, spec, status } = await afterListing({ node: { reconcileLabels: false } });
     expect([metadata.labels, spec.providerID, status.addresses]).toEqual([undefined, undefined, [...A3]]);
   });
 
-  test("Test_syncNode 4, refreshed: gets addresses and labels, and still no provider id, as we do [F5]", async () => {
+  test("Test_syncNode 4, refreshed (Fairlead): sets addresses and labels, and still no provider id [F5]", async () => {
     const { metadata, spec, status } = await afterListing({});
     expect(metadata.labels).toMatchObject(typed);
     expect([spec.providerID, status.addresses]).toEqual([undefined, [...A3]]);
   });
 
-  // Nil metadata says "not mine". Here a provider id that no source knows says it (decision 0001).
-  test("Test_syncNode 7: a node that is not the cloud's is left byte for byte [F12]", async () => {
+  // Upstream's nil metadata means "not mine". Here a provider id of no known source means that (decision 0001).
+  test("Test_syncNode 7: leaves a Node of another cloud byte for byte [F12]", async () => {
     const result = await sync({
       taints: [F, U],
       annotations: nodeIP("10.0.0.1"),
@@ -252,14 +252,14 @@ describe("Test_syncNode", () => {
     expect(result).toMatchObject({ isUnchanged: true, taints: [F, U], events: [] });
   });
 
-  // A machine always has an id here (decision 0001), so there is no node without one; a list without taints is absent.
-  test("Test_syncNode 12: a machine without addresses still gives its node an id and takes the taint", async () => {
+  // A machine always has an id (decision 0001), so its Node gets one; an empty list of taints is absent.
+  test("Test_syncNode 12: a machine without addresses gives its Node an id and removes the taint", async () => {
     const result = await sync({ taints: [U], cloud: { shows: [] } });
     expect(result).toMatchObject({ ...synced, taints: [], providerID: "fake://12345", addresses: [] });
   });
 
-  // Metadata without an id cannot be said (decision 0001): what is left is a machine that the cloud does not know.
-  test("Test_syncNode 21: a node whose machine is not known keeps its taint and says why [F14]", async () => {
+  // Metadata without an id does not exist (decision 0001), so this is a machine that the cloud does not know.
+  test("Test_syncNode 21: a Node with an unknown machine keeps its taint and gets an event with the reason [F14]", async () => {
     expect(await sync({ taints: [U] })).toMatchObject({
       isUnchanged: true,
       taints: [U],
@@ -267,7 +267,7 @@ describe("Test_syncNode", () => {
     });
   });
 
-  test("Test_syncNode 22: a cloud that fails changes nothing and is told [F14 F23]", async () => {
+  test("Test_syncNode 22: a failing cloud changes nothing and the Node gets an event [F14 F23]", async () => {
     world = new NodeControllers();
     world.cloud.failure = { error: outage() };
     world.nodes.add({ name: "node0", spec: { taints: [U] } });

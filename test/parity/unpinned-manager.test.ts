@@ -13,10 +13,10 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ScriptedBalancers } from "../support/scripted-balancers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// §9.15, 5: what upstream's manager does and none of its tests pins. The list of it, with those that other files of ours
-// prove, is in `unpinned`.
+// Behaviour of upstream's manager that none of its tests covers. The full list, including tests in other files, is in
+// `unpinned`.
 
-test("9.15.5: first the caches are full, then the Lease is ours, and only then the cloud is asked", async () => {
+test("the manager fills its caches, then takes the Lease, and only then asks the cloud", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   const order: string[] = [];
   w.server.onWrite(({ object }) => {
@@ -39,7 +39,7 @@ test("9.15.5: first the caches are full, then the Lease is ours, and only then t
   await w.stop();
 });
 
-describe("controllers that are skipped", () => {
+describe("controllers of missing capabilities", () => {
   const withCapabilities = async (...left: readonly ("loadBalancers" | "routes")[]) => {
     const whole = new ScriptedBalancers(new VirtualClock()).provider();
     const provider = {
@@ -57,7 +57,7 @@ describe("controllers that are skipped", () => {
     return controllers;
   };
 
-  test("9.15.5: what the cloud cannot do has no controller, and the others run", async () => {
+  test("are skipped, and the others run", async () => {
     expect(await withCapabilities()).toContain("service");
     expect(await withCapabilities("loadBalancers")).toEqual([
       "cloud-node",
@@ -67,7 +67,7 @@ describe("controllers that are skipped", () => {
   });
 });
 
-const nobody = () => Promise.reject(new Error("not asked"));
+const unreachable = () => Promise.reject(new Error("not asked"));
 const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
   const [printed, lines]: [string[], string[]] = [[], []];
   const streams = {
@@ -76,14 +76,14 @@ const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
   };
   const platform = {
     ...{ clock: new VirtualClock(), random: seededRandom(3), files: new MemoryFiles({}).files },
-    ...{ environment: {}, transport: nobody, cloudTransport: nobody },
+    ...{ environment: {}, transport: unreachable, cloudTransport: unreachable },
   };
   const code = await runProgram(provider, args, streams, platform, new AbortController().signal);
   return { code, out: printed.join(""), said: lines.join("") };
 };
 
-describe("a start that cannot be", () => {
-  test("9.15.5: a cloud without machines, and a cloud that cannot be set up, end the process with 2, as we do", async () => {
+describe("a failing start", () => {
+  test("exits with 2 for a cloud without machines or with wrong settings, unlike upstream", async () => {
     const without = { ...(fake as unknown as AnyProvider), connect: () => ({ accounts: [] }) as never };
     const none = await runs(without, "--master=http://sandbox", "--configure-cloud-routes=false");
     expect([none.code, none.said]).toEqual([2, expect.stringContaining("does not support instances")]);
@@ -95,7 +95,7 @@ describe("a start that cannot be", () => {
     expect([wrong.code, wrong.said]).toEqual([2, expect.stringContaining("endpoint")]);
   });
 
-  test("9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do", async () => {
+  test("exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream", async () => {
     const { code, said } = await runs(
       fake as unknown as AnyProvider,
       "--leader-elct=true",
@@ -107,14 +107,14 @@ describe("a start that cannot be", () => {
   });
 });
 
-describe("the help of flags", () => {
+describe("help of the flags", () => {
   const fields: Fields = flagFields;
   const isOld = (name: string) => {
     const field = fields[name];
     return field !== undefined && notesOf(field).deprecated === true;
   };
 
-  test("9.15.5: every flag is in it with its text, in groups, but for those that are deprecated", async () => {
+  test("lists every flag with its text in groups, except deprecated ones", async () => {
     const { out } = await runs(fake as unknown as AnyProvider, "--help");
     const named = new Set([...out.matchAll(/^ {2}(?:-\w, | {4})--([a-z0-9-]+)/gm)].map(([, name]) => name));
     const hidden = Object.keys(fields).filter((name) => !named.has(name));
@@ -125,7 +125,7 @@ describe("the help of flags", () => {
     }
   });
 
-  test("9.15.5: a deprecated flag is taken, and said to be deprecated with what to use", () => {
+  test("a deprecated flag is accepted with a warning that names its replacement", () => {
     for (const [name, value] of [
       ["allow-untagged-cloud", "false"],
       ["node-sync-period", "10s"],

@@ -7,22 +7,22 @@ import { machine } from "../support/scripted-source.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { H, I, inCloud } from "../support/upstream-nodes.ts";
 
-// §9.15, 1 and 2: what upstream's two node controllers do and none of its tests pins. The list of it, with those that other
-// files of ours prove, is in `unpinned`.
+// Behaviour of upstream's two node controllers that none of its tests covers. The full list, including tests in other
+// files, is in `unpinned`.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
-describe("a node that joins", () => {
-  test("9.15.1: zone and type of the kubelet's are overwritten, in both spellings", async () => {
+describe("a joining Node, not pinned by upstream", () => {
+  test("loses the kubelet's zone and instance type to the cloud's, in both spellings", async () => {
     const cloud = { zone: "a", region: "r", type: "big" };
     world = new NodeControllers({ machines: [machine("n0", cloud)] }).start("node");
-    const theirs = {
+    const kubelet = {
       "topology.kubernetes.io/zone": "wrong",
       "failure-domain.beta.kubernetes.io/region": "wrong",
       "node.kubernetes.io/instance-type": "wrong",
     };
-    world.nodes.add({ name: "n0", spec: { taints: [uninitialized] }, labels: { ...theirs, mine: "stays" } });
+    world.nodes.add({ name: "n0", spec: { taints: [uninitialized] }, labels: { ...kubelet, mine: "stays" } });
     await world.until(() => world?.initialized.length === 1, "the node to be initialised");
     expect(world.nodes.node("n0").metadata.labels).toEqual({
       "topology.kubernetes.io/zone": "a",
@@ -35,7 +35,7 @@ describe("a node that joins", () => {
     });
   });
 
-  test("9.15.1: several host names of the kubelet all stay, behind what the cloud has, and are not repeated", async () => {
+  test("keeps several hostnames of the kubelet once each, after the cloud's addresses", async () => {
     const present: readonly NodeAddress[] = [H("short"), I("10.9.9.9"), H("short.example")];
     const addresses = inCloud([I("10.0.0.1")]);
     world = new NodeControllers({ machines: [machine("n0", { addresses })] }).start("node");
@@ -49,7 +49,7 @@ describe("a node that joins", () => {
     expect(world.nodes.sent).toHaveLength(2);
   });
 
-  test("9.15.1: one update of each histogram when the taint goes, with the age of the Node, and none later [F15]", async () => {
+  test("updates each histogram once, with its age, when its taint is removed [F15]", async () => {
     const w = new ServiceWorld({ nodes: 0 });
     await w.start("--controllers=cloud-node");
     const { id } = w.cloud.machines.add("young");
@@ -75,7 +75,7 @@ describe("a node that joins", () => {
   });
 });
 
-test("9.15.1: a refresh that does not show the machine leaves its Node byte for byte, and says nothing", async () => {
+test("a refresh without its machine leaves the Node byte for byte, without an event", async () => {
   world = new NodeControllers({ machines: [machine("n0")] }).start("node");
   world.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
   world.inventory.wantListing(world.clock.monotonic(), "refresh");
@@ -98,7 +98,7 @@ describe("events of a deletion", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
 
-  test("9.15.2: a refused deletion is a Warning in upstream's words, one that worked is Normal", async () => {
+  test("are a Warning with upstream's message when refused, and Normal when it succeeds", async () => {
     const w = new NodeControllers().start("lifecycle");
     world = w;
     w.nodes.server.faults.intercept = ({ method }) =>
@@ -106,7 +106,7 @@ describe("events of a deletion", () => {
         ? Response.json({ kind: "Status", code: 403, reason: "Forbidden", message: "no" }, { status: 403 })
         : undefined;
     gone(w);
-    await w.until(() => w.reported.length > 0, "the refusal to be told", 120);
+    await w.until(() => w.reported.length > 0, "the refusal to be reported", 120);
     expect(w.reported[0]).toMatchObject({ type: "Warning", reason: "DeletingNodeFailed" });
     expect(w.reported[0]?.message).toStartWith("Failed deleting node n0: ");
     w.nodes.server.faults.intercept = undefined;
@@ -118,7 +118,7 @@ describe("events of a deletion", () => {
     });
   });
 
-  test("9.15.2: a hundred Nodes that are not Ready and whose machines exist cost a few listings, and no write", async () => {
+  test("a hundred Nodes that are not Ready but have machines cost a few listings and no write", async () => {
     const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
     const w = new NodeControllers({ machines: names.map((name) => machine(name)) }).start("lifecycle");
     world = w;

@@ -3,8 +3,8 @@ import { updateFailureOf } from "../../src/controllers/service/status/event-text
 import { seconds } from "../../src/core/brand.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
-// §9.15, 3: what upstream's service controller does and none of its tests pins. The list of it, with those that other files
-// of ours prove, is in `unpinned`.
+// Behaviour of upstream's service controller that none of its tests covers. The full list, including tests in other
+// files, is in `unpinned`.
 
 const served = async (...names: readonly string[]): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
@@ -17,8 +17,8 @@ const served = async (...names: readonly string[]): Promise<ServiceWorld> => {
 const warnings = (w: ServiceWorld, name: string): readonly string[] =>
   w.events(name).filter((text) => text.startsWith("Warning"));
 
-describe("events", () => {
-  test("9.15.3: a Service's life is told in upstream's words and order, each once", async () => {
+describe("events of a Service", () => {
+  test("have upstream's messages and order, each once", async () => {
     const w = await served("web");
     w.addNode("late");
     await w.pass(30);
@@ -33,7 +33,7 @@ describe("events", () => {
     ]);
   });
 
-  test("9.15.3: targets that cannot be changed are a failed update, then a failed sync, and the next one changes them", async () => {
+  test("report failed target changes as a failed update, then as a failed sync, and then the successful update", async () => {
     const w = await served("web");
     w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503, calls: 2 });
     w.addNode("late");
@@ -49,7 +49,7 @@ describe("events", () => {
     expect(w.events("web")).toContain("Normal UpdatedLoadBalancer Updated load balancer with new hosts");
   });
 
-  test("9.15.3: a deletion that fails while an update is under way is a failed deletion", async () => {
+  test("report a failed deletion during an update as a failed deletion", async () => {
     const w = await served("web");
     w.cloud.balancers.actionTime = seconds(20);
     w.addNode("late");
@@ -63,7 +63,7 @@ describe("events", () => {
     expect(more).toEqual([]);
   });
 
-  test("9.15.3: a change of the Service that fails while an update is under way is a failed sync", async () => {
+  test("report a failed change of the Service during an update as a failed sync", async () => {
     const w = await served("web");
     w.cloud.balancers.actionTime = seconds(20);
     w.addNode("late");
@@ -76,7 +76,7 @@ describe("events", () => {
     expect(more).toEqual([]);
   });
 
-  test("9.15.3: what came to more than other targets while those were changed is ensured, not updated", async () => {
+  test("report a change of the Service during a target update as ensured, not updated", async () => {
     const w = await served("web");
     w.cloud.balancers.actionTime = seconds(20);
     w.addNode("late");
@@ -84,12 +84,12 @@ describe("events", () => {
     w.editSpec("web", { ports: [{ port: 443, targetPort: 8443, protocol: "TCP", nodePort: 30443 }] });
     await w.pass(120);
     expect(JSON.stringify(w.cloud.balancers.list())).toContain("443");
-    // Told under the name that it had before, which counts once more.
+    // Reported as before, which increases the count of that event.
     expect(w.events("web").join()).toContain("EnsuredLoadBalancer");
     expect(w.events("web").join()).not.toContain("UpdatedLoadBalancer");
   });
 
-  test("9.15.3: a listing that fails after the targets were changed is no failed update", async () => {
+  test("report a failed listing after a target update as a failed sync, not as a failed update", async () => {
     const w = await served("web");
     w.addNode("late");
     await w.until(() => w.asked.some((order) => order.startsWith("PATCH")), "the targets to be changed", 60);
@@ -101,7 +101,7 @@ describe("events", () => {
     ]);
   });
 
-  test("9.15.3: of the hosts of a failed update twenty are named", () => {
+  test("name twenty hosts of a failed update", () => {
     const hosts = Array.from({ length: 23 }, (_, index) => `n${String(index).padStart(2, "0")}`);
     const { message } = updateFailureOf(hosts.toReversed(), new Error("no"));
     expect(message).toContain("[n00 n01 ");
@@ -109,7 +109,7 @@ describe("events", () => {
   });
 });
 
-test("9.15.3: targets that take the cloud a while are no error", async () => {
+test("a slow target update is not an error", async () => {
   const w = await served("web");
   w.cloud.balancers.actionTime = 4000 as never;
   w.addNode("late");
@@ -118,7 +118,7 @@ test("9.15.3: targets that take the cloud a while are no error", async () => {
   expect(warnings(w, "web")).toEqual([]);
 });
 
-test("9.15.3: what has to be cleaned up and failed is tried again without any change of the Service", async () => {
+test("a failed cleanup is retried without a change of the Service", async () => {
   const w = await served("web");
   w.cloud.faults.add({ operation: "DELETE /balancers/{id}", kind: "status", status: 500, calls: 3 });
   w.editSpec("web", { type: "ClusterIP" });
@@ -129,7 +129,7 @@ test("9.15.3: what has to be cleaned up and failed is tried again without any ch
   expect(w.get("web").metadata.finalizers ?? []).toEqual([]);
 });
 
-test("9.15.3: when the last node goes the balancer stays, without targets, and the Service says that there are none", async () => {
+test("a load balancer stays without targets and with a warning when the last Node is deleted", async () => {
   const w = await served("web");
   for (const name of ["node-0", "node-1", "node-2"]) w.removeNode(name);
   await w.pass(30);
@@ -139,7 +139,7 @@ test("9.15.3: when the last node goes the balancer stays, without targets, and t
   ]);
 });
 
-test("9.15.3: a class given to a Service that has a balancer is refused by Kubernetes, and nothing is touched", async () => {
+test("Kubernetes refuses a class on a Service with a load balancer, and nothing changes", async () => {
   const w = await served("web");
   expect(() => w.editSpec("web", { loadBalancerClass: "example.com/other" })).toThrow();
   await w.pass(30);

@@ -3,15 +3,16 @@ import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { E, I, inCloud, U } from "../support/upstream-nodes.ts";
 
-// Rows of upstream's test catalogue about addresses of nodes that are not being initialised.
+// Rows of upstream's tests of addresses of Nodes that are not being initialized.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
 describe("TestNodeAddressesNotUpdate", () => {
-  // Upstream writes addresses after the taint went; ours come first, so that whoever sees it gone sees them (invariant 3).
+  // Upstream writes addresses after it removed the taint. Fairlead writes them first, so that any observer of the
+  // removal sees them.
   test.each(["TestNodeAddressesNotUpdate", "TestNodeAddressesNotUpdateV2"])(
-    "%s: a tainted node gets no addresses from a refresh, only by being initialised [S4]",
+    "%s: a refresh gives a tainted Node no addresses; only its initialization does [S4]",
     async (_) => {
       world = new NodeControllers({ machines: [machine("node0")], isSelected: () => false });
       world.nodes.add({ name: "node0", spec: { taints: [U] } });
@@ -24,9 +25,9 @@ describe("TestNodeAddressesNotUpdate", () => {
 });
 
 describe("TestUpdateNodeStatus", () => {
-  // Upstream makes one call per node, whatever the workers; ours makes one per page (decision 0001).
+  // Upstream makes one call per Node with any number of workers; Fairlead makes one per page (decision 0001).
   test.each([1, 5, 10, 30])(
-    "TestUpdateNodeStatus: a hundred nodes with %d workers cost one listing [F9]",
+    "TestUpdateNodeStatus: a hundred Nodes with %d workers cost one listing [F9]",
     async (concurrency) => {
       const names = Array.from({ length: 100 }, (_, index) => `node${index}`);
       const addresses = inCloud([I("10.0.0.1"), E("132.143.154.163")]);

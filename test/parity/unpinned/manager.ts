@@ -1,27 +1,27 @@
-// What no test of upstream's pins of the process as a whole, and the tests of ours that do. Data only.
+// What upstream's tests do not cover of the process as a whole, and the tests here that do. Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
-/** 9.15.5, manager. */
+/** Behaviour of the manager. */
 export const ofTheManager: readonly Unpinned[] = [
   {
     behaviour: "start-up order",
     provedBy: [
-      "9.15.5: first the caches are full, then the Lease is ours, and only then the cloud is asked",
-      "9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do",
+      "the manager fills its caches, then takes the Lease, and only then asks the cloud",
+      "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
     ],
   },
   {
     behaviour: "skipped controllers",
     provedBy: [
-      "9.15.5: what the cloud cannot do has no controller, and the others run",
+      "are skipped, and the others run",
       "a controller that is disabled by upstream's name does nothing",
     ],
   },
   {
     behaviour: "failing init",
     provedBy: [
-      "9.15.5: a cloud without machines, and a cloud that cannot be set up, end the process with 2, as we do",
+      "exits with 2 for a cloud without machines or with wrong settings, unlike upstream",
       "a failing controller releases the Lease, and its error is reported after that",
     ],
     note: "D93",
@@ -59,11 +59,11 @@ export const ofTheManager: readonly Unpinned[] = [
   },
   {
     behaviour: "flag help",
-    provedBy: ["9.15.5: every flag is in it with its text, in groups, but for those that are deprecated"],
+    provedBy: ["lists every flag with its text in groups, except deprecated ones"],
   },
   {
     behaviour: "deprecated flags",
-    provedBy: ["9.15.5: a deprecated flag is taken, and said to be deprecated with what to use"],
+    provedBy: ["a deprecated flag is accepted with a warning that names its replacement"],
   },
   {
     behaviour: "webhooks over HTTP",
@@ -78,7 +78,7 @@ export const ofTheManager: readonly Unpinned[] = [
   {
     behaviour: "exit codes",
     provedBy: [
-      "9.15.5: wrong flags end it with 2, all of them told and nobody asked, as we do",
+      "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
       "ends the process with --exit-on-lost-lease, as upstream does [F67]",
       "test/cluster/leadership.cluster.ts: SIGTERM ends a leader with 0 in less than 2 s, and nobody holds the Lease then",
     ],

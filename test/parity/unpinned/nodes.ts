@@ -1,10 +1,10 @@
-// What no test of upstream's pins of its two node controllers, and the tests of ours that do. Data only.
+// What upstream's tests do not cover of its two node controllers, and the tests here that do. Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
 const contract = "0001-provider-contract";
 
-/** 9.15.1, node controller. */
+/** Behaviour of the node controller. */
 export const ofNodes: readonly Unpinned[] = [
   {
     behaviour: "event text",
@@ -14,9 +14,7 @@ export const ofNodes: readonly Unpinned[] = [
   },
   {
     behaviour: "both histograms",
-    provedBy: [
-      "9.15.1: one update of each histogram when the taint goes, with the age of the Node, and none later [F15]",
-    ],
+    provedBy: ["updates each histogram once, with its age, when its taint is removed [F15]"],
   },
   {
     behaviour: "conflict retry from the lister",
@@ -29,12 +27,12 @@ export const ofNodes: readonly Unpinned[] = [
   },
   {
     behaviour: "label overwrite where the node has another zone or type",
-    provedBy: ["9.15.1: zone and type of the kubelet's are overwritten, in both spellings"],
+    provedBy: ["loses the kubelet's zone and instance type to the cloud's, in both spellings"],
   },
   {
     behaviour: "instance-type labels at all",
     provedBy: [
-      "9.15.1: zone and type of the kubelet's are overwritten, in both spellings",
+      "loses the kubelet's zone and instance type to the cloud's, in both spellings",
       "follows a resized machine",
     ],
   },
@@ -42,20 +40,18 @@ export const ofNodes: readonly Unpinned[] = [
     behaviour: "AdditionalLabels with a conflicting existing label",
     provedBy: [
       "sets other labels only on new Nodes and never overwrites them",
-      "Test_syncNode 19: additional labels that are reserved or there already are left out",
+      "Test_syncNode 19: leaves out additional labels that are reserved or exist already",
     ],
   },
   { behaviour: "AdditionalLabels with V1", note: contract },
   {
     behaviour: "nil metadata in the periodic refresh",
-    provedBy: [
-      "9.15.1: a refresh that does not show the machine leaves its Node byte for byte, and says nothing",
-    ],
+    provedBy: ["a refresh without its machine leaves the Node byte for byte, without an event"],
   },
   {
     behaviour: "dual-stack change detection",
     provedBy: [
-      "TestNodeAddressesChangeDetected, not pinned: two of one kind are no change for ever, as upstream's are [F6]",
+      "TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are no change, unlike upstream [F6]",
       "reorders addresses while the Node joins, and ignores a different order later",
     ],
     note: "D13",
@@ -71,13 +67,11 @@ export const ofNodes: readonly Unpinned[] = [
   },
   {
     behaviour: "Hostname duplication when several exist",
-    provedBy: [
-      "9.15.1: several host names of the kubelet all stay, behind what the cloud has, and are not repeated",
-    ],
+    provedBy: ["keeps several hostnames of the kubelet once each, after the cloud's addresses"],
   },
 ];
 
-/** 9.15.2, lifecycle controller. */
+/** Behaviour of the node lifecycle controller. */
 export const ofLifecycle: readonly Unpinned[] = [
   {
     behaviour: "V2 shutdown",
@@ -102,7 +96,7 @@ export const ofLifecycle: readonly Unpinned[] = [
   },
   {
     behaviour: "event types and texts",
-    provedBy: ["9.15.2: a refused deletion is a Warning in upstream's words, one that worked is Normal"],
+    provedBy: ["are a Warning with upstream's message when refused, and Normal when it succeeds"],
     note: "D23",
   },
   {
@@ -113,7 +107,7 @@ export const ofLifecycle: readonly Unpinned[] = [
   {
     behaviour: "request count per pass",
     provedBy: [
-      "9.15.2: a hundred Nodes that are not Ready and whose machines exist cost a few listings, and no write",
+      "a hundred Nodes that are not Ready but have machines cost a few listings and no write",
       "is checked in one listing with all other Nodes that are not Ready [F24]",
     ],
     note: "D26",

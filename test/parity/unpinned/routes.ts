@@ -1,8 +1,8 @@
-// What no test of upstream's pins of its route controller, and the tests of ours that do. Data only.
+// What upstream's tests do not cover of its route controller, and the tests here that do. Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
-/** 9.15.4, route controller. */
+/** Behaviour of the route controller. */
 export const ofRoutes: readonly Unpinned[] = [
   {
     behaviour: "NetworkUnavailable results of reconcile",
@@ -26,10 +26,13 @@ export const ofRoutes: readonly Unpinned[] = [
   },
   {
     behaviour: "node losing its CIDR",
-    provedBy: ["a node that lost its range loses its route, and its condition is left alone"],
+    provedBy: ["a Node that lost its pod range loses its route and keeps its condition"],
     note: "D58",
   },
-  { behaviour: "blackhole with a known target", provedBy: ["a blackhole whose target is known is replaced"] },
+  {
+    behaviour: "blackhole with a known target",
+    provedBy: ["a blackhole route to a known target is replaced"],
+  },
   {
     behaviour: "different textual forms of one CIDR",
     provedBy: ["treats another spelling of a range as the same range"],
@@ -47,14 +50,14 @@ export const ofRoutes: readonly Unpinned[] = [
     behaviour: "gate-off loop",
     provedBy: [
       "reconciles exactly every --route-reconciliation-period",
-      "TestHandleNodeUpdate 3, upstream's way: without any change there is a look from time to time",
+      "TestHandleNodeUpdate 3 (upstream): routes are reconciled periodically without any change",
     ],
     note: "D55",
   },
   {
     behaviour: "rate limiting and requeue with the gate on",
     provedBy: [
-      "what failed is tried again without any event",
+      "failed routes are retried without any event",
       "handles a burst of Nodes with one reconcile and one listing [F59]",
       "changes nothing after a failed listing, reports it once and retries with growing backoff",
     ],

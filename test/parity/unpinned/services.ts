@@ -1,10 +1,10 @@
-// What no test of upstream's pins of its service controller, and the tests of ours that do. Data only.
+// What upstream's tests do not cover of its service controller, and the tests here that do. Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
 const contract = "0001-provider-contract";
 
-/** 9.15.3, service controller. */
+/** Behaviour of the service controller. */
 export const ofServices: readonly Unpinned[] = [
   {
     behaviour: "order of finalizer, cloud call and status patch",
@@ -30,15 +30,15 @@ export const ofServices: readonly Unpinned[] = [
   },
   {
     behaviour: "ensure failing after the finalizer was added",
-    provedBy: ["9.15.3: an ensure that fails after the finalizer was added leaves it there and comes back"],
+    provedBy: ["a failed ensure keeps the new finalizer and is retried"],
   },
   {
     behaviour: "delete when the balancer does not exist",
-    provedBy: ["9.15.3: a balancer that does not exist any more is no obstacle to a deletion"],
+    provedBy: ["a load balancer that no longer exists does not block the Service's deletion"],
   },
   {
     behaviour: "NotFound on finalizer removal",
-    provedBy: ["9.15.3: a finalizer whose Service is gone meanwhile is nobody's error"],
+    provedBy: ["a missing Service during the finalizer's removal is not an error"],
   },
   {
     behaviour: "handlers: filter of additions",
@@ -55,49 +55,56 @@ export const ofServices: readonly Unpinned[] = [
   },
   {
     behaviour: "handlers: retry by resync",
-    provedBy: [
-      "9.15.3: what has to be cleaned up and failed is tried again without any change of the Service",
-    ],
+    provedBy: ["a failed cleanup is retried without a change of the Service"],
   },
   {
     behaviour: "annotation changes in needsUpdate",
     provedBy: [
-      "needsUpdate row 9: an annotation of the provider",
-      "needsUpdate row 9: an annotation of somebody else: as upstream",
-      "needsUpdate row 9: an annotation of somebody else: the other way round, as we do",
+      "needsUpdate row 9: accepts a provider annotation",
+      "needsUpdate row 9, a foreign annotation: upstream's result",
+      "needsUpdate row 9, a foreign annotation: the opposite result in Fairlead",
     ],
     note: "D39",
   },
-  { behaviour: "sourceRanges changes in needsUpdate", provedBy: ["needsUpdate row 3: source ranges"] },
+  {
+    behaviour: "sourceRanges changes in needsUpdate",
+    provedBy: ["needsUpdate row 3: accepts new source ranges"],
+  },
   {
     behaviour: "sessionAffinity changes in needsUpdate",
-    provedBy: ["needsUpdate row 5: session affinity", "needsUpdate row 6: its time"],
+    provedBy: [
+      "needsUpdate row 5: accepts another session affinity",
+      "needsUpdate row 6: accepts another session affinity timeout",
+    ],
   },
-  { behaviour: "loadBalancerIP changes in needsUpdate", provedBy: ["needsUpdate row 7: loadBalancerIP"] },
+  {
+    behaviour: "loadBalancerIP changes in needsUpdate",
+    provedBy: ["needsUpdate row 7: accepts another loadBalancerIP"],
+  },
   {
     behaviour: "class changes in needsUpdate",
     provedBy: [
-      "needsUpdate row 2: a class is given",
-      "needsUpdate row 2: a class is taken away",
-      "9.15.3: a class given to a Service that has a balancer is refused by Kubernetes, and nothing is touched",
+      "needsUpdate row 2: accepts a new class",
+      "needsUpdate row 2: accepts a removed class",
+      "Kubernetes refuses a class on a Service with a load balancer, and nothing changes",
     ],
     note: "D40",
   },
   {
     behaviour: "RetryError from update",
-    provedBy: ["9.15.3: targets that take the cloud a while are no error"],
+    provedBy: ["a slow target update is not an error"],
   },
   {
     behaviour: "RetryError from delete",
-    provedBy: ["9.15.3: a deletion that must wait for the cloud is no error"],
+    provedBy: ["a deletion that waits for the cloud is not an error"],
   },
   {
     behaviour: "events except one",
     provedBy: [
-      "9.15.3: a Service's life is told in upstream's words and order, each once",
-      "9.15.3: targets that cannot be changed are a failed update, then a failed sync, and the next one changes them",
-      "9.15.3: without any node the balancer is made, and the Service says that there are none",
-      "TestProcessServiceDeletion 1 2: nothing to delete is no error; what the cloud refuses is told in its own words",
+      "have upstream's messages and order, each once",
+      "report failed target changes as a failed update, then as a failed sync, and then the successful update",
+      "a Service without any Node gets a load balancer and a warning that there are no Nodes",
+      "TestProcessServiceDeletion 1 2: deleting nothing is not an error, and a refused deletion is reported with the cloud's message",
     ],
   },
   {
@@ -117,15 +124,13 @@ export const ofServices: readonly Unpinned[] = [
   },
   {
     behaviour: "hosts empty",
-    provedBy: [
-      "9.15.3: when the last node goes the balancer stays, without targets, and the Service says that there are none",
-    ],
+    provedBy: ["a load balancer stays without targets and with a warning when the last Node is deleted"],
   },
   {
     behaviour: "failed host update leading to ensure",
     provedBy: [
-      "9.15.3: targets that cannot be changed are a failed update, then a failed sync, and the next one changes them",
-      "TestNodeChangesForStableNodeSetEnabled 3: a call that fails is repeated until every balancer has the node",
+      "report failed target changes as a failed update, then as a failed sync, and then the successful update",
+      "TestNodeChangesForStableNodeSetEnabled 3: a failed call is repeated until every load balancer has the Node",
     ],
   },
   {

@@ -1,9 +1,9 @@
-// A behaviour of upstream's that none of its tests pins, and what proves it here: the form of the lists beside this file.
+// The form of the lists beside this file: a behaviour that upstream's tests do not cover, and what proves it here.
 
 export interface Unpinned {
   readonly behaviour: string;
-  /** Ends of titles; those of `*.cluster.ts` and `*.executable.ts` stand behind their file. */
+  /** Ends of test titles. Titles of `*.cluster.ts` and `*.executable.ts` follow the name of their file. */
   readonly provedBy?: readonly string[];
-  /** Why there is nothing to prove, or where ours is another way: a row of docs/differences.md or a decision record. */
+  /** Why nothing proves it, or where Fairlead differs: a row of docs/differences.md or a decision record. */
   readonly note?: string;
 }

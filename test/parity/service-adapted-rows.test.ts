@@ -4,8 +4,8 @@ import { Groups } from "../../src/controllers/service/state/groups.ts";
 import type { ServiceUID } from "../../src/core/brand.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// Rows of upstream's test catalogue, upstream's controllers/service/controller_test.go, whose means ours has not: a nil in a
-// cache, a lister that fails, a key that cannot be read. Each stands here by what it is about.
+// Rows of upstream's controllers/service/controller_test.go whose means do not exist in Fairlead: a nil in a cache, a
+// failing lister, an unparsable key. Each tests the same behaviour by other means.
 
 const four = ["s0", "s1", "s3", "s4"];
 
@@ -15,7 +15,7 @@ const worldOf = async (nodes: number, workers: number): Promise<ServiceWorld> =>
   return w;
 };
 
-test("TestUpdateNodesInExternalLoadBalancer 6: a Service that is not there any more keeps nobody from the new nodes", async () => {
+test("TestUpdateNodesInExternalLoadBalancer 6: a deleted Service does not keep the new Nodes from other load balancers", async () => {
   const w = await worldOf(0, 6);
   for (const name of ["s0", "gone"]) w.create(name);
   await w.pass(30);
@@ -34,7 +34,7 @@ describe("TestNodeChangesInExternalLoadBalancer", () => {
     [4, 3],
     [5, 1],
   ])(
-    "TestNodeChangesInExternalLoadBalancer %d: while nothing can be listed nothing is changed, and all four are tried again",
+    "TestNodeChangesInExternalLoadBalancer %d: nothing changes while listings fail, and all four load balancers are updated later",
     async (_, workers) => {
       const w = await worldOf(1, workers);
       for (const name of four) w.create(name);
@@ -57,7 +57,7 @@ describe("TestNodeChangesInExternalLoadBalancer", () => {
 // biome-ignore lint/suspicious/noExplicitAny: a test bends a provider to any shape.
 type Bent = any;
 
-test("TestSyncService 1: a key is the provider's word and never taken apart, whatever stands in it", async () => {
+test("TestSyncService 1: a key may contain anything that the provider returns and is never parsed", async () => {
   const groupOf = (uid: string): string => `invalid/key/${uid}`;
   const provider = {
     ...fake,
@@ -89,8 +89,8 @@ test("TestSyncService 1: a key is the provider's word and never taken apart, wha
   await w.stop();
 });
 
-// There is no cache of Services beside the store; what is remembered of each is its group.
-test("TestServiceCache: one is added, taken away, added again, and found beside a second one", () => {
+// Only the store caches Services; the controller remembers just the group of each.
+test("TestServiceCache: a Service is added, removed, added again, and found beside a second one", () => {
   const groups = new Groups();
   const uid = (name: string) => name as ServiceUID;
   groups.place("default/a", uid("1"), "g1");

@@ -1,5 +1,5 @@
-// Balancers in memory that do what a test says: shared by groups, adopted by name, surveyed, made at once or by ticket. The
-// provider around them has everything of the contract that the fake one lacks.
+// Scripted load balancers in memory: shared by groups, adopted by name, surveyed, and created immediately or by
+// operations. Their provider implements everything in the contract that the fake provider lacks.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { ipAddress } from "../../src/core/ip.ts";
@@ -23,13 +23,13 @@ import { sleep } from "../../src/platform/clock.ts";
 
 export interface Thing {
   readonly id: string;
-  /** Absent: not ours. */
+  /** Absent when the load balancer is not ours. */
   readonly group?: string;
   readonly owners: readonly string[];
   readonly targets: number;
-  /** What the Secret holds that the first owner names. */
+  /** The content of the Secret that the first owner names. */
   readonly certificate?: string;
-  /** Of the first owner; only where the script keeps them. */
+  /** The source ranges of the first owner, only when the script keeps them. */
   readonly ranges?: readonly Cidr[];
 }
 
@@ -63,33 +63,33 @@ const groupOf = ({ settings, owner }: Desired): string =>
 
 export class ScriptedBalancers {
   readonly things = new Map<string, Thing>();
-  /** "make group-x": steps as they began. */
+  /** Steps in the order they began: "make group-x". */
   readonly applied: string[] = [];
-  /** How often somebody was planned: once in every look at a group whose listing is new enough. */
+  /** The number of plans: one for every reconcile of a group with a recent listing. */
   plans = 0;
-  /** Two steps at once that touch one owner: must stay empty. */
+  /** Steps that changed one owner at the same time. Must stay empty. */
   readonly overlaps: string[] = [];
   surveys: (readonly string[])[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;
-  /** Names of Services whose group cannot be told. */
+  /** Names of Services on which groupOf throws. */
   readonly unplaceable = new Set<string>();
-  /** From where they may be reached is part of them: to be read back or not. */
+  /** Whether source ranges are stored, and whether the cloud can report them. */
   ranges: "none" | "kept" | "readable" = "none";
-  /** Shown are an address of each family that is asked for, in place of a name. */
+  /** Publishes an address per requested family instead of a hostname. */
   hasAddresses = false;
-  /** Balancers can be given back. */
+  /** Load balancers can be released. */
   releases = false;
-  /** Said of every plan while it is there. */
+  /** Reported as a problem by every plan while it is set. */
   conflict: string | undefined;
-  /** What is ordered never comes about. */
+  /** Applied steps never take effect. */
   neverSettles = false;
-  /** Given: steps are told of by ticket only, as many checked in one request as it says. */
+  /** When set, every step becomes an operation, and this many are checked per request. */
   operationLimit: number | undefined;
-  /** What becomes of a ticket when it is checked; running without an entry. */
+  /** The result of an operation when it is checked; without an entry it is still running. */
   readonly outcomes = new Map<string, "done" | "failed" | "lost">();
   readonly checks: (readonly string[])[] = [];
-  /** Nobody can ask about tickets. */
+  /** Thrown by every check of operations. */
   checkRefusal: CloudError | undefined;
   readonly #open = new Map<string, ScriptedStep>();
   readonly #busy = new Set<string>();

@@ -1,5 +1,5 @@
-// A source of machines that does what a test tells it: it holds machines, counts what is asked of it, and can fail, stall,
-// break off or lie. It has no time of its own beyond the delay it is given.
+// A scripted source of machines: it counts its calls and can fail, stall, break off or lie. It takes no time but the
+// given delay.
 
 import { type Milliseconds, milliseconds, providerID } from "../../src/core/brand.ts";
 import { type Clock, sleep } from "../../src/platform/clock.ts";
@@ -18,9 +18,9 @@ export interface ScriptOptions {
   readonly name?: string;
   readonly scheme?: string;
   readonly pageSize?: number;
-  /** How long each page or lookup takes. */
+  /** Duration of each page or lookup. */
   readonly takes?: Milliseconds;
-  /** Kinds of keys that can be looked up, with the most that fit in one request. */
+  /** Kinds of keys that can be looked up, each with the maximum per request. */
   readonly lookups?: Readonly<Partial<Record<MatchKey, number>>>;
 }
 
@@ -49,15 +49,15 @@ const keysUnder = (instance: Instance, by: MatchKey): readonly string[] =>
 export class ScriptedSource implements InstanceSource {
   readonly name: string;
   readonly machines = new Map<string, Instance>();
-  /** Listings begun, pages asked for, and lookups by kind, in order. */
+  /** Started listings and lookups by kind, in order. */
   readonly calls: { readonly at: number; readonly what: string; readonly urgency: string }[] = [];
-  /** Thrown by every call, or only by listings or lookups, while it is there. */
+  /** Thrown by every call, or only by listings or lookups, while it is set. */
   failure: { readonly error: Error; readonly only?: "listing" | "lookup" } | undefined;
   /** The listing throws after this many pages. */
   breaksAfter: number | undefined;
-  /** Keys that are left out, of listings or lookups or both, although the machine is there. */
+  /** Keys of existing machines that listings, lookups or both leave out. */
   readonly hidden = new Map<string, "listing" | "lookup" | "both">();
-  /** Keys that lookups do not answer at all. */
+  /** Keys that lookups leave without an answer. */
   readonly unanswered = new Set<string>();
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
   readonly #options: ScriptOptions;

@@ -1,4 +1,4 @@
-// A world whose cloud is scripted by the test, with everything of the contract that the fake cloud lacks.
+// A world with a scripted cloud, which implements everything in the contract that the fake cloud lacks.
 
 import { ScriptedBalancers } from "./scripted-balancers.ts";
 import { ServiceWorld } from "./service-world.ts";
@@ -7,12 +7,12 @@ const connected = (script: ScriptedBalancers) => script.provider().connect({} as
 
 type Balancers = NonNullable<ReturnType<typeof connected>["loadBalancers"]>;
 
-/** What this cloud does otherwise than the scripted one. */
-export type Otherwise = (balancers: Balancers) => Partial<Balancers>;
+/** Overrides parts of the scripted load balancers. */
+export type Override = (balancers: Balancers) => Partial<Balancers>;
 
 export const scriptedWorld = (
   change: (script: ScriptedBalancers) => void = () => undefined,
-  otherwise: Otherwise = () => ({}),
+  override: Override = () => ({}),
 ) => {
   let script: ScriptedBalancers | undefined;
   const provider = {
@@ -22,7 +22,7 @@ export const scriptedWorld = (
       const cloud = connected(script);
       const { loadBalancers } = cloud;
       if (loadBalancers === undefined) throw new Error("The scripted cloud has balancers.");
-      return { ...cloud, loadBalancers: { ...loadBalancers, ...otherwise(loadBalancers) } };
+      return { ...cloud, loadBalancers: { ...loadBalancers, ...override(loadBalancers) } };
     },
   };
   const w = new ServiceWorld({ provider, providerIDOf: (node) => `scripted://${node}` });

@@ -1,5 +1,5 @@
-// A storm over Services from one seed: users, nodes, a cloud and an API server that do what they like, and processes that
-// die in the middle of it. What must hold then, and afterwards, is collected as text.
+// Random faults over Services from one seed: users, Nodes, a cloud and an API server that change and fail at random,
+// and processes that crash. Violated invariants, during and afterwards, are returned as text.
 
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { lbFinalizer, ServiceWorld } from "./service-world.ts";
@@ -15,11 +15,11 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   const w = new ServiceWorld({ seed, actionTime: pick([0, 300, 5000]) });
   const wrong: string[] = [];
   const foreign = w.cloud.balancers.create({ name: "not-ours", labels: { of: "somebody" } });
-  /** Seen by no process of ours before they were gone without a trace: orphans that are reported only. */
+  /** Deleted without a trace before any running process saw them: orphans, which are only reported. */
   const unseen = new Set<string>();
 
   const balancerChange = (what: string): void => {
-    // Invariant 5: the finalizer is there before the first request that makes anything.
+    // The finalizer must exist before the first request that creates anything.
     if (what !== "POST /balancers") return;
     const anyMarked = w.services().some(({ metadata }) => metadata.finalizers?.includes(lbFinalizer));
     const anyGone = w.services().length === 0;
@@ -28,7 +28,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   w.server.onWrite(({ storage, type, before }) => {
     if (storage !== "services" || before === undefined) return;
     const { uid, finalizers = [] } = before.metadata;
-    // It leaves only when the cloud has nothing left.
+    // A Service may be deleted only when the cloud has nothing left of it.
     const isLast = type === "DELETED" && finalizers.includes(lbFinalizer);
     if (isLast && !unseen.has(uid) && w.owners().includes(uid))
       wrong.push(`${before.metadata.name} left its balancer behind`);
@@ -44,7 +44,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   };
   let isStormy = true;
 
-  const deeds: readonly ((name: string) => void)[] = [
+  const actions: readonly ((name: string) => void)[] = [
     (name) => void (w.find(name) === undefined && w.create(name, { spec: { type: pick(types) } })),
     (name) => w.find(name) && w.editSpec(name, { type: pick(types) }),
     (name) => w.find(name) && w.editSpec(name, { ports: [{ port: pick([80, 81, 443]), protocol: "TCP" }] }),
@@ -57,7 +57,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
     (name) => {
       const service = w.find(name);
       if (service === undefined || !w.isRunning) return;
-      // A process that dies now has seen it, and the next one has not.
+      // When the process crashes now, the next one has not seen this Service.
       unseen.add(service.metadata.uid);
       w.edit(name, ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
     },
@@ -84,7 +84,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   ];
   await w.start();
   for (let step = 0; step < steps; step += 1) {
-    pick(deeds)(pick(["a", "b", "c", "d"]));
+    pick(actions)(pick(["a", "b", "c", "d"]));
     await w.pass(pick([0, 0.005, 0.03, 0.3, 3, 40]));
     if (!w.isRunning) await w.start();
   }
@@ -100,7 +100,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   return [...wrong, ...(await afterwards(w, foreign.id, unseen))];
 };
 
-/** Invariants 6, 7 and 12, once everything has settled. */
+/** The invariants that must hold after all faults ended. */
 const afterwards = async (
   w: ServiceWorld,
   foreign: string,

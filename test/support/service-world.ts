@@ -1,5 +1,5 @@
-// A manager that serves Services over a sandbox API server and a cloud, in virtual time and from one seed: what a test of
-// whole behaviour starts from. Its process can be cut off at any request; the next one begins with nothing but the world.
+// A manager with a test API server and a cloud, in virtual time and from one seed, for tests of whole behaviour with
+// Services. Its process can crash at any request; the next process starts with nothing but the stored state.
 
 import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -32,10 +32,10 @@ export interface ServiceWorldOptions {
   readonly latency?: number;
   readonly actionTime?: number;
   readonly provider?: unknown;
-  /** In place of the fake cloud. */
+  /** Replaces the fake cloud. */
   readonly cloud?: (clock: VirtualClock) => Transport;
   readonly providerIDOf?: (node: string) => string;
-  /** Who may do what at the API server; without it everybody may do everything. */
+  /** Authorizes requests to the API server. By default everything is allowed. */
   readonly authorize?: Authorize;
 }
 
@@ -45,7 +45,7 @@ export interface ServiceDraft {
   readonly spec?: JsonObject;
 }
 
-/** Before it is handed over, or when it was carried out and the answer is on its way. */
+/** Called before a request is sent, and after it took effect but before its answer arrives. */
 export type Crossing = (what: string, when: "before" | "after") => void;
 
 interface Running {
@@ -70,19 +70,19 @@ export class ServiceWorld {
   readonly clock = new VirtualClock();
   readonly server: ApiServer;
   readonly cloud: FakeCloud;
-  /** "POST /balancers": every request that reached the cloud for balancers, in order. */
+  /** Every request about load balancers that reached the cloud, in order: "POST /balancers". */
   readonly asked: string[] = [];
-  /** "PATCH /api/v1/namespaces/default/services/web/status": every write to a Service or Node by a manager. */
+  /** Every write of a manager to a Service or Node: "PATCH /api/v1/namespaces/default/services/web/status". */
   readonly written: string[] = [];
-  /** Paths that were read by a manager. */
+  /** Paths that a manager read. */
   readonly read: string[] = [];
   readonly logged: string[] = [];
-  /** How processes ended that nobody told to. */
+  /** Errors of processes that ended without being stopped. */
   readonly fallen: unknown[] = [];
   onCrossing: Crossing | undefined;
-  /** In place of the answer to a request that only reads, lists and watches too; undefined lets it through. */
+  /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
   readFault: ((path: string) => Response | undefined) | undefined;
-  /** In place of the API server's answer; undefined lets the request through. */
+  /** Replaces the API server's answer; undefined lets the request through. */
   kubeFault: ((method: string, path: string) => Response | Error | undefined) | undefined;
   readonly #options: ServiceWorldOptions;
   readonly #cloudTransport: Transport;
@@ -176,7 +176,7 @@ export class ServiceWorld {
     this.#running = { life, cut, stop, done, manager };
   }
 
-  /** As SIGKILL: its seams never answer again. */
+  /** Like SIGKILL: its pending calls never return. */
   crash(): void {
     this.#running?.life.kill();
     this.#running?.cut.abort(new Error("The process is dead."));
@@ -199,7 +199,7 @@ export class ServiceWorld {
     await this.clock.until(condition, seconds(within), what);
   }
 
-  /** What was counted so far is forgotten. */
+  /** Clears the recorded requests. */
   forget(): void {
     this.asked.length = 0;
     this.written.length = 0;
@@ -286,7 +286,7 @@ export class ServiceWorld {
     return (this.find(name)?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? "");
   }
 
-  /** "Warning SyncLoadBalancerFailed …" as they stand in the API server, repeats counted once. */
+  /** For example "Warning SyncLoadBalancerFailed …", as stored in the API server; a repeated event appears once. */
   events(name: string): readonly string[] {
     return this.server.store.list("events", "default").flatMap((event) => {
       const about = event["involvedObject"] as { readonly name?: string } | undefined;
@@ -294,7 +294,7 @@ export class ServiceWorld {
     });
   }
 
-  /** Somebody else leads, or, with an empty name, nobody does. */
+  /** Makes another identity hold the Lease; an empty name releases it. */
   holdLease(holderIdentity: string): void {
     const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
     if (lease === undefined) throw new Error("There is no lease.");
@@ -303,7 +303,7 @@ export class ServiceWorld {
     this.server.store.put(resourceNamed("leases"), { ...lease, spec });
   }
 
-  /** Owners of marked balancers, sorted. */
+  /** Owners of marked load balancers, sorted. */
   owners(): readonly string[] {
     return this.cloud.balancers
       .list()
@@ -311,7 +311,7 @@ export class ServiceWorld {
       .toSorted();
   }
 
-  /** What the cloud should have: one balancer per Service that asks. */
+  /** The owners that the cloud should have: one load balancer per Service that asks for one. */
   wanted(): readonly string[] {
     return this.services()
       .filter(({ spec }) => spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined)

@@ -1,5 +1,5 @@
-// The fixtures of upstream's node tests: node0, its taints and the two lists of addresses that its cloud gives. Names are
-// those of the catalogue, so that a row reads as it stands there.
+// The fixtures of upstream's node tests: node0, its taints and its cloud's two address lists. The names are
+// upstream's, so that each row reads like the original.
 
 import type { NodeAddress } from "../../src/kube/objects.ts";
 import type { InstanceAddress } from "../../src/provider/instances.ts";

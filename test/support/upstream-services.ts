@@ -1,5 +1,5 @@
-// What upstream's service controller asks where ours asks something else: for the rows of its test catalogue that pin its
-// way, and for what ours must notice at least.
+// Decisions of upstream's service controller that differ from Fairlead's: for rows of its tests that expect
+// upstream's result, and for changes that Fairlead must notice at least.
 
 import {
   hasFinalizer,
@@ -12,11 +12,11 @@ import type { Cidr } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Node, Service } from "../../src/kube/objects.ts";
 
-/** It takes the finalizer off Services of other controllers that use the same name for it. */
+/** Upstream also removes the finalizer from Services of other controllers that use the same name for it. */
 export const upstreamNeedsCleanup = (service: Service): boolean =>
   hasFinalizer(service) && (isBeingDeleted(service) || !isLoadBalancer(service));
 
-/** It asks for IPv4 only. */
+/** Upstream considers only IPv4. */
 export const isAllowAll = (ranges: readonly Cidr[]): boolean => ranges.includes(cidr("0.0.0.0/0"));
 
 const textOf = (value: unknown): string => JSON.stringify(value ?? null);
@@ -48,14 +48,14 @@ const comparedOf = ({ metadata, spec }: Service): string =>
     (spec.ipFamilies ?? []).length,
   ]);
 
-/** Its needsUpdate, row by row. */
+/** Upstream's needsUpdate. */
 export const upstreamNeedsUpdate = (before: Service, after: Service): boolean => {
   const wanted = wantsLoadBalancer(before);
   if (wanted !== wantsLoadBalancer(after)) return true;
   return wanted && comparedOf(before) !== comparedOf(after);
 };
 
-/** In order, and an absent mode is not VIP. */
+/** Compares in order, and an absent ipMode differs from VIP. */
 export const isSameIngressUpstream = (
   a: readonly LoadBalancerIngress[] | undefined,
   b: readonly LoadBalancerIngress[] | undefined,
@@ -79,6 +79,6 @@ const memberTexts = (nodes: readonly Node[]): string =>
       .toSorted(),
   );
 
-/** By name, provider id and whether they drain; order, labels and addresses make no difference. */
+/** Compares names, provider ids and draining; order, labels and addresses make no difference. */
 export const isSameNodeSet = (a: readonly Node[], b: readonly Node[]): boolean =>
   memberTexts(a) === memberTexts(b);

@@ -1,12 +1,13 @@
 // The Kubernetes client, put together: one connection, one ceiling, one window of writes for the whole process.
 
-import { createKubeApi, type KubeApi } from "../kube/client/api.ts";
+import type { KubeApi } from "../kube/client/api.ts";
+import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
 import type { RequestObservation, WriteGate } from "../kube/requests/request.ts";
-import { createRequestCeiling } from "../kube/requests/request-ceiling.ts";
-import { createRequests } from "../kube/requests/requests.ts";
-import { createTokenBucket } from "../kube/requests/token-bucket.ts";
-import { createWriteWindow } from "../kube/requests/write-window.ts";
+import { RequestCeiling } from "../kube/requests/request-ceiling.ts";
+import { Requests } from "../kube/requests/requests.ts";
+import { TokenBucket } from "../kube/requests/token-bucket.ts";
+import { WriteWindow } from "../kube/requests/write-window.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";
@@ -64,20 +65,20 @@ export async function connectKube(
   const rate =
     qps === undefined || qps <= 0
       ? undefined
-      : createTokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
-  const requests = createRequests({
+      : new TokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
+  const requests = new Requests({
     connection,
     transport: platform.transport,
     clock,
-    ceiling: createRequestCeiling(),
-    writes: createWriteWindow(clock),
+    ceiling: new RequestCeiling(),
+    writes: new WriteWindow(clock),
     onRequest: hooks.onRequest,
     ...given("onDecoded", hooks.onDecoded),
     ...given("rate", rate),
   });
   const client = { userAgent: hooks.userAgent };
   return {
-    api: createKubeApi(requests, { ...client, mayWrite: hooks.mayWrite }),
-    reserved: createKubeApi(requests, { ...client, lane: "reserved" }),
+    api: new HttpKubeApi(requests, { ...client, mayWrite: hooks.mayWrite }),
+    reserved: new HttpKubeApi(requests, { ...client, lane: "reserved" }),
   };
 }

@@ -4,7 +4,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { milliseconds, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/errors.ts";
-import { type WatchedFile, watchedFile } from "../kube/connection/watched-file.ts";
+import { WatchedFile } from "../kube/connection/watched-file.ts";
 import type { Authority } from "../pki/authority.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
@@ -107,8 +107,8 @@ export interface CertificateSource {
 export function createCertificateSource(options: CertificateOptions): CertificateSource {
   const { settings, files, clock, random, onProblem } = options;
   const watched = (certFile: string, keyFile: string, names: readonly string[] = []): FilePair => ({
-    cert: watchedFile(certFile, files, clock),
-    key: watchedFile(keyFile, files, clock),
+    cert: new WatchedFile(certFile, files, clock),
+    key: new WatchedFile(keyFile, files, clock),
     names,
   });
   const given = settings.given && watched(settings.given.certFile, settings.given.keyFile);

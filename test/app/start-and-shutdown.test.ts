@@ -66,7 +66,7 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
   const given = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
   const { signal } = new AbortController();
   expect(await runProgram(fake as unknown as AnyProvider, given, streams, platform, signal)).toBe(2);
-  expect(lines).toEqual([expect.stringContaining("/nowhere cannot be read (ENOENT)")]);
+  expect(lines).toEqual([expect.stringContaining("Cannot read the kubeconfig /nowhere (ENOENT)")]);
 });
 
 test("a process in observe mode logs no Lease at its shutdown", async () => {

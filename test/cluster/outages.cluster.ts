@@ -43,7 +43,7 @@ test("an API server that was away for 20 s finds the manager at work again, and 
   await joined("after");
   expect(await cluster.node("before")).toBeDefined();
   expect(manager.exitCode()).toBeNull();
-  expect(manager.output()).toContain("cannot be reached");
+  expect(manager.output()).toContain("Cannot reach the API server");
 });
 
 /** The same API server, reached through a relay. */

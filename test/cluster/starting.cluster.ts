@@ -36,8 +36,8 @@ const admin = () => plane.issue("admin", ["system:masters"]);
 
 describe("a kubeconfig that the operator must mend ends the process with 2", () => {
   const cases: readonly (readonly [string, () => string, string])[] = [
-    ["missing", () => `${cluster.folder}/nowhere`, "cannot be read (ENOENT). Check --kubeconfig."],
-    ["malformed", () => cluster.file("kubeconfig", "clusters: [\n  {"), "is wrong:"],
+    ["missing", () => `${cluster.folder}/nowhere`, "/nowhere (ENOENT). Check --kubeconfig."],
+    ["malformed", () => cluster.file("kubeconfig", "clusters: [\n  {"), "is invalid:"],
     ["empty", () => cluster.file("kubeconfig", ""), "kubeconfig"],
     [
       "without its context",
@@ -76,22 +76,22 @@ describe("what may mend itself is waited for, with a message that names it", () 
     [
       "an authority that did not sign the server's certificate",
       () => kubeconfig(createAuthority("another", systemClock, systemRandom).cert, plane.server, admin()),
-      "is not signed by the certificate authority we were given",
+      "is not signed by the configured certificate authority",
     ],
     [
       "a server that is not there",
       () => kubeconfig(plane.ca, `https://127.0.0.1:${freePort()}`, admin()),
-      "cannot be reached (",
+      "Cannot reach the API server at https://127.0.0.1:",
     ],
     [
       "a token that nobody knows",
       () => kubeconfig(plane.ca, plane.server, { token: "nobody" }),
-      "answered 401",
+      "returned 401",
     ],
     [
       "a user without permissions",
       () => kubeconfig(plane.ca, plane.server, plane.issue("nobody", [])),
-      "answered 403 to",
+      "returned 403 for",
     ],
     [
       "a client certificate that has expired",
@@ -112,7 +112,7 @@ describe("what may mend itself is waited for, with a message that names it", () 
 test("a server that comes up later is found without a restart", async () => {
   await plane.killServer();
   const manager = cluster.manager({ flags: ["--leader-elect=false"] });
-  await cluster.until("the wait to be told", () => manager.output().includes("cannot be reached"));
+  await cluster.until("the wait to be told", () => manager.output().includes("Cannot reach the API server"));
   await plane.startServer();
   cluster.cloud.machines.add("patient");
   await cluster.join("patient");

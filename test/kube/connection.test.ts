@@ -50,7 +50,7 @@ describe("openConnection fails for good and says what to do with", () => {
       "a kubeconfig that does not exist",
       {},
       { kubeconfig: "/k" },
-      "The kubeconfig /k cannot be read (ENOENT). Check --kubeconfig",
+      "Cannot read the kubeconfig /k (ENOENT). Check --kubeconfig",
     ],
     [
       "a file that is not a kubeconfig",
@@ -62,15 +62,20 @@ describe("openConnection fails for good and says what to do with", () => {
       "an unknown context",
       { "/k": kubeconfig({}) },
       { kubeconfig: "/k", context: "y" },
-      'has no context "y"; it has: x',
+      'has no context "y". Its contexts are: x.',
     ],
-    ["neither kubeconfig nor master nor pod credentials", {}, {}, "no --kubeconfig, no --master"],
+    [
+      "neither kubeconfig nor master nor pod credentials",
+      {},
+      {},
+      "No API server is configured: --kubeconfig and --master are empty",
+    ],
     ["a master that is not an HTTPS address", {}, { master: "ftp://x" }, "must look like https://host:6443"],
     [
       "a token file that does not exist",
       { "/k": kubeconfig({ tokenFile: "t" }) },
       { kubeconfig: "/k" },
-      "The token file /t cannot be read (ENOENT)",
+      "Cannot read the token file /t (ENOENT)",
     ],
     [
       "a CA file without PEM certificate",
@@ -82,7 +87,7 @@ describe("openConnection fails for good and says what to do with", () => {
       "a client certificate that is not PEM",
       { "/k": kubeconfig({ "client-certificate": "c", "client-key": "k2" }), "/c": "junk", "/k2": "junk" },
       { kubeconfig: "/k" },
-      "the client certificate is not a PEM certificate",
+      "The client certificate is not a PEM certificate",
     ],
     [
       "a token with several lines",
@@ -94,7 +99,7 @@ describe("openConnection fails for good and says what to do with", () => {
       "a pod without service account files",
       {},
       { inCluster: { host: "10.0.0.1" } },
-      "serviceaccount/ca.crt cannot be read",
+      "Cannot read the certificate authority /var/run/secrets/kubernetes.io/serviceaccount/ca.crt (ENOENT)",
     ],
   ])("%s", async (_, files, source, words) => {
     const error = await failure(
@@ -182,7 +187,7 @@ describe("exec plugin", () => {
       true,
       "cannot be started (ENOENT)",
     ],
-    ["that exits with an error", { exitCode: 1, stdout: "", stderr: "secret" }, false, "exit code 1"],
+    ["that exits with an error", { exitCode: 1, stdout: "", stderr: "secret" }, false, "exited with code 1"],
     [
       "that does not print JSON",
       { exitCode: 0, stdout: "token: secret", stderr: "" },
@@ -220,6 +225,6 @@ describe("client certificate", () => {
     await platform.write("/key", other.key, 0o600);
     await clock.advance(seconds(2));
     expect((await connection.access(never)).tls).toMatchObject(other);
-    expect(connection.suspicion()).toContain("The client certificate expired on");
+    expect(connection.explainRefusal()).toContain("The client certificate expired on");
   });
 });

@@ -44,7 +44,7 @@ contexts: [{name: x, context: {}}]
 
 test.each([
   ["", "empty"],
-  ["a: [", "not YAML"],
+  ["a: [", "not valid YAML"],
   ["[]", "not a mapping"],
   ["kind: Pod", "kind must be Config"],
 ])("readKubeconfig describes the mistake in %j", (text, words) => {

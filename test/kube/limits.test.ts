@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { createRequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
-import { createTokenBucket } from "../../src/kube/requests/token-bucket.ts";
-import { createWriteWindow, type WriteOutcome } from "../../src/kube/requests/write-window.ts";
+import { RequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
+import { TokenBucket } from "../../src/kube/requests/token-bucket.ts";
+import { type WriteOutcome, WriteWindow } from "../../src/kube/requests/write-window.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;
@@ -11,7 +11,7 @@ const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 describe("request ceiling", () => {
   test("keeps its reserved places for the reserved lane and gives freed places to the longest waiting request", async () => {
-    const ceiling = createRequestCeiling({ limit: 3, reserved: 1 });
+    const ceiling = new RequestCeiling({ limit: 3, reserved: 1 });
     const leave = await ceiling.enter("normal", never);
     const second = await ceiling.enter("normal", never);
     const order: string[] = [];
@@ -31,7 +31,7 @@ describe("request ceiling", () => {
   });
 
   test("drops an aborted request and leaves no listener behind", async () => {
-    const ceiling = createRequestCeiling({ limit: 1, reserved: 0 });
+    const ceiling = new RequestCeiling({ limit: 1, reserved: 0 });
     const leave = await ceiling.enter("normal", never);
     const stop = new AbortController();
     const waiting = ceiling.enter("normal", stop.signal).catch((reason: unknown) => reason);
@@ -46,7 +46,7 @@ describe("write window", () => {
   test("never exceeds its size or bounds, and admits every write in the end", async () => {
     const outcome = fc.oneof(
       fc.record({
-        kind: fc.constant("fine" as const),
+        kind: fc.constant("success" as const),
         latency: fc.integer({ min: 1, max: 500 }).map(milliseconds),
       }),
       fc.constant<WriteOutcome>({ kind: "overloaded" }),
@@ -56,7 +56,7 @@ describe("write window", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcome, { minLength: 1, maxLength: 60 }), async (outcomes) => {
         const clock = new VirtualClock();
-        const writes = createWriteWindow(clock, { start: 4, most: 8 });
+        const writes = new WriteWindow(clock, { start: 4, max: 8 });
         let done = 0;
         const all = outcomes.map(async (each) => {
           const report = await writes.enter("state", never);
@@ -76,11 +76,11 @@ describe("write window", () => {
 
   const flood = async (latencyOf: (inFlight: number) => number): Promise<number> => {
     const clock = new VirtualClock();
-    const writes = createWriteWindow(clock);
+    const writes = new WriteWindow(clock);
     for (let n = 0; n < 2000; n++) {
       void writes.enter("state", never).then((report) => {
         const latency = milliseconds(latencyOf(writes.inFlight));
-        clock.after(latency, () => report({ kind: "fine", latency }));
+        clock.after(latency, () => report({ kind: "success", latency }));
       });
     }
     await clock.advance(seconds(30));
@@ -97,7 +97,7 @@ describe("write window", () => {
 
   test("halves once for simultaneous refusals and stays closed for the Retry-After time", async () => {
     const clock = new VirtualClock();
-    const writes = createWriteWindow(clock);
+    const writes = new WriteWindow(clock);
     const reports = await Promise.all(Array.from({ length: 16 }, () => writes.enter("state", never)));
     await clock.advance(milliseconds(5));
     for (const report of reports) report({ kind: "overloaded", retryAfter: seconds(3) });
@@ -113,7 +113,7 @@ describe("write window", () => {
   });
 
   test("admits state writes before events", async () => {
-    const writes = createWriteWindow(new VirtualClock(), { start: 1 });
+    const writes = new WriteWindow(new VirtualClock(), { start: 1 });
     const report = await writes.enter("state", never);
     const order: string[] = [];
     void writes.enter("event", never).then(() => order.push("event"));
@@ -126,7 +126,7 @@ describe("write window", () => {
 
 test("a token bucket admits a burst and then keeps its rate", async () => {
   const clock = new VirtualClock();
-  const bucket = createTokenBucket({ ratePerSecond: 10, burst: 5 }, clock);
+  const bucket = new TokenBucket({ ratePerSecond: 10, burst: 5 }, clock);
   let passed = 0;
   for (let n = 0; n < 30; n++) void bucket.take(never).then(() => passed++);
   await clock.advance(milliseconds(0));

@@ -35,5 +35,5 @@ test("LineDecoder refuses a line that never ends before memory fills", () => {
   const pushAll = () => {
     for (let n = 0; n < 5; n++) for (const _ of decoder.push(chunk));
   };
-  expect(pushAll).toThrow(/expected one JSON object per line/);
+  expect(pushAll).toThrow(/Expected one JSON object per line/);
 });

@@ -33,7 +33,7 @@ test.each<[number, object, KubeErrorKind]>([
 test("a 403 points to the file with all permissions", async () => {
   const { api } = scripted(() => json({ message: "nodes is forbidden" }, 403));
   expect(String(await failure(api.get(nodes, key, never)))).toContain(
-    "nodes is forbidden. The credentials were accepted but lack a permission; compare the cluster's roles with deploy/rbac.yaml.",
+    "nodes is forbidden. Grant the missing permission; deploy/rbac.yaml lists all that Fairlead needs.",
   );
 });
 
@@ -46,10 +46,10 @@ test("a 422 to a patch without guards is invalid rather than a failed preconditi
 });
 
 test.each([
-  ["ECONNREFUSED", "unreachable", "We keep trying"],
+  ["ECONNREFUSED", "unreachable", "Fairlead keeps retrying"],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls", "certificate authority"],
-  ["CERT_HAS_EXPIRED", "tls", "outside its validity"],
-  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls", "another name"],
+  ["CERT_HAS_EXPIRED", "tls", "has expired or is not valid yet"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls", "not valid for this host name"],
 ])("a request that fails with %s is %s and the error says what to do", async (code, kind, words) => {
   const { api } = scripted(() => Promise.reject(Object.assign(new Error("x"), { code })));
   const error = await failure(api.get(nodes, key, never));

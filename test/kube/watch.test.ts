@@ -3,8 +3,9 @@ import { getEventListeners } from "node:events";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { nodes } from "../../src/kube/resources.ts";
-import { createReflector } from "../../src/kube/watch/reflector.ts";
-import { type WatchStep, watch } from "../../src/kube/watch/watch.ts";
+import { Reflector } from "../../src/kube/watch/reflector.ts";
+import { watch } from "../../src/kube/watch/watch.ts";
+import type { WatchStep } from "../../src/kube/watch/watch-step.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import { type Answer, json, openLines, scripted } from "./support/scripted.ts";
@@ -257,7 +258,7 @@ test("a reflector does not stall when a server sends no bookmarks and nothing ch
   );
   const stop = new AbortController();
   const problems: string[] = [];
-  const reflector = createReflector<Node>({
+  const reflector = new Reflector<Node>({
     ...{ api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) },
     onProblem: ({ kind }) => problems.push(kind),
   });
@@ -376,7 +377,7 @@ test("a reflector keeps its objects while the server is unavailable, and reports
       () => json({}, 503),
     ),
   );
-  const reflector = createReflector({ api, resource: nodes, clock, random: seededRandom(1) });
+  const reflector = new Reflector({ api, resource: nodes, clock, random: seededRandom(1) });
   const stop = new AbortController();
   const running = reflector.run(stop.signal);
   await clock.advance(seconds(0));

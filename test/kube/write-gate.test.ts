@@ -16,7 +16,7 @@ test("a write is not sent when the lease expires while credentials are fetched",
     namespace: undefined,
     access: () => credentials.promise,
     refresh: () => undefined,
-    suspicion: () => undefined,
+    explainRefusal: () => undefined,
   };
   const { api, clock, seen } = scripted(() => json({}), { connection });
   let isOurs = true;

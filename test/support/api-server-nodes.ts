@@ -5,11 +5,12 @@ import { LatestObjects } from "../../src/controllers/latest-objects.ts";
 import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
 import { createNodeWrites } from "../../src/controllers/writes/node-writes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import { createKubeApi, type KubeApi } from "../../src/kube/client/api.ts";
+import type { KubeApi } from "../../src/kube/client/api.ts";
+import { HttpKubeApi } from "../../src/kube/client/http-api.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import { createRequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
-import { createRequests } from "../../src/kube/requests/requests.ts";
-import { createWriteWindow } from "../../src/kube/requests/write-window.ts";
+import { RequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
+import { Requests } from "../../src/kube/requests/requests.ts";
+import { WriteWindow } from "../../src/kube/requests/write-window.ts";
 import { nodes as nodesResource } from "../../src/kube/resources.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
@@ -77,20 +78,20 @@ export class ApiServerNodes {
       namespace: undefined,
       access: async () => ({ headers: {}, tls: undefined }),
       refresh: () => undefined,
-      suspicion: () => undefined,
+      explainRefusal: () => undefined,
     };
     const transport = asTransport(this.server);
-    const requests = createRequests({
+    const requests = new Requests({
       connection,
       transport: (request, signal) => {
         if (request.method !== "GET") this.sent.push(`${request.method} ${new URL(request.url).pathname}`);
         return transport(request, signal);
       },
       clock,
-      ceiling: createRequestCeiling(),
-      writes: createWriteWindow(clock),
+      ceiling: new RequestCeiling(),
+      writes: new WriteWindow(clock),
     });
-    this.api = createKubeApi(requests, { userAgent: "test" });
+    this.api = new HttpKubeApi(requests, { userAgent: "test" });
     const latest = new LatestObjects(this.#follow(lag));
     this.store = latest;
     this.writes = createNodeWrites({

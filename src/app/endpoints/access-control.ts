@@ -2,11 +2,11 @@
 // lets them do, asked through the connection of whichever manager runs.
 
 import type { KubeApi } from "../../kube/client/api.ts";
-import { watchedFile } from "../../kube/connection/watched-file.ts";
+import { WatchedFile } from "../../kube/connection/watched-file.ts";
 import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
-import { createReflector } from "../../kube/watch/reflector.ts";
-import type { WatchApi } from "../../kube/watch/watch.ts";
+import { Reflector } from "../../kube/watch/reflector.ts";
+import type { WatchApi } from "../../kube/watch/watch-step.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { createAuthenticate } from "../../server/authenticate.ts";
 import { createAuthorities, lookedUp } from "../../server/authorities.ts";
@@ -70,7 +70,7 @@ function lookUp({ flags, platform, log, manager }: GateOptions): {
 } {
   const where = `${lookedUp.namespace}/${lookedUp.name}`;
   let reported = "";
-  const reflector = createReflector<ConfigMap>({
+  const reflector = new Reflector<ConfigMap>({
     api: currentConnection(() => manager().reserved),
     resource: configMaps,
     clock: platform.clock,
@@ -112,7 +112,7 @@ export async function createGate(options: GateOptions) {
   const tokens = await reviews(flags["authentication-kubeconfig"]);
   const access = await reviews(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
-    path === undefined ? undefined : watchedFile(path, files, clock);
+    path === undefined ? undefined : new WatchedFile(path, files, clock);
   const checked = flags["authentication-skip-lookup"] ? undefined : lookUp(options);
   return {
     tasks: checked === undefined ? [] : [checked.task],

@@ -6,7 +6,7 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import { leases } from "../../kube/resources.ts";
-import { createReflector } from "../../kube/watch/reflector.ts";
+import { Reflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -48,7 +48,7 @@ export function leaseWatch({
 }: LeaseWatchOptions): LeaseWatch {
   let isReported = false;
   let askRights: () => void = () => undefined;
-  const reflector = createReflector<Lease>({
+  const reflector = new Reflector<Lease>({
     api,
     resource: leases,
     clock,
@@ -78,5 +78,5 @@ export function leaseWatch({
     };
     return reflector.run(stop);
   };
-  return { name: "lease watch", run, idle: reflector.idle };
+  return { name: "lease watch", run, idle: () => reflector.idle() };
 }

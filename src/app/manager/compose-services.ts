@@ -9,7 +9,7 @@ import { createServiceWrites } from "../../controllers/service/status/service-wr
 import { messageOf } from "../../core/errors.ts";
 import type { KubeObject, ObjectReference, Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
-import { createReflector } from "../../kube/watch/reflector.ts";
+import { Reflector } from "../../kube/watch/reflector.ts";
 import type { Files } from "../../platform/files.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { runTogether } from "../../runtime/run-together.ts";
@@ -76,7 +76,7 @@ export function composeServices(
     machineOf: (node) => inventory.machineOf(identityOf(node)),
     onMachines: (listener) => inventory.subscribe(listener),
     openSlices: (onProblem) =>
-      createReflector({
+      new Reflector({
         api,
         resource: endpointSlices,
         clock,

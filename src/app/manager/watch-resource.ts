@@ -5,7 +5,7 @@ import { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
-import { createReflector, type Reflector } from "../../kube/watch/reflector.ts";
+import { Reflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -22,11 +22,12 @@ export interface Watched<T extends KubeObject = KubeObject> extends Task {
   readonly stalled: () => string | undefined;
 }
 
-function cacheOf<T>({ store, age, problem }: Reflector<T>) {
+function cacheOf<T extends KubeObject>(reflector: Reflector<T>) {
+  const { store, problem } = reflector;
   return {
     isSynced: store.synced,
     objects: store.size,
-    heardSecondsAgo: Math.round((age() ?? 0) / 1000),
+    heardSecondsAgo: Math.round((reflector.age() ?? 0) / 1000),
     problem: problem?.message,
   };
 }
@@ -37,7 +38,7 @@ export function watched<T extends KubeObject>(
   problems: ApiServerProblems,
 ): Watched<T> {
   const { plural } = resource;
-  const reflector = createReflector<T>({
+  const reflector = new Reflector<T>({
     api,
     resource,
     clock,
@@ -48,7 +49,7 @@ export function watched<T extends KubeObject>(
   const { store } = reflector;
   return {
     name: `the watch of ${plural}`,
-    run: reflector.run,
+    run: (signal) => reflector.run(signal),
     objects: new LatestObjects<T>({
       get: (key) => store.get(key),
       list: () => [...store.list()],

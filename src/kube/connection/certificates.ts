@@ -1,42 +1,42 @@
-// Checks PEM texts before they are used: Bun answers a bad key or CA with nothing but "failed to open socket".
-// It verifies no chain; that is done by TLS itself.
+// Validates PEM texts before they are used: for a bad key or CA, Bun only reports "failed to open socket". TLS itself
+// verifies the chain.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** What is wrong with a bundle of CA certificates, or undefined. */
+/** The problem of a bundle of CA certificates, or undefined. */
 export function caBundleProblem(pem: string): string | undefined {
   const blocks = pem.match(certificateBlock);
-  if (blocks === null) return "it contains no PEM certificate";
+  if (blocks === null) return "The certificate authority contains no PEM certificate";
   for (const [index, block] of blocks.entries()) {
     try {
       new X509Certificate(block);
     } catch {
-      return `certificate ${index + 1} of ${blocks.length} in it cannot be read`;
+      return `Certificate ${index + 1} of ${blocks.length} in the certificate authority is malformed`;
     }
   }
   return undefined;
 }
 
-/** What is wrong with a client certificate and its key, or undefined. Says nothing about validity in time. */
+/** The problem of a client certificate and its key, or undefined. It does not check the period of validity. */
 export function clientCertificateProblem(cert: string, key: string): string | undefined {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);
   } catch {
-    return "the client certificate is not a PEM certificate";
+    return "The client certificate is not a PEM certificate";
   }
   try {
     return certificate.checkPrivateKey(createPrivateKey(key))
       ? undefined
-      : "the client key does not belong to the client certificate";
+      : "The client key does not match the client certificate";
   } catch {
-    return "the client key is not a PEM private key without a passphrase";
+    return "The client key is not a PEM private key without a passphrase";
   }
 }
 
-/** Wall time at which a certificate ends, in milliseconds; undefined when it cannot be read. */
+/** Wall time at which a certificate expires, in milliseconds; undefined when it is malformed. */
 export function certificateEnd(pem: string): number | undefined {
   try {
     const end = Date.parse(new X509Certificate(pem).validTo);

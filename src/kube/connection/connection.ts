@@ -1,11 +1,12 @@
-// Finds the API server and our credentials: from a kubeconfig, from --master, or from the pod we run in.
-// It makes no request; every failure says what was expected, what came and what to do.
+// Finds the API server and the credentials for it: from a kubeconfig, from --master, or from the service account of the pod.
+// It makes no request.
 
+import { defined } from "../../core/defined.ts";
 import { codeOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { KubeError } from "../errors/kube-error.ts";
-import { type Access, type Credentials, createCredentials } from "./credentials.ts";
+import { type Access, Credentials } from "./credentials.ts";
 import { type KubeconfigCluster, type KubeconfigUser, readKubeconfig } from "./kubeconfig.ts";
 import { chooseProxy, type ProxySettings } from "./proxy.ts";
 
@@ -22,71 +23,72 @@ export interface ConnectionSource {
 }
 
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
-  /** For messages: never holds a password. */
+  /** For messages: never contains a password. */
   readonly origin: string;
   readonly proxy: string | undefined;
   /** Of the context, or of the service account. */
   readonly namespace: string | undefined;
   access(signal: AbortSignal): Promise<Access>;
-  /** Call after a 401. */
+  /** Call after a 401: the credentials are read again for the next request. */
   refresh(): void;
-  suspicion(): string | undefined;
+  /** The likely cause of a 401, if it can be derived from the credentials. */
+  explainRefusal(): string | undefined;
 }
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 const operation = "find the API server";
 
-function wrong(message: string, cause?: unknown): KubeError {
-  return new KubeError("configuration", message, { operation, ...(cause !== undefined && { cause }) });
+function invalid(message: string, cause?: unknown): KubeError {
+  return new KubeError("configuration", message, { operation, cause });
 }
 
-interface Target {
+interface Endpoint {
   readonly cluster: KubeconfigCluster;
   readonly user: KubeconfigUser;
   readonly path: string;
   readonly namespace?: string;
 }
 
-async function fromKubeconfig(path: string, source: ConnectionSource, files: Files): Promise<Target> {
+async function fromKubeconfig(path: string, source: ConnectionSource, files: Files): Promise<Endpoint> {
   let text: string;
   try {
     text = await files.read(path);
   } catch (cause) {
-    throw wrong(
-      `The kubeconfig ${path} cannot be read (${codeOf(cause) || "unknown error"}). Check --kubeconfig.`,
+    throw invalid(
+      `Cannot read the kubeconfig ${path} (${codeOf(cause) || "unknown error"}). Check --kubeconfig.`,
       cause,
     );
   }
   const { config, problems } = readKubeconfig(text);
-  if (config === undefined) throw wrong(`The kubeconfig ${path} is wrong: ${problems.join(" ")}`);
+  if (config === undefined) throw invalid(`The kubeconfig ${path} is invalid: ${problems.join(" ")}`);
   const name = source.context ?? config.currentContext;
-  const known = [...config.contexts.keys()].join(", ") || "none";
-  if (name === undefined)
-    throw wrong(`The kubeconfig ${path} has no current-context; choose one of: ${known}.`);
+  const contexts = [...config.contexts.keys()].join(", ") || "none";
+  if (name === undefined) {
+    throw invalid(`The kubeconfig ${path} has no current-context. Set it to one of: ${contexts}.`);
+  }
   const context = config.contexts.get(name);
-  if (context === undefined)
-    throw wrong(`The kubeconfig ${path} has no context ${JSON.stringify(name)}; it has: ${known}.`);
+  if (context === undefined) {
+    throw invalid(
+      `The kubeconfig ${path} has no context ${JSON.stringify(name)}. Its contexts are: ${contexts}.`,
+    );
+  }
+  const missing = (kind: "cluster" | "user", missingName: string | undefined) =>
+    invalid(
+      `Context ${JSON.stringify(name)} in the kubeconfig ${path} refers to the ${kind} ${JSON.stringify(missingName)}, which the file does not define.`,
+    );
   const cluster = config.clusters.get(context.cluster);
-  if (cluster === undefined) {
-    throw wrong(
-      `Context ${JSON.stringify(name)} in ${path} names the cluster ${JSON.stringify(context.cluster)}, which is not there.`,
-    );
-  }
+  if (cluster === undefined) throw missing("cluster", context.cluster);
   const user = context.user === undefined ? {} : config.users.get(context.user);
-  if (user === undefined) {
-    throw wrong(
-      `Context ${JSON.stringify(name)} in ${path} names the user ${JSON.stringify(context.user)}, which is not there.`,
-    );
-  }
-  return { cluster, user, path, ...(context.namespace !== undefined && { namespace: context.namespace }) };
+  if (user === undefined) throw missing("user", context.user);
+  return { cluster, user, path, ...defined({ namespace: context.namespace }) };
 }
 
 async function fromPod(
   { host, port }: { readonly host?: string; readonly port?: string },
   files: Files,
-): Promise<Target> {
+): Promise<Endpoint> {
   const name = host?.includes(":") === true && !host.startsWith("[") ? `[${host}]` : host;
   const namespace = await files.read(`${serviceAccount}/namespace`).catch(() => undefined);
   return {
@@ -97,26 +99,23 @@ async function fromPod(
     },
     user: { tokenFile: `${serviceAccount}/token` },
     path: `${serviceAccount}/kubeconfig`,
-    ...(namespace !== undefined && { namespace: namespace.trim() }),
+    ...defined({ namespace: namespace?.trim() }),
   };
 }
 
-function findTarget(source: ConnectionSource, files: Files): Promise<Target> {
-  if (source.kubeconfig !== undefined && source.kubeconfig !== "")
-    return fromKubeconfig(source.kubeconfig, source, files);
-  if (source.master !== undefined && source.master !== "") {
+function findEndpoint(source: ConnectionSource, files: Files): Promise<Endpoint> {
+  if (source.kubeconfig) return fromKubeconfig(source.kubeconfig, source, files);
+  if (source.master) {
     return Promise.resolve({
       cluster: { server: source.master, skipVerification: false },
       user: {},
       path: "/",
     });
   }
-  const host = source.inCluster?.host;
-  if (source.inCluster !== undefined && host !== undefined && host !== "")
-    return fromPod(source.inCluster, files);
+  if (source.inCluster?.host) return fromPod(source.inCluster, files);
   return Promise.reject(
-    wrong(
-      "There is no --kubeconfig, no --master, and KUBERNETES_SERVICE_HOST is not set, so we are not in a pod. Give one of them.",
+    invalid(
+      "No API server is configured: --kubeconfig and --master are empty, and KUBERNETES_SERVICE_HOST is not set, as it would be in a pod. Set --kubeconfig.",
     ),
   );
 }
@@ -124,41 +123,35 @@ function findTarget(source: ConnectionSource, files: Files): Promise<Target> {
 function normalized(address: string): string {
   const url = URL.parse(address.includes("://") ? address : `http://${address}`);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw wrong(
+    throw invalid(
       `The address of the API server must look like https://host:6443, got ${JSON.stringify(address)}.`,
     );
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Reads everything once, so that what waiting cannot mend is found at the start. */
+/** Reads all credentials once, so that errors which waiting cannot fix are reported at startup. */
 export async function openConnection(
   source: ConnectionSource,
   platform: { readonly files: Files; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<Connection> {
-  const target = await findTarget(source, platform.files);
-  const hasMaster = source.master !== undefined && source.master !== "";
-  const server = normalized(hasMaster && source.master !== undefined ? source.master : target.cluster.server);
-  const credentials: Credentials = createCredentials(
-    { ...target.cluster, server },
-    target.user,
-    target.path,
-    platform,
-  );
+  const { cluster, user, path, namespace } = await findEndpoint(source, platform.files);
+  const server = normalized(source.master || cluster.server);
+  const credentials = new Credentials({ ...cluster, server }, user, path, platform);
   try {
     await credentials.current(signal);
   } catch (error) {
-    // A plugin that fails today may work in a minute; anything wrong with files is fatal and was said so.
+    // A plugin that fails now may work in a minute. Problems of files are fatal.
     if (!(error instanceof KubeError) || error.fatal) throw error;
   }
   return {
     server,
     origin: new URL(server).origin,
-    proxy: chooseProxy(server, target.cluster.proxy, source.proxy),
-    namespace: target.namespace,
-    access: credentials.current,
-    refresh: credentials.invalidate,
-    suspicion: credentials.suspicion,
+    proxy: chooseProxy(server, cluster.proxy, source.proxy),
+    namespace,
+    access: (forSignal) => credentials.current(forSignal),
+    refresh: () => credentials.invalidate(),
+    explainRefusal: () => credentials.explainRefusal(),
   };
 }

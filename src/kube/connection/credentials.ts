@@ -1,166 +1,161 @@
-// Who we are to the API server: headers and TLS material from files, inline data and plugins, always as they are now.
-// Files are read again when they change; a half-finished rotation keeps what worked before.
+// The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are
+// read again when they change; while a rotation is incomplete, the previous pair stays in use.
 
 import { dirname, isAbsolute, join } from "node:path";
+import { defined } from "../../core/defined.ts";
 import { codeOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { TlsMaterial } from "../../platform/transport.ts";
 import { KubeError } from "../errors/kube-error.ts";
 import { caBundleProblem, certificateEnd, clientCertificateProblem } from "./certificates.ts";
-import { type ExecCredential, execCredential, type PluginCredential } from "./exec-credential.ts";
+import { ExecCredential, type PluginCredential } from "./exec-credential.ts";
 import type { KubeconfigCluster, KubeconfigUser } from "./kubeconfig.ts";
-import { type WatchedFile, watchedFile } from "./watched-file.ts";
+import { WatchedFile } from "./watched-file.ts";
 
 export interface Access {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsMaterial | undefined;
 }
 
-export interface Credentials {
-  current(signal: AbortSignal): Promise<Access>;
-  /** The server refused us: read everything again at the next request. */
-  invalidate(): void;
-  /** Why a 401 may have come, as far as it can be told from here. */
-  suspicion(): string | undefined;
-}
-
-interface Part {
-  text(): Promise<string | undefined>;
-  invalidate(): void;
+/** One credential, inline or in a file. */
+interface Source {
+  readonly inline: string | undefined;
+  readonly file: WatchedFile | undefined;
+  /** For messages. */
+  readonly description: string;
 }
 
 const operation = "read the credentials";
 
-export function createCredentials(
-  cluster: KubeconfigCluster,
-  user: KubeconfigUser,
-  /** Relative names in a kubeconfig are relative to it. */
-  kubeconfigPath: string,
-  { files, clock }: { readonly files: Files; readonly clock: Clock },
-): Credentials {
-  const resolve = (path: string): string => (isAbsolute(path) ? path : join(dirname(kubeconfigPath), path));
-  const part = (what: string, path: string | undefined, inline: string | undefined): Part => {
-    // As in Go, inline data wins over a file.
-    if (inline !== undefined || path === undefined) {
-      return { text: () => Promise.resolve(inline), invalidate: () => {} };
-    }
-    const file: WatchedFile = watchedFile(resolve(path), files, clock);
-    const text = async (): Promise<string> => {
-      try {
-        return await file.content();
-      } catch (cause) {
-        throw new KubeError(
-          "configuration",
-          `The ${what} ${file.path} cannot be read (${codeOf(cause) || "unknown error"}). Check that it exists and that we may read it.`,
-          { operation, object: file.path, cause },
-        );
-      }
+function invalid(message: string, facts: { readonly object?: string; readonly cause?: unknown } = {}) {
+  return new KubeError("configuration", message, { operation, ...facts });
+}
+
+async function read({ inline, file, description }: Source): Promise<string | undefined> {
+  if (file === undefined) return inline;
+  try {
+    return await file.content();
+  } catch (cause) {
+    throw invalid(
+      `Cannot read the ${description} ${file.path} (${codeOf(cause) || "unknown error"}). Check that the file exists and is readable.`,
+      { object: file.path, cause },
+    );
+  }
+}
+
+function bearerToken(token: string | undefined, given: PluginCredential): string | undefined {
+  const text = token?.trim() ?? given.token?.reveal();
+  if (text === undefined || text === "") return undefined;
+  if (/[\r\n\0]/.test(text))
+    throw invalid("The token has several lines. Expected one token and nothing else.");
+  return text;
+}
+
+export class Credentials {
+  readonly #cluster: KubeconfigCluster;
+  readonly #user: KubeconfigUser;
+  readonly #clock: Clock;
+  readonly #sources: Readonly<Record<"ca" | "cert" | "key" | "token", Source>>;
+  readonly #plugin: ExecCredential | undefined;
+  #lastToken: string | undefined;
+  #tls: TlsMaterial | undefined;
+  /** The texts from which `#tls` was made. */
+  #validated = "";
+
+  constructor(
+    cluster: KubeconfigCluster,
+    user: KubeconfigUser,
+    /** Relative file names are relative to its folder. */
+    kubeconfigPath: string,
+    { files, clock }: { readonly files: Files; readonly clock: Clock },
+  ) {
+    const resolve = (path: string) => (isAbsolute(path) ? path : join(dirname(kubeconfigPath), path));
+    const source = (description: string, path: string | undefined, inline: string | undefined): Source => {
+      // As in Go, inline data takes precedence over a file.
+      const isFile = inline === undefined && path !== undefined;
+      return { description, inline, file: isFile ? new WatchedFile(resolve(path), files, clock) : undefined };
     };
-    return { text, invalidate: file.invalidate };
-  };
+    this.#cluster = cluster;
+    this.#user = user;
+    this.#clock = clock;
+    this.#sources = {
+      ca: source("certificate authority", cluster.caFile, cluster.caData),
+      cert: source("client certificate", user.certFile, user.certData),
+      key: source("client key", user.keyFile, user.keyData),
+      // As in Go, the token file takes precedence over the inline token, so that rotation works.
+      token: source("token file", user.tokenFile, user.tokenFile === undefined ? user.token : undefined),
+    };
+    if (user.exec === undefined) return;
+    const { command } = user.exec;
+    this.#plugin = new ExecCredential(
+      { ...user.exec, command: command.includes("/") ? resolve(command) : command },
+      { cluster, ca: () => read(this.#sources.ca), files, clock },
+    );
+  }
 
-  const parts = {
-    ca: part("certificate authority", cluster.caFile, cluster.caData),
-    cert: part("client certificate", user.certFile, user.certData),
-    key: part("client key", user.keyFile, user.keyData),
-    // Go prefers the file over the inline token, so that rotation works.
-    token: part("token file", user.tokenFile, user.tokenFile === undefined ? user.token : undefined),
-  };
-  const command = user.exec?.command;
-  const plugin: ExecCredential | undefined =
-    user.exec === undefined || command === undefined
-      ? undefined
-      : execCredential(
-          { ...user.exec, command: command.includes("/") ? resolve(command) : command },
-          cluster,
-          parts.ca.text,
-          files,
-          clock,
-        );
+  async current(signal: AbortSignal): Promise<Access> {
+    const { ca, cert, key } = this.#sources;
+    const [caText, certText, keyText, token] = await Promise.all([
+      read(ca),
+      read(cert),
+      read(key),
+      this.#token(),
+    ]);
+    const given = this.#plugin === undefined || token !== undefined ? {} : await this.#plugin.current(signal);
+    this.#updateTls(caText, certText ?? given.cert, keyText ?? given.key?.reveal());
+    const authorization = bearerToken(token, given);
+    const { impersonate } = this.#user;
+    return {
+      headers: defined({
+        authorization: authorization === undefined ? undefined : `Bearer ${authorization}`,
+        "impersonate-user": impersonate?.user,
+        "impersonate-uid": impersonate?.uid,
+      }) as Readonly<Record<string, string>>,
+      tls: this.#cluster.server.startsWith("https:") ? this.#tls : undefined,
+    };
+  }
 
-  let lastToken: string | undefined;
-  /** A file that is emptied before it is written anew does not make us nobody meanwhile. */
-  const tokenNow = async (): Promise<string | undefined> => {
-    const text = await parts.token.text();
-    if (text !== undefined && text.trim() === "" && lastToken !== undefined) return lastToken;
-    lastToken = text;
+  /** Call after a 401: reads everything again at the next request. */
+  invalidate(): void {
+    for (const { file } of Object.values(this.#sources)) file?.invalidate();
+    this.#plugin?.invalidate();
+  }
+
+  /** The likely cause of a 401, if it can be derived from the credentials. */
+  explainRefusal(): string | undefined {
+    const end = this.#tls?.cert === undefined ? undefined : certificateEnd(this.#tls.cert);
+    if (end === undefined || end > this.#clock.now()) return undefined;
+    return `The client certificate expired on ${new Date(end).toISOString()}. Renew it; Fairlead reads it again when its file changes.`;
+  }
+
+  /** A file that is truncated before it is written again keeps the previous token in use. */
+  async #token(): Promise<string | undefined> {
+    const text = await read(this.#sources.token);
+    if (text !== undefined && text.trim() === "" && this.#lastToken !== undefined) return this.#lastToken;
+    this.#lastToken = text;
     return text;
-  };
+  }
 
-  let tls: TlsMaterial | undefined;
-  let checked = "";
-
-  const checkTls = (ca: string | undefined, cert: string | undefined, key: string | undefined): void => {
-    const fingerprint = `${ca}\0${cert}\0${key}`;
-    if (fingerprint === checked) return;
+  #updateTls(ca: string | undefined, cert: string | undefined, key: string | undefined): void {
+    const texts = `${ca}\0${cert}\0${key}`;
+    if (texts === this.#validated) return;
     const problem =
       (ca === undefined ? undefined : caBundleProblem(ca)) ??
       (cert === undefined || key === undefined ? undefined : clientCertificateProblem(cert, key));
     if (problem !== undefined) {
-      // Certificate and key are two files: between their renewals they do not fit, and the old pair still works.
-      if (tls !== undefined) return;
-      const where =
-        problem.startsWith("it") || problem.startsWith("certificate")
-          ? "The certificate authority cannot be used: "
-          : "";
-      throw new KubeError(
-        "configuration",
-        `${where}${problem}. Correct the kubeconfig or the file it names.`,
-        { operation },
-      );
+      // Certificate and key are two files: during a rotation they do not match, and the previous pair still works.
+      if (this.#tls !== undefined) return;
+      throw invalid(`${problem}. Correct the kubeconfig or the file that it names.`);
     }
-    checked = fingerprint;
-    tls = {
-      ...(ca !== undefined && !cluster.skipVerification && { ca }),
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
-      ...(cluster.serverName !== undefined && { serverName: cluster.serverName }),
-      ...(cluster.skipVerification && { skipVerification: true }),
-    };
-  };
-
-  const bearer = (token: string | undefined, given: PluginCredential): string | undefined => {
-    const text = token?.trim() ?? given.token?.reveal();
-    if (text === undefined || text === "") return undefined;
-    if (/[\r\n\0]/.test(text)) {
-      throw new KubeError(
-        "configuration",
-        "The token has several lines; expected one token and nothing else.",
-        { operation },
-      );
-    }
-    return text;
-  };
-
-  return {
-    current: async (signal) => {
-      const [ca, cert, key, token] = await Promise.all([
-        parts.ca.text(),
-        parts.cert.text(),
-        parts.key.text(),
-        tokenNow(),
-      ]);
-      const given = plugin === undefined || token !== undefined ? {} : await plugin.current(signal);
-      checkTls(ca, cert ?? given.cert, key ?? given.key?.reveal());
-      const authorization = bearer(token, given);
-      return {
-        headers: {
-          ...(authorization !== undefined && { authorization: `Bearer ${authorization}` }),
-          ...(user.impersonate !== undefined && { "impersonate-user": user.impersonate.user }),
-          ...(user.impersonate?.uid !== undefined && { "impersonate-uid": user.impersonate.uid }),
-        },
-        tls: cluster.server.startsWith("https:") ? tls : undefined,
-      };
-    },
-    invalidate: () => {
-      for (const each of Object.values(parts)) each.invalidate();
-      plugin?.invalidate();
-    },
-    suspicion: () => {
-      const end = tls?.cert === undefined ? undefined : certificateEnd(tls.cert);
-      if (end === undefined || end > clock.now()) return undefined;
-      return `The client certificate expired on ${new Date(end).toISOString()}; renew it, it is read again when its file changes.`;
-    },
-  };
+    const { skipVerification, serverName } = this.#cluster;
+    this.#validated = texts;
+    this.#tls = defined({
+      ca: skipVerification ? undefined : ca,
+      cert,
+      key,
+      serverName,
+      skipVerification: skipVerification || undefined,
+    });
+  }
 }

@@ -1,7 +1,8 @@
-// Asks an exec credential plugin (ExecCredential v1 and v1beta1) and keeps its answer until it expires or is refused.
-// The plugin is never asked twice at once, and never interactively.
+// Runs an exec credential plugin (ExecCredential v1 and v1beta1) and caches its credential until that expires or the API
+// server refuses it. The plugin runs at most once at a time, and never interactively.
 
 import { minutes } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { codeOf } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -16,12 +17,12 @@ export interface PluginCredential {
   readonly key?: Secret;
 }
 
-export interface ExecCredential {
-  current(signal: AbortSignal): Promise<PluginCredential>;
-  invalidate(): void;
+interface ExpiringCredential {
+  readonly credential: PluginCredential;
+  readonly expires: number;
 }
 
-const operation = "ask the credential plugin";
+const operation = "run the credential plugin";
 
 function fail(
   kind: "configuration" | "unauthorized",
@@ -31,11 +32,11 @@ function fail(
 ): KubeError {
   return new KubeError(kind, `The credential plugin ${JSON.stringify(plugin.command)} ${text}`, {
     operation,
-    ...(cause !== undefined && { cause }),
+    cause,
   });
 }
 
-interface Answer {
+interface PluginOutput {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly status?: {
@@ -46,22 +47,22 @@ interface Answer {
   };
 }
 
-function readAnswer(plugin: ExecPlugin, stdout: string): { credential: PluginCredential; expires: number } {
-  let answer: Answer;
+function readOutput(plugin: ExecPlugin, stdout: string): ExpiringCredential {
+  let output: PluginOutput;
   try {
-    answer = JSON.parse(stdout) as Answer;
+    output = JSON.parse(stdout) as PluginOutput;
   } catch {
-    // The text itself may hold a token, so neither it nor the parser's complaint is passed on.
-    throw fail("unauthorized", plugin, "did not print JSON; expected an ExecCredential.");
+    // The output may contain a token, so neither it nor the parser's message is passed on.
+    throw fail("unauthorized", plugin, "did not print JSON. Expected an ExecCredential.");
   }
-  if (answer?.kind !== "ExecCredential" || answer.apiVersion !== plugin.apiVersion) {
+  if (output?.kind !== "ExecCredential" || output.apiVersion !== plugin.apiVersion) {
     throw fail(
       "unauthorized",
       plugin,
-      `printed ${answer?.kind} of ${answer?.apiVersion}; expected ExecCredential of ${plugin.apiVersion}.`,
+      `printed ${output?.kind} of ${output?.apiVersion}. Expected ExecCredential of ${plugin.apiVersion}.`,
     );
   }
-  const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = answer.status ?? {};
+  const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = output.status ?? {};
   if (token === undefined && (cert === undefined || key === undefined)) {
     throw fail("unauthorized", plugin, "printed neither a token nor a certificate with its key.");
   }
@@ -69,8 +70,8 @@ function readAnswer(plugin: ExecPlugin, stdout: string): { credential: PluginCre
     expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
   return {
     credential: {
-      ...(token !== undefined && { token: new Secret(token) }),
-      ...(cert !== undefined && key !== undefined && { cert, key: new Secret(key) }),
+      ...defined({ token: token === undefined ? undefined : new Secret(token) }),
+      ...(cert === undefined || key === undefined ? {} : { cert, key: new Secret(key) }),
     },
     expires: Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires,
   };
@@ -82,30 +83,57 @@ function execInfo(plugin: ExecPlugin, cluster: KubeconfigCluster, ca: string | u
     kind: "ExecCredential",
     spec: {
       interactive: false,
-      ...(plugin.provideClusterInfo && {
-        cluster: {
-          server: cluster.server,
-          ...(cluster.serverName !== undefined && { "tls-server-name": cluster.serverName }),
-          ...(cluster.skipVerification && { "insecure-skip-tls-verify": true }),
-          ...(ca !== undefined && { "certificate-authority-data": Buffer.from(ca).toString("base64") }),
-          ...(cluster.proxy !== undefined && { "proxy-url": cluster.proxy }),
-        },
-      }),
+      // JSON leaves out undefined properties.
+      cluster: plugin.provideClusterInfo
+        ? {
+            server: cluster.server,
+            "tls-server-name": cluster.serverName,
+            "insecure-skip-tls-verify": cluster.skipVerification || undefined,
+            "certificate-authority-data": ca === undefined ? undefined : Buffer.from(ca).toString("base64"),
+            "proxy-url": cluster.proxy,
+          }
+        : undefined,
     },
   });
 }
 
-export function execCredential(
-  plugin: ExecPlugin,
-  cluster: KubeconfigCluster,
-  ca: () => Promise<string | undefined>,
-  files: Files,
-  clock: Clock,
-): ExecCredential {
-  let known: { readonly credential: PluginCredential; readonly expires: number } | undefined;
-  let asking: Promise<PluginCredential> | undefined;
+export interface ExecCredentialDeps {
+  readonly cluster: KubeconfigCluster;
+  /** The CA bundle of the cluster, for plugins with `provideClusterInfo`. */
+  readonly ca: () => Promise<string | undefined>;
+  readonly files: Files;
+  readonly clock: Clock;
+}
 
-  const ask = async (): Promise<PluginCredential> => {
+export class ExecCredential {
+  readonly #plugin: ExecPlugin;
+  readonly #deps: ExecCredentialDeps;
+  #known: ExpiringCredential | undefined;
+  #pending: Promise<PluginCredential> | undefined;
+
+  constructor(plugin: ExecPlugin, deps: ExecCredentialDeps) {
+    this.#plugin = plugin;
+    this.#deps = deps;
+  }
+
+  current(signal: AbortSignal): Promise<PluginCredential> {
+    if (this.#known !== undefined && this.#deps.clock.now() < this.#known.expires) {
+      return Promise.resolve(this.#known.credential);
+    }
+    this.#pending ??= this.#run().finally(() => {
+      this.#pending = undefined;
+    });
+    return abortable(this.#pending, signal);
+  }
+
+  /** Runs the plugin again at the next request. */
+  invalidate(): void {
+    this.#known = undefined;
+  }
+
+  async #run(): Promise<PluginCredential> {
+    const { cluster, ca, files, clock } = this.#deps;
+    const plugin = this.#plugin;
     const deadline = new AbortController();
     const cancel = clock.after(minutes(1), () => deadline.abort());
     try {
@@ -116,40 +144,29 @@ export function execCredential(
         throw fail(
           "unauthorized",
           plugin,
-          `ended with exit code ${exitCode}; run it by hand to see why. We try again.`,
+          `exited with code ${exitCode}. Run it by hand to see why. Fairlead will retry.`,
         );
       }
-      known = readAnswer(plugin, stdout);
-      return known.credential;
+      this.#known = readOutput(plugin, stdout);
+      return this.#known.credential;
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      if (deadline.signal.aborted)
-        throw fail("unauthorized", plugin, "did not answer within a minute. We try again.");
-      const isMissing = codeOf(error) === "ENOENT" || codeOf(error) === "EACCES";
+      if (deadline.signal.aborted) {
+        throw fail("unauthorized", plugin, "did not finish within 60s. Fairlead will retry.");
+      }
+      const code = codeOf(error);
+      if (code !== "ENOENT" && code !== "EACCES") {
+        throw fail("unauthorized", plugin, "failed to run. Fairlead will retry.", error);
+      }
       const hint = plugin.installHint === undefined ? "" : ` ${plugin.installHint}`;
-      throw isMissing
-        ? fail(
-            "configuration",
-            plugin,
-            `cannot be started (${codeOf(error)}); install it or correct users[].exec.command.${hint}`,
-            error,
-          )
-        : fail("unauthorized", plugin, "could not be run. We try again.", error);
+      throw fail(
+        "configuration",
+        plugin,
+        `cannot be started (${code}). Install it, or correct users[].exec.command.${hint}`,
+        error,
+      );
     } finally {
       cancel();
     }
-  };
-
-  return {
-    current: (signal) => {
-      if (known !== undefined && clock.now() < known.expires) return Promise.resolve(known.credential);
-      asking ??= ask().finally(() => {
-        asking = undefined;
-      });
-      return abortable(asking, signal);
-    },
-    invalidate: () => {
-      known = undefined;
-    },
-  };
+  }
 }

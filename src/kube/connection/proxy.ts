@@ -1,10 +1,10 @@
-// Which proxy a request goes through, from the kubeconfig and from the usual variables given as values. Pure.
-// Loopback never goes through one, as in Go and unlike in Bun.
+// Chooses the proxy for the API server, from the kubeconfig and the values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+// Loopback addresses never use one, as in Go and unlike in Bun. Pure.
 
 import { isIP } from "node:net";
 import { cidrContains, parseCidr } from "../../core/cidr.ts";
 
-/** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read by whoever may read the environment. */
+/** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 export interface ProxySettings {
   readonly https?: string;
   readonly http?: string;

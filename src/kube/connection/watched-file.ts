@@ -1,51 +1,53 @@
-// A file that is read again when its version changes: tokens, certificates and CA bundles are rotated under us.
-// It keeps the last good content when a later reading fails; whether the content makes sense is for the caller to say.
+// A file that is read again when its version changes, because tokens, certificates and CA bundles are rotated on disk. The
+// last good content stays in use when a later read fails. Callers validate the content.
 
 import { seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 
-export interface WatchedFile {
+/** At thousands of requests per second, a stat for each would cost more than the requests. */
+const checkInterval = seconds(1);
+
+export class WatchedFile {
   readonly path: string;
-  /** Throws what `Files.read` threw when it was never read. */
-  content(): Promise<string>;
-  /** Looks at the disk at the next reading, however recent the last look was. */
-  invalidate(): void;
-}
+  readonly #files: Files;
+  readonly #clock: Clock;
+  #known: { readonly content: string; readonly version: string | undefined } | undefined;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #pending: Promise<string> | undefined;
 
-/** At thousands of requests per second, a look at the disk for each would cost more than the requests. */
-const checkEvery = seconds(1);
+  constructor(path: string, files: Files, clock: Clock) {
+    this.path = path;
+    this.#files = files;
+    this.#clock = clock;
+  }
 
-export function watchedFile(path: string, files: Files, clock: Clock): WatchedFile {
-  let known: { readonly content: string; readonly version: string | undefined } | undefined;
-  let checkedAt = Number.NEGATIVE_INFINITY;
-  let checking: Promise<string> | undefined;
+  /** Rejects with the error of `Files.read` when the file was never read. */
+  content(): Promise<string> {
+    const isRecent = this.#clock.monotonic() - this.#checkedAt < checkInterval;
+    if (this.#known !== undefined && isRecent) return Promise.resolve(this.#known.content);
+    this.#pending ??= this.#check().finally(() => {
+      this.#pending = undefined;
+      this.#checkedAt = this.#clock.monotonic();
+    });
+    return this.#pending;
+  }
 
-  const check = async (): Promise<string> => {
-    // The version is taken before the content: a change in between is seen at the next look.
-    const version = await files.version(path);
-    if (known !== undefined && (version === undefined || version === known.version)) return known.content;
+  /** Makes the next call of `content` check the disk, however recent the last check was. */
+  invalidate(): void {
+    this.#checkedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  async #check(): Promise<string> {
+    // The version is read before the content: the next check detects a change in between.
+    const version = await this.#files.version(this.path);
+    const isUnchanged = version === undefined || version === this.#known?.version;
+    if (this.#known !== undefined && isUnchanged) return this.#known.content;
     try {
-      known = { content: await files.read(path), version };
+      this.#known = { content: await this.#files.read(this.path), version };
     } catch (error) {
-      if (known === undefined) throw error;
+      if (this.#known === undefined) throw error;
     }
-    return known.content;
-  };
-
-  return {
-    path,
-    content: () => {
-      const now = clock.monotonic();
-      if (known !== undefined && now - checkedAt < checkEvery) return Promise.resolve(known.content);
-      checking ??= check().finally(() => {
-        checking = undefined;
-        checkedAt = clock.monotonic();
-      });
-      return checking;
-    },
-    invalidate: () => {
-      checkedAt = Number.NEGATIVE_INFINITY;
-    },
-  };
+    return this.#known.content;
+  }
 }

@@ -1,14 +1,14 @@
-// The one error that leaves this folder: a closed set of kinds with the facts in fields, so that nobody compares messages.
-// What a kind leads to is decided by whoever handles it, in one table; nothing here retries.
+// The one error of the Kubernetes client: a closed set of kinds with facts in fields, so that no caller compares messages.
+// Callers decide what each kind leads to; nothing is retried here.
 
 import type { Milliseconds } from "../../core/brand.ts";
 
 export type KubeErrorKind =
   | "not-found"
   | "already-exists"
-  /** 409: the object changed, or a delete's preconditions do not hold. */
+  /** 409: the object changed, or the preconditions of a delete do not hold. */
   | "conflict"
-  /** 422 of a guarded patch: what it expected is no longer so. Look again. */
+  /** 422 of a guarded patch: a value that it expects has changed. */
   | "precondition"
   | "invalid"
   | "unauthorized"
@@ -19,7 +19,7 @@ export type KubeErrorKind =
   | "unreachable"
   | "tls"
   | "server"
-  /** Our own gate refused before anything was sent: no lease, or observing only. */
+  /** Our own write gate refused before anything was sent: no lease, or observe mode. */
   | "fenced"
   /** Kubeconfig, context, key or command are wrong: waiting does not help. */
   | "configuration"
@@ -35,8 +35,11 @@ export interface KubeErrorFacts {
   readonly cause?: unknown;
 }
 
-const longest = 400;
-const cut = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
+const maxLength = 400;
+
+function truncate(text: string): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+}
 
 export class KubeError extends Error {
   override readonly name = "KubeError";
@@ -47,7 +50,7 @@ export class KubeError extends Error {
   readonly retryAfter: Milliseconds | undefined;
 
   constructor(kind: KubeErrorKind, message: string, facts: KubeErrorFacts) {
-    super(cut(message), facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(truncate(message), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
     this.operation = facts.operation;
     this.object = facts.object;
@@ -55,7 +58,7 @@ export class KubeError extends Error {
     this.retryAfter = facts.retryAfter;
   }
 
-  /** Cannot get better by waiting: the process may as well end and say so. */
+  /** Waiting cannot fix it, so the process may exit with this message. */
   get fatal(): boolean {
     return this.kind === "configuration";
   }

@@ -1,9 +1,9 @@
-// Turns an answer of the API server that is not a success into a KubeError, from the status code and the Status object.
-// It knows nothing of connections; failures without an answer are in `transport-error.ts`.
+// Turns an error response of the API server into a KubeError, from the status code and the Status object. Failures without
+// a response are in `transport-error.ts`.
 
 import { KubeError, type KubeErrorFacts, type KubeErrorKind } from "./kube-error.ts";
 
-/** The parts of `v1.Status` that matter. */
+/** The fields of `v1.Status` that decide the kind of error. */
 interface StatusBody {
   readonly code?: number;
   readonly reason?: string;
@@ -28,16 +28,14 @@ const kindByStatus: Readonly<Record<number, KubeErrorKind>> = {
 };
 
 const advice: Partial<Record<KubeErrorKind, string>> = {
-  unauthorized:
-    "The credentials were not accepted; check the token or certificate. They are read again before the next try.",
-  forbidden:
-    "The credentials were accepted but lack a permission; compare the cluster's roles with deploy/rbac.yaml.",
-  precondition: "The object is no longer what the patch expected; it will be looked at again.",
+  unauthorized: "Check the token or client certificate in use. Fairlead reads them again before it retries.",
+  forbidden: "Grant the missing permission; deploy/rbac.yaml lists all that Fairlead needs.",
+  precondition: "The object changed since Fairlead read it and will be reconciled again.",
 };
 
 /**
- * A failed `test` of a JSON patch is answered with 422 and no causes, a wrong uid in a merge patch with a cause that
- * names `metadata.uid`; every other 422 is a validation that failed.
+ * For a failed `test` of a JSON patch, the server returns 422 without causes; for a wrong uid in a merge patch, 422 with a
+ * cause that names `metadata.uid`. Every other 422 is a failed validation.
  */
 function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boolean): KubeErrorKind {
   if (status === 409 && body?.reason === "AlreadyExists") return "already-exists";
@@ -54,7 +52,7 @@ export function readStatus(text: string): StatusBody | undefined {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? (parsed as StatusBody) : undefined;
   } catch {
-    // A proxy's HTML page, or nothing: the status code alone has to do.
+    // An HTML page of a proxy, or nothing: only the status code is known.
     return undefined;
   }
 }
@@ -67,11 +65,10 @@ export function statusError(
 ): KubeError {
   const kind = kindOf(status, body, isJsonPatch);
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
-  const said = body?.message === undefined ? "" : `: ${body.message}`;
-  const next = advice[kind];
-  return new KubeError(
-    kind,
-    `The API server answered ${status} to ${subject}${said}${next === undefined ? "" : `${said.endsWith(".") ? "" : "."} ${next}`}`,
-    { ...facts, status },
-  );
+  const reported = body?.message === undefined ? "" : `: ${body.message}`;
+  const next = advice[kind] === undefined ? "" : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
+  return new KubeError(kind, `The API server returned ${status} for ${subject}${reported}${next}`, {
+    ...facts,
+    status,
+  });
 }

@@ -1,5 +1,5 @@
-// Turns a failure without an answer (refused, reset, TLS) into a KubeError that says which of them it was and what to do.
-// It reads the error's code only, never its message; deadlines are known to the caller and do not come here.
+// Turns a failure without a response (refused, reset, TLS) into a KubeError that names the cause and the remedy. It reads
+// the code of the error, never its message. Timeouts are handled by the caller.
 
 import { codeOf } from "../../core/errors.ts";
 import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
@@ -24,35 +24,35 @@ export function transportError(error: unknown, origin: string, facts: KubeErrorF
   if (untrusted.has(code)) {
     return new KubeError(
       "tls",
-      `The certificate of ${origin} is not signed by the certificate authority we were given (${code}). Check certificate-authority(-data) in the kubeconfig, or the cluster's ca.crt.`,
+      `The certificate of ${origin} is not signed by the configured certificate authority (${code}). Check certificate-authority or certificate-authority-data in the kubeconfig, or ca.crt of the service account.`,
       withCause,
     );
   }
   if (expired.has(code)) {
     return new KubeError(
       "tls",
-      `The certificate of ${origin} is outside its validity (${code}). Renew it, or correct this machine's clock.`,
+      `The certificate of ${origin} has expired or is not valid yet (${code}). Renew it, or correct the clock of this machine.`,
       withCause,
     );
   }
   if (wrongName.has(code)) {
     return new KubeError(
       "tls",
-      `The certificate of ${origin} is for another name (${code}). Use a name it contains, or set tls-server-name in the kubeconfig.`,
+      `The certificate of ${origin} is not valid for this host name (${code}). Connect by a name that the certificate contains, or set tls-server-name in the kubeconfig.`,
       withCause,
     );
   }
   if (/TLS|SSL|CERT|X509|PEM|BORING/.test(code)) {
     return new KubeError(
       "tls",
-      `No TLS connection to ${origin} could be made (${code}). Check the CA, the client certificate and its key.`,
+      `The TLS handshake with ${origin} failed (${code}). Check the certificate authority, the client certificate and its key.`,
       withCause,
     );
   }
-  const why = code === "" ? "no answer" : code;
+  const reason = code === "" ? "no response" : code;
   return new KubeError(
     "unreachable",
-    `The API server at ${origin} cannot be reached (${why}). Expected it to answer; check that it runs and that the address, network and proxy are right. We keep trying.`,
+    `Cannot reach the API server at ${origin} (${reason}). Check that it is running, and the address, network and proxy. Fairlead keeps retrying.`,
     withCause,
   );
 }

@@ -1,54 +1,54 @@
-// A process-wide limit of requests in flight, watches included, below the number at which Bun queues without a word.
-// Some places are kept for leases, health and authentication; it knows nothing of rates or of how a server feels.
+// A process-wide limit of requests in flight, watches included. It is lower than the number at which Bun starts to queue
+// requests silently. Some places are reserved for leases, health checks and authentication.
 
 import { WaitingLine } from "./waiting-line.ts";
 
-/** "reserved" may use every place, "normal" only those that are not kept back. */
+/** "reserved" may use every place, "normal" all but the reserved ones. */
 export type Lane = "normal" | "reserved";
 
-export interface RequestCeiling {
-  readonly inFlight: number;
-  readonly waiting: number;
-  /** Resolves with the function that gives the place back; calling it twice does no harm. */
-  enter(lane: Lane, signal: AbortSignal): Promise<() => void>;
-}
+export class RequestCeiling {
+  readonly #limits: Record<Lane, number>;
+  readonly #lines: Record<Lane, WaitingLine> = { normal: new WaitingLine(), reserved: new WaitingLine() };
+  #inFlight = 0;
 
-export function createRequestCeiling({ limit = 200, reserved = 16 } = {}): RequestCeiling {
-  const lines: Record<Lane, WaitingLine> = { normal: new WaitingLine(), reserved: new WaitingLine() };
-  let inFlight = 0;
-  const fits = (lane: Lane): boolean => inFlight < (lane === "reserved" ? limit : limit - reserved);
+  constructor({ limit = 200, reserved = 16 } = {}) {
+    this.#limits = { normal: limit - reserved, reserved: limit };
+  }
 
-  const take = (): (() => void) => {
-    let held = true;
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get waiting(): number {
+    return this.#lines.normal.length + this.#lines.reserved.length;
+  }
+
+  /** Resolves with the function that frees the place; calling it again has no effect. */
+  async enter(lane: Lane, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const line = this.#lines[lane];
+    if (this.#hasPlace(lane) && line.length === 0) this.#inFlight++;
+    else await line.join(signal);
+    let isHeld = true;
     return () => {
-      if (!held) return;
-      held = false;
-      inFlight--;
-      admit();
+      if (!isHeld) return;
+      isHeld = false;
+      this.#inFlight--;
+      this.#admit();
     };
-  };
-  const admit = (): void => {
-    // The place is counted when the turn is given, or two callers could take one place.
+  }
+
+  #hasPlace(lane: Lane): boolean {
+    return this.#inFlight < this.#limits[lane];
+  }
+
+  #admit(): void {
     for (const lane of ["reserved", "normal"] as const) {
-      while (fits(lane) && lines[lane].length > 0) {
-        inFlight++;
-        lines[lane].next();
+      while (this.#hasPlace(lane) && this.#lines[lane].length > 0) {
+        // Counted before the caller runs, or two callers could take one place.
+        this.#inFlight++;
+        this.#lines[lane].next();
       }
     }
-  };
-
-  return {
-    get inFlight() {
-      return inFlight;
-    },
-    get waiting() {
-      return lines.normal.length + lines.reserved.length;
-    },
-    enter: async (lane, signal) => {
-      signal.throwIfAborted();
-      if (fits(lane) && lines[lane].length === 0) inFlight++;
-      else await lines[lane].join(signal);
-      return take();
-    },
-  };
+  }
 }

@@ -1,5 +1,4 @@
-// What is asked of the API server, as a value, and what becomes of it: the words that the client and those who watch it
-// share. Nothing here sends anything.
+// The values that describe a request to the API server, its outcome for metrics, and an open watch stream.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Query } from "../resources.ts";
@@ -8,7 +7,7 @@ import type { WritePriority } from "./write-window.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
-/** The HTTP method of each. */
+/** The HTTP method of each verb. */
 export const methodOf = {
   get: "GET",
   list: "GET",
@@ -19,7 +18,7 @@ export const methodOf = {
   delete: "DELETE",
 } as const satisfies Record<Verb, string>;
 
-/** Asked directly before a write is handed to the network. */
+/** Called immediately before a write is sent. */
 export type WriteGate = () => true | { readonly reason: string };
 
 export interface KubeRequest {
@@ -43,17 +42,17 @@ export interface RequestObservation {
   readonly verb: Verb;
   readonly resource: string;
   readonly object?: string;
-  /** Status code as text, or the kind of failure when there was none. */
+  /** The status code, or the kind of `KubeError` when no response came. */
   readonly code: string;
   readonly duration: Milliseconds;
 }
 
 export interface OpenStream {
   readonly body: ReadableStream<Uint8Array>;
-  /** Ends the connection and gives the place back; calling it twice does no harm. */
+  /** Ends the connection and frees its place; calling it again has no effect. */
   close(): void;
-  /** So many bytes of it have been decoded. */
+  /** Reports decoded bytes to the garbage meter. */
   decoded(bytes: number): void;
-  /** Nothing came for too long: counts as a deadline of this connection. */
+  /** Reports that the stream was silent for too long, which counts as a timeout of its connection pool. */
   stalled(): void;
 }

@@ -1,38 +1,45 @@
-// A hard rate with a burst, for those who set --kube-api-qps and --kube-api-burst. Without those flags there is none.
+// A rate limit with a burst, for --kube-api-qps and --kube-api-burst. Without these flags no rate limit applies.
 
-import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 
-export interface TokenBucket {
-  /** Resolves when one more request may go; callers go in the order in which they came. */
-  take(signal: AbortSignal): Promise<void>;
-}
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #ratePerSecond: number;
+  readonly #burst: number;
+  /** Below zero while callers wait: each of them has taken its token in advance. */
+  #tokens: number;
+  #refilledAt: number;
 
-export function createTokenBucket(
-  { ratePerSecond, burst }: { readonly ratePerSecond: number; readonly burst: number },
-  clock: Clock,
-): TokenBucket {
-  let tokens = Math.max(1, burst);
-  let at = clock.monotonic();
-  const refill = (): void => {
-    const now = clock.monotonic();
-    tokens = Math.min(Math.max(1, burst), tokens + ((now - at) / 1000) * ratePerSecond);
-    at = now;
-  };
-  return {
-    take: async (signal) => {
-      signal.throwIfAborted();
-      refill();
-      // May go below zero: the debt is what those who came before still wait for.
-      tokens -= 1;
-      if (tokens >= 0) return;
-      const wait: Milliseconds = milliseconds((-tokens / ratePerSecond) * 1000);
-      try {
-        await sleep(clock, wait, signal);
-      } catch (reason) {
-        tokens += 1;
-        throw reason;
-      }
-    },
-  };
+  constructor(
+    { ratePerSecond, burst }: { readonly ratePerSecond: number; readonly burst: number },
+    clock: Clock,
+  ) {
+    this.#clock = clock;
+    this.#ratePerSecond = ratePerSecond;
+    this.#burst = Math.max(1, burst);
+    this.#tokens = this.#burst;
+    this.#refilledAt = clock.monotonic();
+  }
+
+  /** Resolves when one more request may be sent; callers proceed in the order of their calls. */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#refill();
+    this.#tokens -= 1;
+    if (this.#tokens >= 0) return;
+    try {
+      await sleep(this.#clock, milliseconds((-this.#tokens / this.#ratePerSecond) * 1000), signal);
+    } catch (reason) {
+      this.#tokens += 1;
+      throw reason;
+    }
+  }
+
+  #refill(): void {
+    const now = this.#clock.monotonic();
+    const gained = ((now - this.#refilledAt) / 1000) * this.#ratePerSecond;
+    this.#tokens = Math.min(this.#burst, this.#tokens + gained);
+    this.#refilledAt = now;
+  }
 }

@@ -1,5 +1,5 @@
-// A line of callers, each waiting for its turn and free to leave when its signal is aborted.
-// It decides nothing about when a turn comes: ceilings and windows do.
+// A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted.
+// Ceilings and windows decide when a place is free.
 
 export class WaitingLine {
   readonly #waiting = new Set<() => void>();
@@ -8,28 +8,28 @@ export class WaitingLine {
     return this.#waiting.size;
   }
 
-  /** Resolves when it is this caller's turn; rejects with the signal's reason, and then no turn is used up. */
+  /** Resolves when `next` reaches this caller; rejects with the signal's reason, and then it takes no place. */
   join(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      const onTurn = () => {
+      const admit = () => {
         signal.removeEventListener("abort", onAbort);
         resolve();
       };
       const onAbort = () => {
-        this.#waiting.delete(onTurn);
+        this.#waiting.delete(admit);
         reject(signal.reason);
       };
-      this.#waiting.add(onTurn);
+      this.#waiting.add(admit);
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
-  /** Gives the turn to whoever has waited longest; false when nobody waits. */
+  /** Admits the caller that has waited longest; false when the queue is empty. */
   next(): boolean {
-    for (const turn of this.#waiting) {
-      this.#waiting.delete(turn);
-      turn();
+    for (const admit of this.#waiting) {
+      this.#waiting.delete(admit);
+      admit();
       return true;
     }
     return false;

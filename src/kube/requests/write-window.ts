@@ -1,116 +1,132 @@
-// How many writes may be under way at once: more while the server answers as quickly as it did with fewer, half as many
-// after a 429 or a 5xx, none until a Retry-After is over. It limits concurrency only; a hard rate is the token bucket's.
+// Limits how many writes are in flight: more while the server answers as quickly as it did with fewer, half as many after a
+// 429 or a 5xx, none until a Retry-After is over. It limits concurrency only; `TokenBucket` limits the rate.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { isKubeError } from "../errors/kube-error.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
-/** State writes go first; events fill what is left. */
+/** Writes of state precede events. */
 export type WritePriority = "state" | "event";
 
-/** What the server made of a write. "fine" counts its latency; "overloaded" closes; "unknown" says nothing about load. */
+/** The latency of a success can grow the window, "overloaded" shrinks it, and "unknown" says nothing about load. */
 export type WriteOutcome =
-  | { readonly kind: "fine"; readonly latency: Milliseconds }
+  | { readonly kind: "success"; readonly latency: Milliseconds }
   | { readonly kind: "overloaded"; readonly retryAfter?: Milliseconds }
   | { readonly kind: "unknown" };
 
 /** What a failed write says about the server's load. */
 export function writeOutcomeOf(error: unknown): WriteOutcome {
   if (!isKubeError(error, "throttled", "server", "timeout")) return { kind: "unknown" };
-  return { kind: "overloaded", ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) };
+  return { kind: "overloaded", ...defined({ retryAfter: error.retryAfter }) };
 }
 
-export interface WriteWindow {
-  readonly size: number;
-  readonly inFlight: number;
-  readonly waiting: number;
-  /** Resolves with the function that reports the outcome and makes place; it must be called, once. */
-  enter(priority: WritePriority, signal: AbortSignal): Promise<(outcome: WriteOutcome) => void>;
-}
+/** A wrong Retry-After of a proxy must not stop all writes for an hour. */
+const maxClosed = minutes(1);
+/** The window grows while the mean latency is below this multiple of the best one. */
+const growBelow = 1.25;
+/** Above this multiple, more writes in flight only add latency. */
+const shrinkAbove = 1.6;
 
-/** What a proxy before the server says must not stop all writes for an hour. */
-const maxBackoff = minutes(1);
-/** More in flight that makes each this much slower than the best epoch only adds latency. */
-const tolerated = 1.25;
-const tooSlow = 1.6;
+export class WriteWindow {
+  readonly #clock: Clock;
+  readonly #limits: { readonly start: number; readonly min: number; readonly max: number };
+  readonly #lines: Record<WritePriority, WaitingLine> = {
+    state: new WaitingLine(),
+    event: new WaitingLine(),
+  };
+  #size: number;
+  #inFlight = 0;
+  #closedUntil = 0;
+  #cancelReopening: (() => void) | undefined;
+  /** An epoch is one window's worth of answers while the window was full. */
+  #epoch = { answers: 0, latencySum: 0 };
+  #bestMean = Number.POSITIVE_INFINITY;
+  #shrunkAt = Number.NEGATIVE_INFINITY;
 
-export function createWriteWindow(clock: Clock, { start = 16, least = 1, most = 64 } = {}): WriteWindow {
-  const lines: Record<WritePriority, WaitingLine> = { state: new WaitingLine(), event: new WaitingLine() };
-  let size = start;
-  let inFlight = 0;
-  let closedUntil = 0;
-  let cancelReopening: (() => void) | undefined;
-  // An epoch is one window's worth of answers while the window was full.
-  let answered = 0;
-  let latencySum = 0;
-  let best = Number.POSITIVE_INFINITY;
-  let shrunkAt = Number.NEGATIVE_INFINITY;
+  constructor(clock: Clock, { start = 16, min = 1, max = 64 } = {}) {
+    this.#clock = clock;
+    this.#limits = { start, min, max };
+    this.#size = start;
+  }
 
-  const isClosed = (): boolean => clock.monotonic() < closedUntil;
-  const admit = (): void => {
-    while (!isClosed() && inFlight < Math.floor(size)) {
-      const line = lines.state.length > 0 ? lines.state : lines.event;
+  get size(): number {
+    return Math.floor(this.#size);
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get waiting(): number {
+    return this.#lines.state.length + this.#lines.event.length;
+  }
+
+  /** Resolves with the function that reports the outcome and frees the place. Call it; further calls have no effect. */
+  async enter(priority: WritePriority, signal: AbortSignal): Promise<(outcome: WriteOutcome) => void> {
+    signal.throwIfAborted();
+    const mustWait = this.#lines[priority].length > 0 || this.#lines.state.length > 0;
+    if (this.#hasPlace() && !mustWait) this.#inFlight++;
+    else await this.#lines[priority].join(signal);
+    const startedAt = this.#clock.monotonic();
+    let isOpen = true;
+    return (outcome) => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#leave(outcome, startedAt);
+    };
+  }
+
+  #leave(outcome: WriteOutcome, startedAt: number): void {
+    const wasFull = this.#inFlight >= this.size;
+    this.#inFlight--;
+    if (outcome.kind === "success" && wasFull) this.#grow(outcome.latency);
+    if (outcome.kind === "overloaded") this.#shrink(startedAt, outcome.retryAfter);
+    this.#admit();
+  }
+
+  #hasPlace(): boolean {
+    return this.#clock.monotonic() >= this.#closedUntil && this.#inFlight < this.size;
+  }
+
+  #admit(): void {
+    while (this.#hasPlace()) {
+      const line = this.#lines.state.length > 0 ? this.#lines.state : this.#lines.event;
       if (line.length === 0) return;
-      inFlight++;
+      this.#inFlight++;
       line.next();
     }
-  };
+  }
 
-  const grow = (latency: Milliseconds, wasFull: boolean): void => {
-    if (!wasFull) return;
-    answered++;
-    latencySum += latency;
-    if (answered < size) return;
-    const mean = Math.max(0.5, latencySum / answered);
-    answered = 0;
-    latencySum = 0;
-    // The best is forgotten slowly: a server that became slower for good must not keep us small for ever.
-    best = Math.min(best * 1.002, mean);
-    if (size < start || mean <= best * tolerated) size = Math.min(most, size + Math.max(1, size / 8));
-    else if (mean > best * tooSlow && size > start) size = Math.max(start, size * 0.9);
-  };
+  #grow(latency: Milliseconds): void {
+    const { start, max } = this.#limits;
+    const epoch = this.#epoch;
+    epoch.answers++;
+    epoch.latencySum += latency;
+    if (epoch.answers < this.#size) return;
+    const mean = Math.max(0.5, epoch.latencySum / epoch.answers);
+    this.#epoch = { answers: 0, latencySum: 0 };
+    // The best mean decays slowly: a server that became slower for good must not keep the window small forever.
+    this.#bestMean = Math.min(this.#bestMean * 1.002, mean);
+    if (this.#size < start || mean <= this.#bestMean * growBelow) {
+      this.#size = Math.min(max, this.#size + Math.max(1, this.#size / 8));
+    } else if (mean > this.#bestMean * shrinkAbove && this.#size > start) {
+      this.#size = Math.max(start, this.#size * 0.9);
+    }
+  }
 
-  const shrink = (startedAt: number, retryAfter: Milliseconds | undefined): void => {
-    // Refusals of one crowded moment count once: only a request sent after the last shrinking says something new.
-    if (startedAt >= shrunkAt) {
-      size = Math.max(least, size / 2);
-      shrunkAt = clock.monotonic();
-      answered = 0;
-      latencySum = 0;
+  #shrink(startedAt: number, retryAfter: Milliseconds | undefined): void {
+    const now = this.#clock.monotonic();
+    // Refusals of one burst count once: only a request sent after the last shrinking brings new information.
+    if (startedAt >= this.#shrunkAt) {
+      this.#size = Math.max(this.#limits.min, this.#size / 2);
+      this.#shrunkAt = now;
+      this.#epoch = { answers: 0, latencySum: 0 };
     }
     if (retryAfter === undefined || retryAfter <= 0) return;
-    closedUntil = Math.max(closedUntil, clock.monotonic() + Math.min(retryAfter, maxBackoff));
-    cancelReopening?.();
-    cancelReopening = clock.after(milliseconds(closedUntil - clock.monotonic()), admit);
-  };
-
-  return {
-    get size() {
-      return Math.floor(size);
-    },
-    get inFlight() {
-      return inFlight;
-    },
-    get waiting() {
-      return lines.state.length + lines.event.length;
-    },
-    enter: async (priority, signal) => {
-      signal.throwIfAborted();
-      const isFree = !isClosed() && inFlight < Math.floor(size) && lines[priority].length === 0;
-      if (isFree && lines.state.length === 0) inFlight++;
-      else await lines[priority].join(signal);
-      const startedAt = clock.monotonic();
-      let open = true;
-      return (outcome) => {
-        if (!open) return;
-        open = false;
-        const wasFull = inFlight >= Math.floor(size);
-        inFlight--;
-        if (outcome.kind === "fine") grow(outcome.latency, wasFull);
-        if (outcome.kind === "overloaded") shrink(startedAt, outcome.retryAfter);
-        admit();
-      };
-    },
-  };
+    this.#closedUntil = Math.max(this.#closedUntil, now + Math.min(retryAfter, maxClosed));
+    this.#cancelReopening?.();
+    this.#cancelReopening = this.#clock.after(milliseconds(this.#closedUntil - now), () => this.#admit());
+  }
 }

@@ -1,34 +1,35 @@
-// How long a watch that lost its server rests: as long as the backoff says, or until the server has answered anybody else,
-// and a moment longer. It does not know who asked; any answer shows that an outage is over.
+// The backoff of a watch after an outage: ends early, shortly after the server has answered any other request, because that
+// shows that the outage is over.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
 
-export interface Rest {
-  readonly atMost: Milliseconds;
-  /** A server that has just come back is not asked by all at once. */
+export interface OutageBackoff {
+  readonly max: Milliseconds;
+  /** Jitter, so that not every watch reconnects to a recovered server at the same moment. */
   readonly afterAnswer: Milliseconds;
 }
 
-/** Says whether an answer cut it short; rejects with the signal's reason when that comes first. */
+/** Returns whether an answer ended it early; rejects with the signal's reason. */
 export async function backoffUntilAnswered(
-  { whenAnswered }: Pick<KubeApi, "whenAnswered">,
+  api: Pick<KubeApi, "whenAnswered">,
   clock: Clock,
-  { atMost, afterAnswer }: Rest,
+  { max, afterAnswer }: OutageBackoff,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { controller, unlink } = linkedController(signal);
-  const rest = sleep(clock, atMost, controller.signal).then(() => false);
-  const answered = whenAnswered(controller.signal)
+  const elapsed = sleep(clock, max, controller.signal).then(() => false);
+  const answered = api
+    .whenAnswered(controller.signal)
     .then(() => sleep(clock, afterAnswer, controller.signal))
     .then(() => true);
   try {
-    return await Promise.race([rest, answered]);
+    return await Promise.race([elapsed, answered]);
   } finally {
     controller.abort();
     unlink();
-    await Promise.allSettled([rest, answered]);
+    await Promise.allSettled([elapsed, answered]);
   }
 }

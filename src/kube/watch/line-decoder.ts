@@ -1,8 +1,8 @@
-// Cuts a stream of bytes at newlines, whatever the chunks are, and decodes each line once. It does not parse lines.
+// Splits a stream of bytes into lines across chunk boundaries, and decodes each line once. It does not parse them.
 
 const newline = 10;
-/** etcd refuses objects above 1.5 MiB; far beyond that, something else is talking to us. */
-const longestLine = 32 * 1024 * 1024;
+/** etcd refuses objects above 1.5 MiB, so a much longer line does not come from an API server. */
+const maxLine = 32 * 1024 * 1024;
 
 export class LineTooLongError extends Error {
   override readonly name = "LineTooLongError";
@@ -10,37 +10,37 @@ export class LineTooLongError extends Error {
 
 export class LineDecoder {
   readonly #decoder = new TextDecoder();
-  /** The beginning of a line whose end has not come. */
+  /** The start of a line whose end has not arrived. */
   #pieces: Uint8Array[] = [];
-  #held = 0;
+  #buffered = 0;
 
-  /** True when the stream ends now and a line was cut in two. */
+  /** Whether a line would be incomplete if the stream ended now. */
   get isCut(): boolean {
-    return this.#held > 0;
+    return this.#buffered > 0;
   }
 
-  /** The lines that end within this chunk; empty ones are left out. Decodes each only when it is asked for. */
+  /** The non-empty lines that end within this chunk, each decoded when the generator reaches it. */
   *push(chunk: Uint8Array): Generator<string, void> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       const last = chunk.subarray(start, end);
       start = end + 1;
-      const line = this.#held === 0 ? last : this.#joined(last);
+      const line = this.#buffered === 0 ? last : this.#joined(last);
       if (line.length > 0) yield this.#decoder.decode(line);
     }
     if (start === chunk.length) return;
-    this.#held += chunk.length - start;
-    if (this.#held > longestLine) {
+    this.#buffered += chunk.length - start;
+    if (this.#buffered > maxLine) {
       throw new LineTooLongError(
-        `A line is longer than ${longestLine} bytes; expected one JSON object per line.`,
+        `A line is longer than ${maxLine} bytes. Expected one JSON object per line.`,
       );
     }
-    // A copy: a view would keep the whole chunk alive.
+    // A copy, because a view would keep the whole chunk in memory.
     this.#pieces.push(chunk.slice(start));
   }
 
   #joined(last: Uint8Array): Uint8Array {
-    const whole = new Uint8Array(this.#held + last.length);
+    const whole = new Uint8Array(this.#buffered + last.length);
     let at = 0;
     for (const piece of this.#pieces) {
       whole.set(piece, at);
@@ -48,7 +48,7 @@ export class LineDecoder {
     }
     whole.set(last, at);
     this.#pieces = [];
-    this.#held = 0;
+    this.#buffered = 0;
     return whole;
   }
 }

@@ -1,21 +1,23 @@
-// Lets timers and other connections have their turn while a long stream is worked through.
+// Lets timers and other connections run while a long stream is decoded.
 
 import { milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 
-export interface Pacer {
-  /** A promise to wait for when enough was done in one go, otherwise undefined (waiting costs, even for nothing). */
-  pause(signal: AbortSignal): Promise<void> | undefined;
-}
+export class Pacer {
+  readonly #clock: Clock;
+  readonly #maxRun = milliseconds(15);
+  #resumedAt: number;
 
-export function createPacer(clock: Clock, longest = milliseconds(15)): Pacer {
-  let since = clock.monotonic();
-  return {
-    pause: (signal) => {
-      if (clock.monotonic() - since < longest) return undefined;
-      return sleep(clock, milliseconds(0), signal).then(() => {
-        since = clock.monotonic();
-      });
-    },
-  };
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#resumedAt = clock.monotonic();
+  }
+
+  /** A promise to await when the work has run for long enough; undefined otherwise, because each await costs time. */
+  pause(signal: AbortSignal): Promise<void> | undefined {
+    if (this.#clock.monotonic() - this.#resumedAt < this.#maxRun) return undefined;
+    return sleep(this.#clock, milliseconds(0), signal).then(() => {
+      this.#resumedAt = this.#clock.monotonic();
+    });
+  }
 }

@@ -1,55 +1,70 @@
-// Runs one watch into one store and says how fresh the store is. It decides nothing about what changes mean.
+// Runs one watch into one store, and reports how fresh the store is.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { KubeError } from "../errors/kube-error.ts";
 import type { KubeObject } from "../objects.ts";
 import { type ReadonlyStore, Store } from "./store.ts";
-import { type WatchOptions, watch } from "./watch.ts";
+import { watch } from "./watch.ts";
+import type { WatchOptions, WatchStep } from "./watch-step.ts";
 
-export interface Reflector<T> {
-  readonly store: ReadonlyStore<T>;
-  /** How long ago the server last said anything about these objects; undefined before the first word. */
-  age(): Milliseconds | undefined;
-  /** How long ago anything happened to it, be it a failure: a watch that lives does something every few minutes. */
-  idle(): Milliseconds | undefined;
-  /** What stands in the way now; undefined while all is well. */
-  readonly problem: KubeError | undefined;
-  /** Resolves when the signal is aborted. */
-  run(signal: AbortSignal): Promise<void>;
+export interface ReflectorOptions<T extends KubeObject> extends WatchOptions<T> {
+  readonly onProblem?: (problem: KubeError, retryIn: Milliseconds) => void;
+  /** Called at the first message of the server after a problem. */
+  readonly onRecovered?: () => void;
 }
 
-export function createReflector<T extends KubeObject>(
-  options: WatchOptions<T> & {
-    readonly onProblem?: (problem: KubeError, retryIn: Milliseconds) => void;
-    /** The first word of the server after a problem. */
-    readonly onRecovered?: () => void;
-  },
-): Reflector<T> {
-  const { onProblem, onRecovered, ...watched } = options;
-  const store = new Store<T>();
-  let heardAt: number | undefined;
-  let problem: KubeError | undefined;
-  let steppedAt: number | undefined;
-  return {
-    store,
-    age: () => (heardAt === undefined ? undefined : milliseconds(options.clock.monotonic() - heardAt)),
-    idle: () => (steppedAt === undefined ? undefined : milliseconds(options.clock.monotonic() - steppedAt)),
-    get problem() {
-      return problem;
-    },
-    run: async (signal) => {
-      for await (const step of watch(watched, signal)) {
-        steppedAt = options.clock.monotonic();
-        if (step.type === "failed") {
-          problem = step.error;
-          onProblem?.(step.error, step.retryIn);
-        } else if (step.type !== "begin") {
-          heardAt = options.clock.monotonic();
-          if (problem !== undefined) onRecovered?.();
-          problem = undefined;
-        }
-        store.apply(step);
-      }
-    },
-  };
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #store = new Store<T>();
+  #problem: KubeError | undefined;
+  #lastMessageAt: number | undefined;
+  #lastStepAt: number | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+  }
+
+  get store(): ReadonlyStore<T> {
+    return this.#store;
+  }
+
+  /** The current problem; undefined while the watch works. */
+  get problem(): KubeError | undefined {
+    return this.#problem;
+  }
+
+  /** Time since the server last sent anything about these objects; undefined before the first message. */
+  age(): Milliseconds | undefined {
+    return this.#since(this.#lastMessageAt);
+  }
+
+  /** Time since the last step, failures included: a live watch yields a step every few minutes. */
+  idle(): Milliseconds | undefined {
+    return this.#since(this.#lastStepAt);
+  }
+
+  /** Resolves when the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    for await (const step of watch(this.#options, signal)) {
+      this.#observe(step);
+      this.#store.apply(step);
+    }
+  }
+
+  #observe(step: WatchStep<T>): void {
+    const { clock, onProblem, onRecovered } = this.#options;
+    this.#lastStepAt = clock.monotonic();
+    if (step.type === "failed") {
+      this.#problem = step.error;
+      onProblem?.(step.error, step.retryIn);
+    } else if (step.type !== "begin") {
+      this.#lastMessageAt = clock.monotonic();
+      if (this.#problem !== undefined) onRecovered?.();
+      this.#problem = undefined;
+    }
+  }
+
+  #since(moment: number | undefined): Milliseconds | undefined {
+    return moment === undefined ? undefined : milliseconds(this.#options.clock.monotonic() - moment);
+  }
 }

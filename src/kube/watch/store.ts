@@ -1,9 +1,9 @@
-// What the API server has, as far as a watch has told us: a read-only cache by key that changes as a whole on a relist.
-// It asks nothing; a reflector feeds it. Objects in it must never be changed.
+// A cache of the objects of one resource, by key. `Reflector` feeds it; a relist replaces the content as a whole. Its objects
+// must never be modified.
 
 import { abortable } from "../../runtime/abortable.ts";
 import { type KubeObject, keyOf } from "../objects.ts";
-import type { WatchStep } from "./watch.ts";
+import type { WatchStep } from "./watch-step.ts";
 
 export interface Change<T> {
   readonly key: string;
@@ -19,15 +19,15 @@ export interface Index<T> {
 
 export interface ReadonlyStore<T> {
   readonly size: number;
-  /** True once a whole list has come; it stays true. */
+  /** True from the first complete list on. */
   readonly synced: boolean;
-  /** Resolves once a whole list has come. */
+  /** Resolves after the first complete list. */
   whenSynced(signal: AbortSignal): Promise<void>;
   get(key: string): T | undefined;
   list(): IterableIterator<T>;
-  /** Called once per key that changed, after the change. Returns what ends it. */
+  /** Calls the listener once per changed key, after the change. Returns the function that unsubscribes. */
   subscribe(listener: (change: Change<T>) => void): () => void;
-  /** Kept up to date from now on; `values` must depend on the object alone. */
+  /** An index that follows all later changes; `values` must depend on the object alone. */
   index(values: (object: T) => readonly string[]): Index<T>;
 }
 
@@ -99,7 +99,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
       case "bookmark":
         return;
       case "failed":
-        // A list that broke off is worth nothing; the next one begins anew.
+        // An incomplete list is discarded.
         this.#staged = undefined;
     }
   }
@@ -109,13 +109,13 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     const before = this.#objects.get(key);
     const isKnown = before !== undefined && isSameVersion(before, object);
     if (this.#staged !== undefined) {
-      // The object we already hold stands for an equal one, so that a relist does not double the memory.
+      // The cached object replaces an equal one, so that a relist does not double the memory.
       this.#staged.set(key, isKnown ? before : object);
       return;
     }
     if (isKnown) return;
     this.#objects.set(key, object);
-    this.#report(before === undefined ? { key, after: object } : { key, before, after: object });
+    this.#publish(before === undefined ? { key, after: object } : { key, before, after: object });
   }
 
   #remove(key: string): void {
@@ -126,7 +126,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     const before = this.#objects.get(key);
     if (before === undefined) return;
     this.#objects.delete(key);
-    this.#report({ key, before });
+    this.#publish({ key, before });
   }
 
   #swap(): void {
@@ -141,13 +141,13 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
       else if (after !== before) changes.push({ key, before, after });
     }
     for (const [key, after] of this.#objects) if (!previous.has(key)) changes.push({ key, after });
-    // Everything is indexed before anybody is told: a listener sees the whole new content.
+    // All indexes are updated before any listener runs: listeners see the complete new content.
     for (const change of changes) for (const live of this.#indexes) this.#reindex(live, change);
     for (const change of changes) for (const listener of this.#listeners) listener(change);
     this.#whenSynced.resolve();
   }
 
-  #report(change: Change<T>): void {
+  #publish(change: Change<T>): void {
     for (const live of this.#indexes) this.#reindex(live, change);
     for (const listener of this.#listeners) listener(change);
   }
@@ -166,7 +166,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   }
 }
 
-/** A name can be taken again by another object, so the uid counts too. */
+/** The uid counts too, because a new object can have the name of a deleted one. */
 function isSameVersion(one: KubeObject, other: KubeObject): boolean {
   return (
     one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid

@@ -1,5 +1,4 @@
-// Reads one watch connection: bytes to lines to slimmed events, with a limit on silence. One connection only;
-// what comes before and after it is decided in `watch.ts`.
+// Reads one watch connection: bytes to lines to slimmed events, with a limit on silence.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,7 +10,7 @@ import type { KubeObject } from "../objects.ts";
 import type { OpenStream } from "../requests/request.ts";
 import type { Resource } from "../resources.ts";
 import { LineDecoder } from "./line-decoder.ts";
-import { createPacer } from "./pacer.ts";
+import { Pacer } from "./pacer.ts";
 
 export type WatchEvent<T> =
   | { readonly type: "changed" | "deleted"; readonly object: T }
@@ -26,65 +25,64 @@ export interface WatchStreamOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly origin: string;
   readonly clock: Clock;
-  /** Asked before each wait: how long nothing may come. */
-  readonly longestSilence: () => Milliseconds;
+  /** Called before each read: how long the server may be silent. */
+  readonly silenceLimit: () => Milliseconds;
 }
 
-const endMark = "k8s.io/initial-events-end";
+const initialEventsEnd = "k8s.io/initial-events-end";
 
-/** Thrown when nothing came for too long. */
 export class SilenceError extends Error {
   override readonly name = "SilenceError";
 }
 
+const factsOf = (resource: Resource<KubeObject>) => ({ operation: `watch ${resource.plural}` });
+
+function parseEvent<T extends KubeObject>(line: string, resource: Resource<T>): WatchEvent<T> | undefined {
+  let event: WireEvent<T>;
+  try {
+    event = JSON.parse(line) as WireEvent<T>;
+  } catch (cause) {
+    throw new KubeError(
+      "unexpected",
+      `A watch of ${resource.plural} received a line that is not JSON. Fairlead will list again.`,
+      { ...factsOf(resource), cause },
+    );
+  }
+  const { type, object } = event;
+  if (type === "ERROR") {
+    const status = readStatus(JSON.stringify(object ?? {}));
+    throw statusError(status?.code ?? 500, status, factsOf(resource));
+  }
+  if (object?.metadata === undefined) return undefined;
+  if (type === "BOOKMARK") {
+    const { resourceVersion, annotations } = object.metadata;
+    return { type: "bookmark", resourceVersion, endsInitial: annotations?.[initialEventsEnd] === "true" };
+  }
+  if (type === "ADDED" || type === "MODIFIED") return { type: "changed", object: resource.slim(object) };
+  return type === "DELETED" ? { type: "deleted", object: resource.slim(object) } : undefined;
+}
+
 export async function* readWatchStream<T extends KubeObject>(
   stream: OpenStream,
-  { resource, origin, clock, longestSilence }: WatchStreamOptions<T>,
+  { resource, origin, clock, silenceLimit }: WatchStreamOptions<T>,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>, void> {
-  const facts = { operation: `watch ${resource.plural}` };
   const reader = stream.body.getReader();
   const lines = new LineDecoder();
-  const pacer = createPacer(clock);
-
-  const decode = (line: string): WatchEvent<T> | undefined => {
-    let event: WireEvent<T>;
-    stream.decoded(line.length);
-    try {
-      event = JSON.parse(line) as WireEvent<T>;
-    } catch (cause) {
-      throw new KubeError(
-        "unexpected",
-        `A watch of ${resource.plural} sent a line that is not JSON. We list anew.`,
-        { ...facts, cause },
-      );
-    }
-    const { type, object } = event;
-    if (type === "ERROR") {
-      const status = readStatus(JSON.stringify(object ?? {}));
-      throw statusError(status?.code ?? 500, status, facts);
-    }
-    if (object?.metadata === undefined) return undefined;
-    if (type === "BOOKMARK") {
-      const { resourceVersion, annotations } = object.metadata;
-      return { type: "bookmark", resourceVersion, endsInitial: annotations?.[endMark] === "true" };
-    }
-    if (type === "ADDED" || type === "MODIFIED") return { type: "changed", object: resource.slim(object) };
-    return type === "DELETED" ? { type: "deleted", object: resource.slim(object) } : undefined;
-  };
+  const pacer = new Pacer(clock);
 
   const read = async () => {
     const { controller, unlink } = linkedController(signal);
-    const silence = longestSilence();
-    const cancel = clock.after(milliseconds(Math.max(0, silence)), () =>
-      controller.abort(new SilenceError(`A watch of ${resource.plural} was silent for ${silence / 1000} s.`)),
+    const limit = silenceLimit();
+    const cancel = clock.after(milliseconds(Math.max(0, limit)), () =>
+      controller.abort(new SilenceError(`A watch of ${resource.plural} was silent for ${limit / 1000}s.`)),
     );
     try {
       return await abortable(reader.read(), controller.signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof SilenceError) throw error;
-      throw transportError(error, origin, facts);
+      throw transportError(error, origin, factsOf(resource));
     } finally {
       cancel();
       unlink();
@@ -96,7 +94,8 @@ export async function* readWatchStream<T extends KubeObject>(
       const { done, value } = await read();
       if (done) break;
       for (const line of lines.push(value)) {
-        const event = decode(line);
+        stream.decoded(line.length);
+        const event = parseEvent(line, resource);
         if (event !== undefined) yield event;
         const pause = pacer.pause(signal);
         if (pause !== undefined) await pause;
@@ -105,13 +104,13 @@ export async function* readWatchStream<T extends KubeObject>(
     if (lines.isCut) {
       throw new KubeError(
         "unreachable",
-        `A watch of ${resource.plural} was cut in the middle of an object. We go on from the last whole one.`,
-        facts,
+        `A watch of ${resource.plural} was cut in the middle of an object. Fairlead will resume after the last whole object.`,
+        factsOf(resource),
       );
     }
   } finally {
     stream.close();
-    // Already failed or closed streams reject; there is nothing left to tell them.
+    // A stream that has failed or closed rejects; there is nothing left to cancel.
     reader.cancel().catch(() => {});
   }
 }

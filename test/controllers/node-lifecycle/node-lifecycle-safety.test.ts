@@ -55,7 +55,7 @@ test("keeps a Node that became Ready just before the controller's own write to i
   const lifecycle = { proofs: 1, recheck: { shortest: seconds(1), longest: seconds(1) } } as const;
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
   // A real server answers such a write with metadata only, so the status stays as it was known before.
-  const send = w.nodes.api.patchKnown;
+  const send = w.nodes.api.patchKnown.bind(w.nodes.api);
   const answered: typeof send = async (resource, known, ...rest) => {
     const fresh = await send(resource, known, ...rest);
     return { ...fresh, ...("status" in known && { status: known.status }) };

@@ -1,11 +1,11 @@
 // Creates a client for a real API server from the system platform. Used only by the cluster cases.
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
-import { createKubeApi } from "../../../src/kube/client/api.ts";
+import { HttpKubeApi } from "../../../src/kube/client/http-api.ts";
 import { openConnection } from "../../../src/kube/connection/connection.ts";
-import { createRequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
-import { createRequests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
-import { createWriteWindow } from "../../../src/kube/requests/write-window.ts";
+import { RequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
+import { Requests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
+import { WriteWindow } from "../../../src/kube/requests/write-window.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
@@ -17,13 +17,13 @@ export const connect = async (
   changes: Partial<RequestsOptions> = {},
 ): Promise<KubeApi> => {
   const platform = { files: systemFiles, clock: systemClock };
-  const requests = createRequests({
+  const requests = new Requests({
     connection: await openConnection({ kubeconfig }, platform, never),
     transport: systemTransport,
     clock: systemClock,
-    ceiling: createRequestCeiling(),
-    writes: createWriteWindow(systemClock),
+    ceiling: new RequestCeiling(),
+    writes: new WriteWindow(systemClock),
     ...changes,
   });
-  return createKubeApi(requests, { userAgent: "fairlead-cluster-test" });
+  return new HttpKubeApi(requests, { userAgent: "fairlead-cluster-test" });
 };

@@ -1,10 +1,11 @@
 // A fake API server defined by one function, and clients over it in virtual time. It stores no objects.
 
-import { createKubeApi, type KubeApi } from "../../../src/kube/client/api.ts";
+import type { KubeApi } from "../../../src/kube/client/api.ts";
+import { HttpKubeApi } from "../../../src/kube/client/http-api.ts";
 import type { Connection } from "../../../src/kube/connection/connection.ts";
-import { createRequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
-import { createRequests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
-import { createWriteWindow } from "../../../src/kube/requests/write-window.ts";
+import { RequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
+import { Requests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
+import { WriteWindow } from "../../../src/kube/requests/write-window.ts";
 import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -23,16 +24,16 @@ export const scripted = (answer: Answer, changes: Partial<RequestsOptions> = {})
     refresh: () => {
       refreshed++;
     },
-    suspicion: () => undefined,
+    explainRefusal: () => undefined,
   };
   const transport: Transport = async (request, signal) => {
     seen.push(request);
     return answer(request, signal);
   };
-  const ceiling = createRequestCeiling();
-  const writes = createWriteWindow(clock);
-  const requests = createRequests({ connection, transport, clock, ceiling, writes, ...changes });
-  const api: KubeApi = createKubeApi(requests, { userAgent: "test" });
+  const ceiling = new RequestCeiling();
+  const writes = new WriteWindow(clock);
+  const requests = new Requests({ connection, transport, clock, ceiling, writes, ...changes });
+  const api: KubeApi = new HttpKubeApi(requests, { userAgent: "test" });
   return { api, clock, seen, ceiling, writes, refreshed: () => refreshed };
 };
 

@@ -1,0 +1,156 @@
+// One HTTP exchange with the API server under one deadline: credentials, write gate and transport. Every failure is a
+// `KubeError`; nothing is retried.
+
+import { type Milliseconds, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import { momentOfSeconds, retryAfterIn, untilMoment } from "../../core/moment.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import { abortable, linkedController } from "../../runtime/abortable.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Access } from "../connection/credentials.ts";
+import { KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
+import { readStatus, statusError } from "../errors/status-error.ts";
+import { transportError } from "../errors/transport-error.ts";
+import { withQuery } from "../resources.ts";
+import { PoolGeneration, tlsOfGeneration } from "./pool-generation.ts";
+import { type KubeRequest, methodOf, type Verb } from "./request.ts";
+
+export interface ExchangeDeps {
+  readonly connection: Connection;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** For requests that state none. */
+  readonly deadline?: Milliseconds;
+}
+
+/** A response whose body has not been read. */
+export interface ResponseHead {
+  readonly response: Response;
+  readonly controller: AbortController;
+  /** The generation of the connection pool that it came through. */
+  readonly generation: number;
+  /** The deadline covers the exchange until this is called. */
+  endDeadline(): void;
+}
+
+export const isWrite = (verb: Verb): boolean => methodOf[verb] !== "GET";
+
+function factsOf({ verb, resource, object }: KubeRequest): KubeErrorFacts {
+  return { operation: `${verb} ${resource}`, ...defined({ object }) };
+}
+
+function checkGate(request: KubeRequest): void {
+  const verdict = isWrite(request.verb) && request.mayWrite !== undefined ? request.mayWrite() : true;
+  if (verdict === true) return;
+  const facts = factsOf(request);
+  const target = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
+  throw new KubeError("fenced", `Did not ${target}: ${verdict.reason}`, facts);
+}
+
+export class Exchanges {
+  readonly #deps: ExchangeDeps;
+  readonly #host: string;
+  readonly #pool = new PoolGeneration();
+  #nextAnswer = Promise.withResolvers<void>();
+
+  constructor(deps: ExchangeDeps) {
+    this.#deps = deps;
+    this.#host = new URL(deps.connection.server).hostname;
+  }
+
+  /** Sends the request and passes the head of its response to `use`, under one deadline. */
+  async run<T>(
+    request: KubeRequest,
+    use: (head: ResponseHead) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { connection, transport, clock } = this.#deps;
+    const access = await connection.access(signal);
+    const deadline = request.deadline ?? this.#deps.deadline ?? seconds(30);
+    const { controller, unlink } = linkedController(signal);
+    const generation = this.#pool.current;
+    let isLate = false;
+    const cancel = clock.after(deadline, () => {
+      isLate = true;
+      controller.abort(new DOMException("deadline", "TimeoutError"));
+    });
+    const endDeadline = () => {
+      cancel();
+      unlink();
+    };
+    const sent = this.#transportRequest(request, access, generation);
+    try {
+      // Nothing may be awaited between this check and the network.
+      checkGate(request);
+      const response = await abortable(transport(sent, controller.signal), controller.signal);
+      this.#answered(response);
+      return await use({ response, controller, generation, endDeadline });
+    } catch (error) {
+      endDeadline();
+      controller.abort();
+      if (error instanceof KubeError) throw error;
+      if (signal.aborted) throw signal.reason;
+      const facts = factsOf(request);
+      if (!isLate) throw transportError(error, connection.origin, facts);
+      this.#pool.timedOut(generation);
+      throw new KubeError(
+        "timeout",
+        `No response from the API server at ${connection.origin} to ${facts.operation} within ${deadline / 1000}s. Fairlead will retry.`,
+        { ...facts, cause: error },
+      );
+    }
+  }
+
+  /** Reads a response that is no success into the error that it stands for. */
+  async refusal(request: KubeRequest, response: Response): Promise<KubeError> {
+    const { connection, clock } = this.#deps;
+    const status = readStatus(await response.text());
+    const inBody = status?.details?.retryAfterSeconds;
+    const moment =
+      retryAfterIn(response.headers) ?? (inBody === undefined ? undefined : momentOfSeconds(inBody));
+    const retryAfter = moment === undefined ? undefined : untilMoment(moment, clock.now());
+    const cause = response.status === 401 ? connection.explainRefusal() : undefined;
+    return statusError(
+      response.status,
+      cause === undefined ? status : { ...status, message: cause },
+      { ...factsOf(request), ...defined({ retryAfter }) },
+      request.contentType === "application/json-patch+json",
+    );
+  }
+
+  /** Reports that an open stream of this generation was silent for too long. */
+  stalled(generation: number): void {
+    this.#pool.timedOut(generation);
+  }
+
+  /** Resolves at the next response to any request, unless it is a 5xx. */
+  whenAnswered(signal: AbortSignal): Promise<void> {
+    return abortable(this.#nextAnswer.promise, signal);
+  }
+
+  #transportRequest(request: KubeRequest, access: Access, generation: number): TransportRequest {
+    const { server, proxy } = this.#deps.connection;
+    const { body, contentType = "application/json" } = request;
+    return {
+      method: methodOf[request.verb],
+      url: `${server}${withQuery(request.path, request.query)}`,
+      headers: {
+        accept: request.accept ?? "application/json",
+        // Compressing costs the API server more than the bytes cost a nearby network.
+        "accept-encoding": "identity",
+        "user-agent": request.userAgent,
+        ...access.headers,
+        ...defined({ "content-type": body === undefined ? undefined : contentType }),
+      },
+      ...defined({ body, proxy, tls: tlsOfGeneration(access.tls, generation, this.#host) }),
+    };
+  }
+
+  #answered({ status }: Response): void {
+    this.#pool.answered();
+    if (status >= 500) return;
+    this.#nextAnswer.resolve();
+    this.#nextAnswer = Promise.withResolvers();
+  }
+}

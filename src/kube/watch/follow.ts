@@ -1,0 +1,67 @@
+// One watch connection: first a streaming list where the position has no resource version, then changes until it ends.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import type { KubeObject } from "../objects.ts";
+import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
+import { readWatchStream, SilenceError } from "./watch-stream.ts";
+
+/**
+ * Bookmarks come about once a minute, but a server need not send any where nothing changes. After a longer silence, a new
+ * connection shows whether the server is still there.
+ */
+const maxSilence = seconds(100);
+/** A server that supports streaming lists starts sending within a moment, and completes the list within a minute. */
+const maxInitialSilence = seconds(10);
+const maxInitialList = seconds(60);
+
+/** The server accepted a streaming list but did not complete it in time: an old one that ignores the parameter. */
+export class UnfinishedListError extends Error {}
+
+export async function* follow<T extends KubeObject>(
+  { api, resource, clock, random, namespace, labelSelector, fieldSelector }: WatchOptions<T>,
+  position: WatchPosition,
+  signal: AbortSignal,
+): AsyncGenerator<WatchStep<T>, void> {
+  let initial = position.resourceVersion === undefined;
+  const listDeadline = clock.monotonic() + maxInitialList;
+  const query = {
+    watch: true,
+    allowWatchBookmarks: true,
+    // Jitter, so that the watches of all replicas do not reconnect in the same second.
+    timeoutSeconds: Math.round(240 + random.fraction() * 50),
+    labelSelector,
+    fieldSelector,
+    ...(initial
+      ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }
+      : { resourceVersion: position.resourceVersion }),
+  };
+  if (initial) yield { type: "begin" };
+  const stream = await api.openWatch(resource, { query, ...defined({ namespace }) }, signal);
+  if (!initial && position.endedNormally) yield { type: "resumed" };
+  const silenceLimit = (): Milliseconds =>
+    initial ? milliseconds(Math.min(maxInitialSilence, listDeadline - clock.monotonic())) : maxSilence;
+  const options = { resource, origin: api.origin, clock, silenceLimit };
+  try {
+    for await (const event of readWatchStream(stream, options, signal)) {
+      position.hasProgressed = true;
+      if (event.type === "bookmark") {
+        const { resourceVersion } = event;
+        if (!initial) yield { type: "bookmark", resourceVersion };
+        else if (event.endsInitial) yield { type: "complete", resourceVersion };
+        if (event.endsInitial) initial = false;
+        // Until the list is complete, a resource version belongs to one object and cannot be resumed from.
+        if (!initial) position.resourceVersion = resourceVersion;
+        continue;
+      }
+      if (!initial) position.resourceVersion = event.object.metadata.resourceVersion;
+      if (event.type === "deleted") yield { type: "deleted", object: event.object };
+      else yield { type: "object", object: event.object, initial };
+      if (initial && clock.monotonic() > listDeadline) throw new UnfinishedListError();
+    }
+  } catch (error) {
+    if (!(error instanceof SilenceError)) throw error;
+    if (initial) throw new UnfinishedListError();
+    stream.stalled();
+  }
+}

@@ -1,0 +1,45 @@
+// The options of a watch, and the steps that it yields.
+
+import type { Milliseconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { KubeApi } from "../client/api.ts";
+import type { KubeError } from "../errors/kube-error.ts";
+import type { KubeObject } from "../objects.ts";
+import type { Resource } from "../resources.ts";
+
+export type WatchStep<T> =
+  /** A list begins; the previous content stays valid until "complete". A second "begin" discards the first. */
+  | { readonly type: "begin" }
+  | { readonly type: "object"; readonly object: T; readonly initial: boolean }
+  | { readonly type: "deleted"; readonly object: T }
+  | { readonly type: "complete"; readonly resourceVersion: string }
+  /** Nothing changed up to this version. */
+  | { readonly type: "bookmark"; readonly resourceVersion: string }
+  /** A connection ended normally, and the server accepted the next one from the same version. */
+  | { readonly type: "resumed" }
+  | { readonly type: "failed"; readonly error: KubeError; readonly retryIn: Milliseconds };
+
+export type WatchApi = Pick<KubeApi, "origin" | "openWatch" | "listPage" | "whenAnswered">;
+
+export interface WatchOptions<T extends KubeObject> {
+  readonly api: WatchApi;
+  readonly resource: Resource<T>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** The state of a watch across its connections. */
+export interface WatchPosition {
+  /** Undefined: a complete list is needed first. */
+  resourceVersion: string | undefined;
+  /** False once the server has refused or ignored a streaming list. */
+  canStream: boolean;
+  /** The current connection has delivered something. */
+  hasProgressed: boolean;
+  /** The previous connection ended normally. */
+  endedNormally: boolean;
+}

@@ -41,7 +41,7 @@ test("no command, and the command run, start the manager", async () => {
   const flags = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
   const expected = {
     out: "",
-    errors: [expect.stringContaining("/nowhere cannot be read")],
+    errors: [expect.stringContaining("Cannot read the kubeconfig /nowhere")],
     code: 2 as const,
   };
   expect(await answer(flags)).toEqual(expected);

@@ -98,11 +98,11 @@ describe("guardedNodePatch", () => {
 
 test("finalizerPatch keeps other finalizers, guards them, and fails when the object was deleted in between", () => {
   const metadata = { name: "a", uid: "u", resourceVersion: "1", finalizers: ["other"] };
-  expect(finalizerPatch({ metadata }, "ours", "present")?.body).toEqual([
+  expect(finalizerPatch({ metadata }, "own", "present")?.body).toEqual([
     { op: "test", path: "/metadata/uid", value: "u" },
     { op: "test", path: "/metadata/deletionTimestamp", value: null },
     { op: "test", path: "/metadata/finalizers", value: ["other"] },
-    { op: "add", path: "/metadata/finalizers", value: ["other", "ours"] },
+    { op: "add", path: "/metadata/finalizers", value: ["other", "own"] },
   ]);
-  expect(finalizerPatch({ metadata }, "ours", "absent")).toBeUndefined();
+  expect(finalizerPatch({ metadata }, "own", "absent")).toBeUndefined();
 });

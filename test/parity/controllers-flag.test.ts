@@ -21,7 +21,7 @@ test("TestCloudControllerNamesDeclaration: every upstream name is known and well
 });
 
 describe("TestIsControllerEnabled", () => {
-  const enabled = (...words: string[]) => [...chooseControllers(words).enabled].toSorted() as string[];
+  const enabled = (...names: string[]) => [...chooseControllers(names).enabled].toSorted() as string[];
   const all = ["cloud-node", "cloud-node-lifecycle", "node-route", "service"];
 
   test("TestIsControllerEnabled 1-3: enables a named controller, and disables one named with a minus or not named", () => {
@@ -52,15 +52,15 @@ describe("TestCloudControllerManagerAliases", () => {
 });
 
 describe("TestValidateGenericControllerManagerConfigurationOptions", () => {
-  const problemsOf = (...words: string[]) => chooseControllers(words).problems.map(({ text }) => text);
+  const problemsOf = (...names: string[]) => chooseControllers(names).problems.map(({ text }) => text);
   test.each([
     [[]],
     [["*"]],
     [["service-lb-controller"]],
     [["*", "-service-lb-controller", "node-route-controller"]],
     [["route", "-service"]],
-  ])("TestValidateGenericControllerManagerConfigurationOptions: accepts %j", (words) => {
-    expect(problemsOf(...words)).toEqual([]);
+  ])("TestValidateGenericControllerManagerConfigurationOptions: accepts %j", (names) => {
+    expect(problemsOf(...names)).toEqual([]);
   });
   test("TestValidateGenericControllerManagerConfigurationOptions: an unknown controller is reported as written", () => {
     expect(problemsOf("route", "grey-controller")).toEqual([

@@ -37,7 +37,7 @@ const server = (stored: LeaseSpec | null | undefined) => {
     return state.isSilent ? silence(signal) : written;
   });
   const candidate = (identity = "baz") => {
-    const said: string[] = [];
+    const reported: string[] = [];
     const leader = new LeaderElection({
       api: parts.api.as({ lane: "reserved" }),
       clock: parts.clock,
@@ -48,11 +48,11 @@ const server = (stored: LeaseSpec | null | undefined) => {
       leaseDuration: seconds(10),
       renewDeadline: seconds(5),
       retryPeriod: seconds(1),
-      onAcquired: () => said.push("became leader"),
-      onLost: () => said.push("stopped leading"),
+      onAcquired: () => reported.push("became leader"),
+      onLost: () => reported.push("stopped leading"),
     });
     const stop = new AbortController();
-    return { leader, said, stop, ended: leader.run(stop.signal) };
+    return { leader, reported, stop, ended: leader.run(stop.signal) };
   };
   return { ...parts, calls, state, candidate, write, spec: () => lease?.spec };
 };
@@ -241,11 +241,11 @@ describe("TestLeaderElectionHealthChecker", () => {
     // A process that was paused for that long: its loop has not noticed yet.
     const monotonic = s.clock.monotonic.bind(s.clock);
     s.clock.monotonic = () => monotonic() + jump;
-    const said = one.leader.health(tolerance);
+    const reported = one.leader.health(tolerance);
     s.clock.monotonic = monotonic;
     one.stop.abort();
     await one.ended;
-    return said;
+    return reported;
   };
 
   test("TestLeaderElectionHealthChecker 1: is healthy without an election [F67]", () => {

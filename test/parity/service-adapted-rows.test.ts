@@ -85,7 +85,7 @@ test("TestSyncService 1: a key may contain anything that the provider returns an
   expect(w.addressesOf("web")).toHaveLength(1);
   w.delete("web");
   await w.pass(30);
-  expect([w.owners(), w.services(), w.fallen]).toEqual([[], [], []]);
+  expect([w.owners(), w.services(), w.unexpectedErrors]).toEqual([[], [], []]);
   await w.stop();
 });
 

@@ -184,7 +184,7 @@ describe("Test_shouldSyncUpdatedNode_compoundedPredicates", () => {
     [21, "not ready, providerID changed", ...both(down, {}, second), true],
     [22, "providerID empty, exclusion appears", ...both(none, {}, out), true],
     [23, "providerID empty, exclusion disappears", ...both(none, out, {}), true],
-    [24, "providerID empty, readiness said to change", ...both(none, {}, {}), false],
+    [24, "providerID empty, readiness reported to change", ...both(none, {}, {}), false],
     [25, "providerID empty, becomes not ready", ...both(none, {}, down), false],
     [26, "providerID empty, taint disappears", ...both(none, tainted, {}), false, true],
     [27, "providerID empty, taint appears", ...both(none, {}, tainted), false, true],

@@ -2,16 +2,16 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { testTitles } from "../support/test-titles.ts";
-import { ofTheManager } from "./unpinned/manager.ts";
-import { ofLifecycle, ofNodes } from "./unpinned/nodes.ts";
-import { ofRoutes } from "./unpinned/routes.ts";
-import { ofServices } from "./unpinned/services.ts";
+import { managerBehaviours } from "./unpinned/manager.ts";
+import { lifecycleBehaviours, nodeBehaviours } from "./unpinned/nodes.ts";
+import { routeBehaviours } from "./unpinned/routes.ts";
+import { serviceBehaviours } from "./unpinned/services.ts";
 
 // Each behaviour that upstream's tests do not cover has tests here, or an explanation. This fails when such a test is
 // renamed or removed.
 
 const root = resolve(import.meta.dir, "../..");
-const lists = { ofNodes, ofLifecycle, ofServices, ofRoutes, ofTheManager };
+const lists = { nodeBehaviours, lifecycleBehaviours, serviceBehaviours, routeBehaviours, managerBehaviours };
 const rows = Object.entries(lists).flatMap(([list, all]) =>
   all.map((row) => [`${list}: ${row.behaviour}`, row] as const),
 );

@@ -79,31 +79,27 @@ const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
     ...{ environment: {}, transport: unreachable, cloudTransport: unreachable },
   };
   const code = await runProgram(provider, args, streams, platform, new AbortController().signal);
-  return { code, out: printed.join(""), said: lines.join("") };
+  return { code, out: printed.join(""), log: lines.join("") };
 };
 
 describe("a failing start", () => {
   test("exits with 2 for a cloud without machines or with wrong settings, unlike upstream", async () => {
     const without = { ...(fake as unknown as AnyProvider), connect: () => ({ accounts: [] }) as never };
     const none = await runs(without, "--master=http://sandbox", "--configure-cloud-routes=false");
-    expect([none.code, none.said]).toEqual([2, expect.stringContaining("does not support instances")]);
+    expect([none.code, none.log]).toEqual([2, expect.stringContaining("does not support instances")]);
     const wrong = await runs(
       fake as unknown as AnyProvider,
       "--master=http://sandbox",
       "--config-set=endpoint=nowhere",
     );
-    expect([wrong.code, wrong.said]).toEqual([2, expect.stringContaining("endpoint")]);
+    expect([wrong.code, wrong.log]).toEqual([2, expect.stringContaining("endpoint")]);
   });
 
   test("exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream", async () => {
-    const { code, said } = await runs(
-      fake as unknown as AnyProvider,
-      "--leader-elct=true",
-      "--secure-port=x",
-    );
+    const { code, log } = await runs(fake as unknown as AnyProvider, "--leader-elct=true", "--secure-port=x");
     expect(code).toBe(2);
-    expect(said).toContain("did you mean --leader-elect?");
-    expect(said).toContain("--secure-port");
+    expect(log).toContain("did you mean --leader-elect?");
+    expect(log).toContain("--secure-port");
   });
 });
 

@@ -191,7 +191,7 @@ export class ScriptedBalancers {
       this.#applyStep(step);
       return { done: true };
     }
-    const operation = `ticket-${this.applied.length}`;
+    const operation = `operation-${this.applied.length}`;
     this.#open.set(operation, step);
     return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation };
   }

@@ -14,7 +14,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random.fraction() * all.length)] as T;
   const w = new ServiceWorld({ seed, actionTime: pick([0, 300, 5000]) });
   const wrong: string[] = [];
-  const foreign = w.cloud.balancers.create({ name: "not-ours", labels: { of: "somebody" } });
+  const foreign = w.cloud.balancers.create({ name: "not-ours", labels: { of: "another" } });
   /** Deleted without a trace before any running process saw them: orphans, which are only reported. */
   const unseen = new Set<string>();
 
@@ -106,7 +106,7 @@ const afterwards = async (
   foreign: string,
   unseen: ReadonlySet<string>,
 ): Promise<readonly string[]> => {
-  const wrong: string[] = w.fallen.map((error) => `a process fell: ${String(error)}`);
+  const wrong: string[] = w.unexpectedErrors.map((error) => `a process failed: ${String(error)}`);
   const wanted = w.wanted();
   const present = w.cloud.balancers.list().filter(({ id }) => id !== foreign);
   if (!w.cloud.balancers.list().some(({ id, targets }) => id === foreign && targets.length === 0)) {

@@ -78,7 +78,7 @@ export class ServiceWorld {
   readonly read: string[] = [];
   readonly logged: string[] = [];
   /** Errors of processes that ended without being stopped. */
-  readonly fallen: unknown[] = [];
+  readonly unexpectedErrors: unknown[] = [];
   onCrossing: Crossing | undefined;
   /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
   readFault: ((path: string) => Response | undefined) | undefined;
@@ -171,7 +171,7 @@ export class ServiceWorld {
       stop.signal,
     );
     const done = manager.run().catch((error: unknown) => {
-      if (!life.isDead && !stop.signal.aborted) this.fallen.push(error);
+      if (!life.isDead && !stop.signal.aborted) this.unexpectedErrors.push(error);
     });
     this.#running = { life, cut, stop, done, manager };
   }
@@ -186,7 +186,7 @@ export class ServiceWorld {
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    running?.stop.abort(new Error("The process was told to end."));
+    running?.stop.abort(new Error("The process was asked to stop."));
     await this.clock.advance(seconds(2));
     await running?.done;
   }

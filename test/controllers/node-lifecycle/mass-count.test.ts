@@ -21,7 +21,7 @@ const setUp = () => {
   const count = new MassCount(
     { nodes: w.nodes.store, inventory, clock, settings: lifecycleDefaults },
     candidates,
-    (node) => node.metadata.labels?.["account"] !== "theirs",
+    (node) => node.metadata.labels?.["account"] !== "other",
   );
   count.follow();
   inventory.subscribe(() => count.invalidate());
@@ -90,8 +90,8 @@ describe("the mass count of recent losses", () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
-    add("their", 3, { ready: "False", account: "theirs" });
-    remove("their", 3);
+    add("other", 3, { ready: "False", account: "other" });
+    remove("other", 3);
     await list();
     expect(mayDelete()).toBe(true);
   });
@@ -107,7 +107,7 @@ describe("the mass count of missing Nodes", () => {
 
   test("excludes Nodes of another account", async () => {
     const { add, list, mayDelete } = setUp();
-    add("their", 5, { account: "theirs" });
+    add("other", 5, { account: "other" });
     await list();
     expect(mayDelete()).toBe(true);
   });

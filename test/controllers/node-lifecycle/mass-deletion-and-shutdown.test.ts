@@ -49,21 +49,21 @@ describe("mass deletion", () => {
 
   test("ignores Nodes of another account that the selector excludes", async () => {
     const all = names(5);
-    const theirs = Array.from({ length: 40 }, (_, index) => `their${index}`);
+    const foreign = Array.from({ length: 40 }, (_, index) => `other${index}`);
     const w = setUp({
       machines: all.slice(1).map((name) => machine(name)),
-      isSelected: (node) => node.metadata.labels?.["account"] !== "theirs",
+      isSelected: (node) => node.metadata.labels?.["account"] !== "other",
     }).start("lifecycle");
     ready(w, all);
-    for (const name of theirs) {
+    for (const name of foreign) {
       w.nodes.add({
         name,
-        labels: { account: "theirs" },
+        labels: { account: "other" },
         spec: { providerID: `fake://${name}` },
         status: { conditions: [{ type: "Ready", status: "True" }] },
       });
     }
-    for (const name of ["n0", "their0"]) w.nodes.setReady(name, "Unknown");
+    for (const name of ["n0", "other0"]) w.nodes.setReady(name, "Unknown");
     await w.pass(600);
     expect(w.reported.map(({ node, reason }) => [node, reason])).toEqual([["n0", "DeletingNode"]]);
     expect(w.nodes.names()).toHaveLength(44);

@@ -33,7 +33,7 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
     add(w, "n0", "False");
     await w.pass(3);
     expect(w.nodes.names()).toEqual(["n0"]);
-    first.abort(new Error("somebody else leads"));
+    first.abort(new Error("another replica leads"));
     await ended;
     w.cloud.hidden.delete("n0");
     setReady(w, "n0", "True");

@@ -41,7 +41,7 @@ test("keeps a Node whose proof is from an earlier leadership session, even when 
   settled(w, "n0");
   await w.pass(3);
   expect(w.lifecycle.candidates.get("n0")?.evidence?.proofs).toHaveLength(1);
-  first.abort(new Error("somebody else leads"));
+  first.abort(new Error("another replica leads"));
   await ended;
   await w.pass(3600);
   w.start("lifecycle");

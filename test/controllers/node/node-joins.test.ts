@@ -206,8 +206,8 @@ describe("the node controller writes nothing to", () => {
     const w = setUp({ machines: [machine("n0", { type: "" })] });
     w.nodes.add({
       name: "n0",
-      labels: { theirs: "x" },
-      spec: { providerID: "fake://n0", taints: [{ key: "theirs", effect: "NoExecute" }] },
+      labels: { other: "x" },
+      spec: { providerID: "fake://n0", taints: [{ key: "other", effect: "NoExecute" }] },
       status: {
         addresses: [
           { type: "Hostname", address: "n0" },

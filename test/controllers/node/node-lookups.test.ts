@@ -125,7 +125,7 @@ test("an ambiguous name in a recent listing is reported within seconds [F13]", a
   w.inventory.wantListing(0, "refresh");
   await w.pass(20);
   joins(w, "n0");
-  await w.until(() => w.reasons("n0").length > 0, "the node to be told", 5);
+  await w.until(() => w.reasons("n0").length > 0, "the event", 5);
   expect(w.cloud.listings).toBe(2);
 });
 

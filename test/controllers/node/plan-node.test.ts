@@ -274,7 +274,7 @@ describe("planNode", () => {
       "I 10.0.0.1",
       "H mine",
     ]);
-    expect(short(plan({ status }, { addresses: [H("theirs")] }).addresses)).toEqual(["H theirs"]);
+    expect(short(plan({ status }, { addresses: [H("other")] }).addresses)).toEqual(["H other"]);
   });
 });
 

@@ -150,17 +150,17 @@ test("operations are forgotten at the end of a leadership session, and the next 
 
 test("an operation that cannot be checked is reported on its Node after three attempts, once until it works again [F59 N8]", async () => {
   const { w, pending } = setUp();
-  pending.failure = refusal("forbidden", "tickets may not be read");
+  pending.failure = refusal("forbidden", "operations may not be read");
   await w.settle();
   expect(w.reasons("n1")).toEqual([]);
   await w.pass(7200);
   const reported = () => w.reported.filter(({ reason }) => reason === "RouteUnknown");
   expect(reported().map(({ node }) => node)).toEqual(["n1"]);
-  expect(reported()[0]?.message).toContain("tickets may not be read");
+  expect(reported()[0]?.message).toContain("operations may not be read");
   expect(w.cloud.changes).toHaveLength(1);
   pending.failure = undefined;
   await w.pass(7200);
-  pending.failure = refusal("forbidden", "tickets may not be read");
+  pending.failure = refusal("forbidden", "operations may not be read");
   await w.pass(7200);
   expect(reported()).toHaveLength(2);
   pending.failure = undefined;

@@ -93,9 +93,9 @@ test("completed work is followed by a newer listing, so that nothing is created 
   for (const name of ["a", "b"]) w.create(name);
   await w.pass(0.5);
   // The listing for one of them does not show yet what is being created for the other.
-  script.outcomes.set("ticket-2", "done");
+  script.outcomes.set("operation-2", "done");
   await w.pass(1);
-  script.outcomes.set("ticket-1", "done");
+  script.outcomes.set("operation-1", "done");
   await w.pass(30);
   expect([script.applied.length, script.things.size]).toEqual([2, 2]);
 });
@@ -111,7 +111,7 @@ test("a paused Service gets no events or writes while its operation cannot be ch
   await w.pass(5);
   const before = w.events("web");
   w.forget();
-  script.checkRefusal = refused("nobody may ask");
+  script.checkRefusal = refused("checks are refused");
   await w.pass(600);
   expect([w.events("web"), w.written]).toEqual([before, []]);
 });

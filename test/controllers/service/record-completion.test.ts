@@ -61,9 +61,9 @@ test("a Service that joins a group late gets its own events from the beginning",
   expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
   w.annotate("late", { [size]: "large" });
   await w.pass(30);
-  const said = w.events("late").join();
-  expect(said).toContain("Normal EnsuringLoadBalancer");
-  expect(said).toContain("Normal EnsuredLoadBalancer");
+  const reported = w.events("late").join();
+  expect(reported).toContain("Normal EnsuringLoadBalancer");
+  expect(reported).toContain("Normal EnsuredLoadBalancer");
 });
 
 test("the shorter of two drain times applies to a load balancer that two Services share", async () => {
@@ -195,13 +195,14 @@ test("a failed check of an operation is forgotten when its load balancer is gone
     await w.start();
     w.create("web");
     await w.pass(5);
-    script.checkRefusal = refused("nobody may ask");
+    script.checkRefusal = refused("checks are refused");
     await w.pass(600);
     const remembers = async () =>
       Object.keys(await tracked.sizes()).some((site) => site.includes("operation-problem"));
     expect(await remembers()).toBe(true);
     script.checkRefusal = undefined;
-    for (let operation = 1; operation < 5; operation += 1) script.outcomes.set(`ticket-${operation}`, "done");
+    for (let operation = 1; operation < 5; operation += 1)
+      script.outcomes.set(`operation-${operation}`, "done");
     w.delete("web");
     await w.pass(3600);
     expect([script.things.size, w.find("web"), await remembers()]).toEqual([0, undefined, false]);

@@ -101,10 +101,10 @@ describe("readAnnotations [F47 F49 N2]", () => {
       "whole.example/key": text("A whole key.", { renamedFrom: ["old.example/key"] }),
     };
     const reads = readsAnnotation({ prefix, fields: odd }, (key) => key === "elsewhere.example/id");
-    const ours = ["lb.acme.example/size", "lb.acme.example/typo", "fairlead.dev/paused", "whole.example/key"];
+    const own = ["lb.acme.example/size", "lb.acme.example/typo", "fairlead.dev/paused", "whole.example/key"];
     const more = ["old.example/key", "elsewhere.example/id"];
     const ranges = "service.beta.kubernetes.io/load-balancer-source-ranges";
-    expect([...ours, ...more, ranges].filter((key) => !reads(key))).toEqual([]);
+    expect([...own, ...more, ranges].filter((key) => !reads(key))).toEqual([]);
     expect(["kubectl.example/x", "size", "whole.example/other"].filter(reads)).toEqual([]);
   });
 

@@ -12,8 +12,12 @@ test("a load balancer that failed in the cloud is recreated with the same addres
   const [before] = world.cloud.balancers.list();
   world.cloud.balancers.fail(before?.id ?? "");
   world.asked.length = 0;
-  const isMended = () => world.cloud.balancers.list().every(({ status }) => status === "active");
-  await world.until(() => world.cloud.balancers.list().length === 1 && isMended(), "another balancer", 3600);
+  const isRepaired = () => world.cloud.balancers.list().every(({ status }) => status === "active");
+  await world.until(
+    () => world.cloud.balancers.list().length === 1 && isRepaired(),
+    "another balancer",
+    3600,
+  );
   await world.pass(60);
   const [after] = world.cloud.balancers.list();
   expect(after?.id).not.toBe(before?.id as string);

@@ -182,9 +182,9 @@ test("a new leader does not plan on listings from before another replica led", a
   w.create("web");
   await w.pass(60);
   const lease = () => w.server.store.get("leases", "kube-system", "cloud-controller-manager");
-  w.holdLease("somebody-else");
+  w.holdLease("another-replica");
   await w.pass(5);
-  expect(lease()?.spec).toMatchObject({ holderIdentity: "somebody-else" });
+  expect(lease()?.spec).toMatchObject({ holderIdentity: "another-replica" });
   // The other replica serves a new Service. By our old listing, that Service would have no load balancer.
   const { metadata, spec } = w.create("late");
   const { id: _, ip: __, ...known } = w.cloud.balancers.list()[0] ?? { id: "", ip: "" };
@@ -212,7 +212,7 @@ test("a change that another replica applied and the user reverted is not drift",
   w.create("web");
   await w.pass(60);
   const id = w.cloud.balancers.list()[0]?.id ?? "";
-  w.holdLease("somebody-else");
+  w.holdLease("another-replica");
   await w.pass(5);
   w.annotate("web", { "balancer.fake.example/algorithm": "least-connections" });
   w.cloud.balancers.change(id, { algorithm: "least-connections" });

@@ -139,8 +139,8 @@ test("a failed operation is reported on its Service and retried later, and a los
   await w.start();
   w.create("a");
   await w.pass(0.5);
-  script.outcomes.set("ticket-1", "failed");
-  script.outcomes.set("ticket-2", "lost");
+  script.outcomes.set("operation-1", "failed");
+  script.outcomes.set("operation-2", "lost");
   await w.pass(5);
   const error = "Warning SyncLoadBalancerFailed Error syncing load balancer: no capacity in this zone";
   expect(w.events("a")).toContain(error);
@@ -155,7 +155,7 @@ test("operations that keep failing are retried with growing backoff and reported
     one.operationLimit = 10;
   });
   for (let operation = 1; operation <= 20; operation += 1)
-    script.outcomes.set(`ticket-${operation}`, "failed");
+    script.outcomes.set(`operation-${operation}`, "failed");
   await w.start();
   w.create("a");
   const triedAt: number[] = [];
@@ -226,7 +226,7 @@ test("a shared load balancer stays while one owner's group is unknown, although 
   script.unplaceable.clear();
   await w.pass(600);
   expect(script.things.get("thing-of-group-x")?.owners).toEqual([w.get("a").metadata.uid]);
-  expect(w.fallen).toEqual([]);
+  expect(w.unexpectedErrors).toEqual([]);
 });
 
 test("a Service that shares a load balancer with a paused one reports that it waits, and continues after the pause", async () => {

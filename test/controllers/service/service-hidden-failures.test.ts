@@ -15,15 +15,15 @@ test("an operation that cannot be checked is reported on its Service after three
     one.operationLimit = 10;
   });
   await w.start();
-  script.checkRefusal = refused("tickets may not be read");
+  script.checkRefusal = refused("operations may not be read");
   w.create("web");
   w.create("mail");
   await w.pass(3600);
   expect(script.checks.length).toBeGreaterThan(2);
   for (const name of ["web", "mail"]) {
     expect(conditionsOf(w, name)).toEqual(["CloudReady RefusedByCloud"]);
-    const said = w.events(name).filter((event) => event.includes("tickets may not be read"));
-    expect(said).toHaveLength(1);
+    const reported = w.events(name).filter((event) => event.includes("operations may not be read"));
+    expect(reported).toHaveLength(1);
   }
   const { length } = w.written;
   await w.pass(3600);
@@ -43,7 +43,7 @@ test("a single failed check of an operation is not reported", async () => {
     one.operationLimit = 10;
   });
   await w.start();
-  script.checkRefusal = refused("tickets may not be read");
+  script.checkRefusal = refused("operations may not be read");
   w.create("web");
   await w.until(() => script.checks.length === 1, "the first check");
   script.checkRefusal = undefined;
@@ -75,9 +75,11 @@ test("a Secret that can no longer be read is reported, and the load balancer kee
   };
   w.readFault = (path) => (path.includes("/secrets/") ? Response.json(no, { status: 403 }) : undefined);
   await w.pass(300);
-  const said = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
-  expect(said()).toHaveLength(1);
-  expect(said()[0]).toContain("Secret default/cert cannot be read any more, and what was read last is used");
+  const reported = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
+  expect(reported()).toHaveLength(1);
+  expect(reported()[0]).toContain(
+    "Secret default/cert cannot be read any more, and what was read last is used",
+  );
   // Updates continue, and the condition is included in the next write.
   w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
   w.changeNode("node-0", (node) => ({

@@ -40,7 +40,8 @@ test("a Service that moved and is deleted stays until the operation in its old g
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
-  for (let operation = 2; operation < 10; operation += 1) script.outcomes.set(`ticket-${operation}`, "done");
+  for (let operation = 2; operation < 10; operation += 1)
+    script.outcomes.set(`operation-${operation}`, "done");
   await w.start();
   w.create("web", { annotations: { [group]: "x" } });
   await w.pass(5);
@@ -48,13 +49,13 @@ test("a Service that moved and is deleted stays until the operation in its old g
   await w.pass(5);
   w.delete("web");
   await w.pass(120);
-  // Nothing of it is visible yet, and after a crash nobody could tell whose load balancer appears.
+  // Nothing of it is visible yet, and after a crash no one could tell which Service owns the new load balancer.
   expect([script.applied, script.things.size]).toEqual([
     ["make group-x", "make group-y", "remove group-y"],
     0,
   ]);
-  expect([script.operations, w.find("web") !== undefined]).toEqual([["ticket-1"], true]);
-  script.outcomes.set("ticket-1", "done");
+  expect([script.operations, w.find("web") !== undefined]).toEqual([["operation-1"], true]);
+  script.outcomes.set("operation-1", "done");
   await w.pass(120);
   expect([script.applied.at(-1), script.things.size, w.find("web")]).toEqual([
     "remove group-x",

@@ -82,8 +82,8 @@ describe("needsCleanup", () => {
       spec: fc.record({ type: fc.constantFrom("LoadBalancer", "NodePort", "ClusterIP") }),
     });
     fc.assert(
-      fc.property(draft, fc.boolean(), (words, hasBalancer) => {
-        const service = toService(words);
+      fc.property(draft, fc.boolean(), (fields, hasBalancer) => {
+        const service = toService(fields);
         if (wantsLoadBalancer(service)) expect(needsCleanup(service, { hasBalancer })).toBe(false);
         if (!hasFinalizer(service) && !hasBalancer) expect(needsCleanup(service)).toBe(false);
       }),

@@ -147,7 +147,7 @@ test("a Service on which the provider throws gets an event and a retry, and the 
   await w.pass(30);
   w.editSpec("bad", { ports: [{ port: 81, protocol: "TCP" }] });
   await w.pass(5);
-  expect(w.fallen).toEqual([]);
+  expect(w.unexpectedErrors).toEqual([]);
   expect(w.addressesOf("web")).toHaveLength(1);
   expect(w.events("bad").join()).toContain("boom");
   isBad = false;
@@ -176,7 +176,7 @@ test("a leftover load balancer on which the provider throws does not stop the li
   await w.pass(60);
   isBad = false;
   await w.pass(7200);
-  expect(w.fallen).toEqual([]);
+  expect(w.unexpectedErrors).toEqual([]);
   expect(w.owners()).toEqual([]);
 });
 

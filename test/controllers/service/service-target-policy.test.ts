@@ -160,22 +160,22 @@ describe("rendezvous subset [F44 N12]", () => {
   const limit = fc.integer({ min: 1, max: 20 });
   const toTargets = (some: readonly { name: string; zone: string }[]): readonly BalancerTarget[] =>
     some.map(({ name: node, zone }) => toTarget(node, zone === "" ? {} : { zone }));
-  const subset = (some: readonly { name: string; zone: string }[], most: number, seed = "s") =>
-    chooseTargets(toTargets(some), { policy: "subset", limit: most, seed }).targets;
+  const subset = (some: readonly { name: string; zone: string }[], max: number, seed = "s") =>
+    chooseTargets(toTargets(some), { policy: "subset", limit: max, seed }).targets;
 
   test("is as large as allowed, in any order of Nodes", () => {
     fc.assert(
-      fc.property(nodes, limit, (some, most) => {
-        const chosen = namesOf(subset(some, most));
-        expect(chosen).toHaveLength(Math.min(some.length, most));
-        expect(namesOf(subset(some.toReversed(), most)).toSorted()).toEqual(chosen.toSorted());
+      fc.property(nodes, limit, (some, max) => {
+        const chosen = namesOf(subset(some, max));
+        expect(chosen).toHaveLength(Math.min(some.length, max));
+        expect(namesOf(subset(some.toReversed(), max)).toSorted()).toEqual(chosen.toSorted());
       }),
     );
   });
 
   test("gives every zone an equal share, as far as it has Nodes", () => {
     fc.assert(
-      fc.property(nodes, limit, (some, most) => {
+      fc.property(nodes, limit, (some, max) => {
         const zoneOf = new Map(some.map((node) => [node.name, node.zone]));
         const count = (names: readonly string[]) => {
           const counts = new Map<string, number>();
@@ -186,7 +186,7 @@ describe("rendezvous subset [F44 N12]", () => {
           return counts;
         };
         const have = count(some.map((node) => node.name));
-        const got = count(namesOf(subset(some, most)));
+        const got = count(namesOf(subset(some, max)));
         const largest = Math.max(...got.values());
         for (const [zone, all] of have) {
           const taken = got.get(zone) ?? 0;
@@ -198,9 +198,9 @@ describe("rendezvous subset [F44 N12]", () => {
 
   test("changes by at most one member when one Node joins", () => {
     fc.assert(
-      fc.property(nodes, limit, (some, most) => {
-        const before = new Set(namesOf(subset(some.slice(1), most)));
-        const after = new Set(namesOf(subset(some, most)));
+      fc.property(nodes, limit, (some, max) => {
+        const before = new Set(namesOf(subset(some.slice(1), max)));
+        const after = new Set(namesOf(subset(some, max)));
         expect([...after].filter((each) => !before.has(each)).length).toBeLessThanOrEqual(1);
         expect([...before].filter((each) => !after.has(each)).length).toBeLessThanOrEqual(1);
       }),

@@ -18,7 +18,7 @@ const deletionTimestamp = "2026-01-01T00:00:00Z";
 const namesOf = (targets: readonly { readonly node: string }[]): string[] => targets.map(({ node }) => node);
 
 describe("target eligibility, upstream and Fairlead", () => {
-  const cases: readonly [string, Omit<NodeDraft, "name">, upstream: boolean, ours: boolean][] = [
+  const cases: readonly [string, Omit<NodeDraft, "name">, upstream: boolean, fairlead: boolean][] = [
     ["includes any Node", {}, true, true],
     [
       "includes a Node that is not ready",
@@ -42,10 +42,10 @@ describe("target eligibility, upstream and Fairlead", () => {
     ["drains a deleted Node, which upstream drops", { deletionTimestamp }, false, true],
     ["does not drain an excluded Node", { deletionTimestamp, labels: exclude("true") }, false, false],
   ];
-  test.each(cases)("%s", (_, draft, upstream, ours) => {
+  test.each(cases)("%s", (_, draft, upstream, fairlead) => {
     const node = toNode({ name: "n", ...draft });
     expect(isEligible(node)).toBe(upstream);
-    expect(targetsOf([node], () => undefined).length === 1).toBe(ours);
+    expect(targetsOf([node], () => undefined).length === 1).toBe(fairlead);
   });
 });
 

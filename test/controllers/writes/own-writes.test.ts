@@ -52,7 +52,7 @@ test("watch events older than an own write are ignored, and its own event still 
 
 test("a change of another writer merged into the written version triggers a reconcile", () => {
   const own = answered(node("10", { a: "1" }));
-  expect(own.isOwnWrite("n1", node("10", { a: "1", theirs: "2" }))).toBe(false);
+  expect(own.isOwnWrite("n1", node("10", { a: "1", other: "2" }))).toBe(false);
 });
 
 test("a new Node with the same name triggers a reconcile, and so does a deletion", () => {
@@ -70,10 +70,10 @@ test("a watch event before the answer to its write is ignored and then forgotten
 });
 
 test("another writer's change during an own write triggers a reconcile after the answer", () => {
-  expect(isNewsAfter([node("10"), node("11", { theirs: "2" })], node("10"))).toBe(true);
+  expect(isNewsAfter([node("10"), node("11", { other: "2" })], node("10"))).toBe(true);
   expect(isNewsAfter([undefined], node("10"))).toBe(true);
   expect(isNewsAfter([node("11", {}, "u2")], node("10"))).toBe(true);
-  expect(isNewsAfter([node("9", { theirs: "2" })], undefined)).toBe(true);
+  expect(isNewsAfter([node("9", { other: "2" })], undefined)).toBe(true);
 });
 
 test("an own write without another change triggers no reconcile", () => {
@@ -83,22 +83,22 @@ test("an own write without another change triggers no reconcile", () => {
 });
 
 test("another writer's change in the answer to an own write triggers a reconcile, whatever the watch reports", () => {
-  const patch = jsonPatch([{ op: "add", path: "/metadata/labels/ours", value: "1" }]);
+  const patch = jsonPatch([{ op: "add", path: "/metadata/labels/own", value: "1" }]);
   const endOf = (written: Node): boolean => {
     const own = new OwnWrites<Node>(isRelevantChange);
     own.begin("n1");
     return own.end("n1", { base: node("9", { a: "1" }), patch, written });
   };
-  expect(endOf(node("10", { a: "1", ours: "1" }))).toBe(false);
-  expect(endOf(node("11", { a: "2", ours: "1" }))).toBe(true);
-  const { metadata, ...rest } = node("11", { a: "1", ours: "1" });
+  expect(endOf(node("10", { a: "1", own: "1" }))).toBe(false);
+  expect(endOf(node("11", { a: "2", own: "1" }))).toBe(true);
+  const { metadata, ...rest } = node("11", { a: "1", own: "1" });
   expect(endOf({ ...rest, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })).toBe(true);
 });
 
 test("another writer's edit before an own write, missing in its answer, triggers a reconcile with the write's event", () => {
-  const own = answered(node("10", { ours: "1" }));
-  const edited = node("9", { theirs: "2" });
-  const both = node("10", { ours: "1", theirs: "2" });
+  const own = answered(node("10", { own: "1" }));
+  const edited = node("9", { other: "2" });
+  const both = node("10", { own: "1", other: "2" });
   // Older than the own write, whose version contains it too.
   expect(own.isNews("n1", node("1"), edited)).toBe(false);
   // The watch event may not differ from the last one in anything relevant: the own write set what was there
@@ -110,7 +110,7 @@ test("another writer's edit before an own write, missing in its answer, triggers
 
 test("without an own write, a relevant change triggers a reconcile and an irrelevant one does not", () => {
   const own = new OwnWrites<Node>(isRelevantChange);
-  expect(own.isNews("n1", node("1"), node("2", { theirs: "2" }))).toBe(true);
+  expect(own.isNews("n1", node("1"), node("2", { other: "2" }))).toBe(true);
   expect(own.isNews("n1", node("1"), node("2"))).toBe(false);
   expect(own.isNews("n1", undefined, node("1"))).toBe(true);
 });

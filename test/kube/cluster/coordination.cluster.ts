@@ -77,10 +77,10 @@ export const cases = (kubeconfigPath: string): void => {
     report(`${mark}-0`);
     await recorder.whenIdle(never);
     const page = await api.listPage(events, { namespace: "default" }, never);
-    const ours = page.items.filter((event: Event) => event.message === mark);
-    expect(ours.length).toBe(200);
-    expect(ours.find(({ involvedObject }) => involvedObject.name === `${mark}-0`)?.count).toBe(3);
-    expect(ours[0]?.involvedObject.apiVersion).toBe("v1");
+    const written = page.items.filter((event: Event) => event.message === mark);
+    expect(written.length).toBe(200);
+    expect(written.find(({ involvedObject }) => involvedObject.name === `${mark}-0`)?.count).toBe(3);
+    expect(written[0]?.involvedObject.apiVersion).toBe("v1");
     expect(lost).toEqual([]);
     stop.abort();
     await running;

@@ -3,7 +3,7 @@
 import type { Unpinned } from "./unpinned.ts";
 
 /** Behaviour of the manager. */
-export const ofTheManager: readonly Unpinned[] = [
+export const managerBehaviours: readonly Unpinned[] = [
   {
     behaviour: "start-up order",
     provedBy: [

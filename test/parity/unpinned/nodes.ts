@@ -5,7 +5,7 @@ import type { Unpinned } from "./unpinned.ts";
 const contract = "0001-provider-contract";
 
 /** Behaviour of the node controller. */
-export const ofNodes: readonly Unpinned[] = [
+export const nodeBehaviours: readonly Unpinned[] = [
   {
     behaviour: "event text",
     provedBy: [
@@ -72,7 +72,7 @@ export const ofNodes: readonly Unpinned[] = [
 ];
 
 /** Behaviour of the node lifecycle controller. */
-export const ofLifecycle: readonly Unpinned[] = [
+export const lifecycleBehaviours: readonly Unpinned[] = [
   {
     behaviour: "V2 shutdown",
     provedBy: ["adds the shutdown taint to its Node while stopped and removes it when started [F19]"],

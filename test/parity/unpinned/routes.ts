@@ -3,7 +3,7 @@
 import type { Unpinned } from "./unpinned.ts";
 
 /** Behaviour of the route controller. */
-export const ofRoutes: readonly Unpinned[] = [
+export const routeBehaviours: readonly Unpinned[] = [
   {
     behaviour: "NetworkUnavailable results of reconcile",
     provedBy: [

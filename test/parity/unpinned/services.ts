@@ -5,7 +5,7 @@ import type { Unpinned } from "./unpinned.ts";
 const contract = "0001-provider-contract";
 
 /** Behaviour of the service controller. */
-export const ofServices: readonly Unpinned[] = [
+export const serviceBehaviours: readonly Unpinned[] = [
   {
     behaviour: "order of finalizer, cloud call and status patch",
     provedBy: [

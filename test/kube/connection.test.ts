@@ -44,7 +44,7 @@ const kubeconfig = (user: object, cluster: object = {}): string =>
     users: [{ name: "u", user }],
   });
 
-describe("openConnection fails for good and says what to do with", () => {
+describe("openConnection fails without retry and explains how to correct", () => {
   test.each<[string, Record<string, string>, object, string]>([
     [
       "a kubeconfig that does not exist",

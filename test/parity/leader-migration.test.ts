@@ -23,7 +23,7 @@ describe("TestLeaderMigratorFilterFunc", () => {
     ["*", kcm, "migrated"],
     ["*", ccm, "migrated"],
   ])(
-    "TestLeaderMigratorFilterFunc: a controller listed for %s is placed for %s as %s [F68]",
+    "TestLeaderMigratorFilterFunc: assigned to %s, asked by %s: the controllers are %s [F68]",
     (component, asking, place) => {
       expect(places(component, asking) as string[]).toEqual([place, place, place, "main"]);
     },

@@ -1,5 +1,5 @@
-// Makes one executable per cloud and target, with sums, a list of what is inside and the notices of others compiled in.
-// The argument is a cloud of ours or the path of a provider module that exports what defineProvider made.
+// `npm run build`: compiles a provider into one executable per target, with its checksum, its SBOM and the third-party notices.
+// The provider is the name of a folder in `providers/` or the path of a module that exports the result of defineProvider.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -13,31 +13,37 @@ import { startTime } from "./build/start-time.ts";
 import { readTarget, type Target, targets } from "./build/targets.ts";
 
 const root = resolve(import.meta.dir, "..");
-/** npm moves into the repository and says where it was called. */
+/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
 const from = process.env["INIT_CWD"] ?? process.cwd();
 
-const usage = `Usage: npm run build <cloud|path> -- [options]
-  --target <name>    make it for another machine than this one; may be given several times
+const usage = `Usage: npm run build <provider> -- [options]
+
+Builds <provider>-cloud-controller-manager, with a checksum (.sha256) and an SBOM (.cdx.json).
+<provider> is a folder in providers/, such as fake, or the path of a provider module.
+
+  --target <name>    platform to build for, repeatable (default: this one)
                      ${targets.slice(0, 4).join(", ")},
                      ${targets.slice(4).join(", ")}
-  --all              make it for all of them
-  --outdir <path>    where the files go (dist)
-  --runtime <path>   a Bun of your own to put inside
+  --all              build for all platforms
+  --outdir <path>    output directory (default: dist)
+  --runtime <path>   Bun executable to embed instead of the pinned one
 `;
 
-interface Order {
+interface BuildOptions {
   readonly wanted: string;
   readonly targets: readonly (Target | undefined)[];
   readonly outdir: string;
   readonly runtime: string | undefined;
 }
 
-function readOrder([wanted, ...rest]: readonly string[]): Order {
+function readOptions([wanted, ...rest]: readonly string[]): BuildOptions {
   if (wanted === "--help" || wanted === "-h") {
     process.stdout.write(usage);
     process.exit(0);
   }
-  if (wanted === undefined || wanted.startsWith("-")) throw new BuildError(usage);
+  if (wanted === undefined || wanted.startsWith("-")) {
+    throw new BuildError(`Missing the provider to build.\n\n${usage}`);
+  }
   const chosen: Target[] = [];
   let outdir = resolve(root, "dist");
   let runtime: string | undefined;
@@ -46,14 +52,14 @@ function readOrder([wanted, ...rest]: readonly string[]): Order {
     const [name, inline] = word.split(/=(.*)/s);
     const value = (): string => {
       const given = inline ?? rest[++at];
-      if (given === undefined) throw new BuildError(`${name} wants a value.\n${usage}`);
+      if (given === undefined) throw new BuildError(`${name} requires a value.\n\n${usage}`);
       return given;
     };
     if (name === "--all") chosen.push(...targets);
     else if (name === "--target") chosen.push(...value().split(",").map(readTarget));
     else if (name === "--outdir") outdir = resolve(from, value());
     else if (name === "--runtime") runtime = resolve(from, value());
-    else throw new BuildError(`${word} is not an option.\n${usage}`);
+    else throw new BuildError(`Unknown option ${word}.\n\n${usage}`);
   }
   return { wanted, targets: chosen.length === 0 ? [undefined] : [...new Set(chosen)], outdir, runtime };
 }
@@ -64,7 +70,7 @@ function git(...args: string[]): string {
     .trim();
 }
 
-/** A file made from sources that no commit has must not pass for that commit. */
+/** Marked `.dirty` when the sources differ from the commit. */
 function commitOf(): string {
   const commit = git("rev-parse", "HEAD");
   const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
@@ -75,9 +81,9 @@ function versionOf(released: string, commit: string): string {
   return `v${released}+${commit === "" ? "unknown" : commit.replace(/^(.{12})[0-9a-f]*/, "$1")}`;
 }
 
-const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-async function make({ wanted, targets: chosen, outdir, runtime }: Order): Promise<void> {
+async function build({ wanted, targets: chosen, outdir, runtime }: BuildOptions): Promise<void> {
   const provider = await readModule(findModule(wanted, from));
   const { version: released } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
@@ -88,9 +94,9 @@ async function make({ wanted, targets: chosen, outdir, runtime }: Order): Promis
   const materials = packageFolders(contents.files).map((folder) => readMaterial(resolve(root, folder)));
   const notices = noticesText(readFileSync(resolve(root, "LICENSE"), "utf8"), Bun.version, materials);
   mkdirSync(outdir, { recursive: true });
-  const inside = materials.map((each) => `${each.name} ${each.version}`).join(", ") || "no packages";
-  say(
-    `${provider.name} ${version}: ${contents.files.length} source files, ${(contents.bytes / 1000).toFixed(0)} kB minified, with ${inside}, on Bun ${Bun.version}`,
+  const packages = materials.map(({ name, version }) => `${name} ${version}`).join(", ") || "none";
+  print(
+    `Building ${provider.name} ${version}: ${contents.files.length} source files, ${(contents.bytes / 1000).toFixed(0)} kB minified; packages: ${packages}; Bun ${Bun.version}`,
   );
   for (const target of chosen) {
     const suffix = target === undefined ? "" : `-${target}`;
@@ -108,12 +114,12 @@ async function make({ wanted, targets: chosen, outdir, runtime }: Order): Promis
     writeFileSync(`${outfile}.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
     const size = `${(statSync(outfile).size / 1_000_000).toFixed(1)} MB`;
     const start = target === undefined ? `, starts in ${startTime(outfile).toFixed(0)} ms` : "";
-    say(`  ${executable}  ${size}${start}, sha256 ${sha256.slice(0, 12)}…`);
+    print(`  ${outfile}: ${size}${start}, sha256 ${sha256.slice(0, 12)}…`);
   }
 }
 
 try {
-  await make(readOrder(process.argv.slice(2)));
+  await build(readOptions(process.argv.slice(2)));
 } catch (error) {
   if (!(error instanceof BuildError)) throw error;
   process.stderr.write(`${error.message.trimEnd()}\n`);

@@ -1,22 +1,40 @@
-// Serves a simulated cloud to other processes: `bun run cloud fake --port 8620 --machines 1000 --latency 20`. It is a
-// development command and no part of any executable.
+// `npm run cloud -- fake`: serves the simulated cloud of the fake provider over HTTP, for development.
 
 import { parseArgs } from "node:util";
 import { FakeCloud } from "../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../providers/fake/simulator/http.ts";
 import { milliseconds } from "../src/core/brand.ts";
+import { defined } from "../src/core/defined.ts";
 import { systemClock } from "../src/platform/clock.ts";
 
-const usage = `Usage: npm run cloud -- fake [--port N] [--machines N] [--prefix node-] [--latency ms]
-                         [--action-time ms] [--requests-per-hour N] [--token text]`;
+const usage = `Usage: npm run cloud -- fake [options]
 
-function refuse(error: unknown): never {
-  console.error(`${error instanceof Error ? error.message : error}\n${usage}`);
+Serves the simulated cloud of the fake provider on 127.0.0.1. docs/fake-cloud.md describes its admin API.
+
+  --port <n>               port to listen on (8620)
+  --machines <n>           machines to start with (0)
+  --prefix <text>          prefix of their names (node-)
+  --latency <ms>           time to answer a request (0)
+  --action-time <ms>       time to create or change a load balancer (300)
+  --requests-per-hour <n>  request quota (1000000)
+  --token <text>           required bearer token (any token is accepted by default)
+`;
+
+function fail(text: string): never {
+  process.stderr.write(`${text}\n\n${usage}`);
   process.exit(2);
 }
 
-function read() {
-  return parseArgs({
+function orFail<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const { positionals, values } = orFail(() =>
+  parseArgs({
     allowPositionals: true,
     options: {
       port: { type: "string", default: "8620" },
@@ -26,53 +44,36 @@ function read() {
       "action-time": { type: "string", default: "300" },
       "requests-per-hour": { type: "string", default: "1000000" },
       token: { type: "string" },
-      help: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
-  });
-}
+  }),
+);
 
-function understood(): ReturnType<typeof read> {
-  try {
-    return read();
-  } catch (error) {
-    return refuse(error);
-  }
-}
-const { positionals, values } = understood();
-
-function whole(name: "port" | "machines" | "latency" | "action-time" | "requests-per-hour"): number {
+function wholeNumber(name: "port" | "machines" | "latency" | "action-time" | "requests-per-hour"): number {
   const number = Number(values[name]);
   if (Number.isSafeInteger(number) && number >= 0) return number;
-  console.error(`--${name} must be a whole number, got "${values[name]}".\n${usage}`);
-  process.exit(2);
+  return fail(`--${name} must be a whole number, got "${values[name]}".`);
 }
 
-if (values.help || positionals[0] !== "fake") {
-  console.error(
-    positionals[0] === undefined || values.help
-      ? usage
-      : `There is no simulated cloud "${positionals[0]}".\n${usage}`,
-  );
-  process.exit(values.help ? 0 : 2);
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
 }
+if (positionals[0] === undefined) fail("Missing the cloud to serve.");
+if (positionals[0] !== "fake") fail(`Unknown cloud "${positionals[0]}". The only simulated cloud is "fake".`);
 
-const cloud = new FakeCloud({
-  clock: systemClock,
-  latency: milliseconds(whole("latency")),
-  actionTime: milliseconds(whole("action-time")),
-  requestsPerHour: whole("requests-per-hour"),
-  ...(values.token !== undefined && { token: values.token }),
-});
-const count = whole("machines");
+const cloud = new FakeCloud(
+  defined({
+    clock: systemClock,
+    latency: milliseconds(wholeNumber("latency")),
+    actionTime: milliseconds(wholeNumber("action-time")),
+    requestsPerHour: wholeNumber("requests-per-hour"),
+    token: values.token,
+  }),
+);
+const count = wholeNumber("machines");
 for (let index = 0; index < count; index++) cloud.machines.add(`${values.prefix}${index}`);
-function serve() {
-  try {
-    return serveFakeCloud(cloud, whole("port"));
-  } catch (error) {
-    return refuse(error);
-  }
-}
-const { url } = serve();
-console.log(
-  `The fake cloud listens on ${url} with ${count} machines; its admin API is under /admin, see docs/fake-cloud.md.`,
+const { url } = orFail(() => serveFakeCloud(cloud, wholeNumber("port")));
+process.stdout.write(
+  `The fake cloud listens on ${url} with ${count} machines. Its admin API is under ${new URL("/admin", url)} (docs/fake-cloud.md). Press Ctrl-C to stop it.\n`,
 );

@@ -1,5 +1,5 @@
-// `npm run test:cluster`: starts a control plane from $KUBEBUILDER_ASSETS, builds the executable, runs the cluster tests
-// against both, and ends everything. Arguments choose files by a part of their name; flags go to the test runner.
+// `npm run test:cluster`: builds the executable, starts a control plane from $KUBEBUILDER_ASSETS and runs the cluster tests
+// against them.
 
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,29 +8,35 @@ import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 
 const root = resolve(import.meta.dir, "..");
 
+const usage = `Usage: npm run test:cluster -- [part of a file name]... [bun test options]
+
+Runs test/cluster against a control plane, for example: npm run test:cluster -- nodes routes -t "shutdown taint"
+KUBEBUILDER_ASSETS must be a folder with etcd, kube-apiserver and kubectl. To download them:
+"setup-envtest use -p path" (sigs.k8s.io/controller-runtime/tools/setup-envtest).
+`;
+
+const words = process.argv.slice(2);
+if (words.includes("--help") || words.includes("-h")) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "") {
-  process.stderr.write(
-    [
-      "The cluster tests need etcd, kube-apiserver and kubectl: set KUBEBUILDER_ASSETS to the folder that holds them.",
-      "`setup-envtest use -p path` (sigs.k8s.io/controller-runtime/tools/setup-envtest) downloads one.",
-      "",
-    ].join("\n"),
-  );
+  process.stderr.write(`KUBEBUILDER_ASSETS is not set.\n\n${usage}`);
   process.exit(2);
 }
 keepLoopbackDirect();
 
-const words = process.argv.slice(2);
 const flagsAt = words.findIndex((word) => word.startsWith("-"));
 const parts = flagsAt === -1 ? words : words.slice(0, flagsAt);
 const flags = flagsAt === -1 ? [] : words.slice(flagsAt);
-/** Those of `test/kube` and `test/sandbox` run against the sandbox too, and here against the real server beside it. */
+/** These also run in `npm test`, there against the test API server only. */
 const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
-const files = [...new Bun.Glob("test/cluster/*.cluster.ts").scanSync({ cwd: root }), ...twins]
-  .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
-  .toSorted();
+const all = [...new Bun.Glob("test/cluster/*.cluster.ts").scanSync({ cwd: root }), ...twins].toSorted();
+const files = all.filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)));
 if (files.length === 0) {
-  process.stderr.write(`No cluster test has ${parts.join(" or ")} in its name.\n`);
+  process.stderr.write(
+    `No cluster test file has ${parts.join(" or ")} in its name. There are:\n${all.map((path) => `  ${path}\n`).join("")}`,
+  );
   process.exit(2);
 }
 
@@ -45,7 +51,7 @@ if (built.exitCode !== 0) process.exit(1);
 const plane = await startControlPlane();
 let code = 1;
 try {
-  // A copy: somebody may build again while the tests run.
+  // A copy, so that another build does not replace it while the tests run.
   mkdirSync(join(plane.folder, "bin"));
   const executable = join(plane.folder, "bin", "fake-cloud-controller-manager");
   copyFileSync(join(root, "dist", "fake-cloud-controller-manager"), executable);

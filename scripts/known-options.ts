@@ -1,5 +1,4 @@
-// Ends a script that takes few options before it does anything: with what it is for when that is asked, and with what is
-// not known otherwise.
+// For scripts with few options: prints the usage for --help, and rejects unknown options.
 
 export function stopUnlessKnown(
   args: readonly string[],
@@ -10,7 +9,7 @@ export function stopUnlessKnown(
   }: {
     readonly usage: string;
     readonly options: readonly string[];
-    /** Those with a value in the next word. */
+    /** Options whose value is the next argument. */
     readonly valued?: readonly string[];
   },
 ): void {
@@ -18,10 +17,10 @@ export function stopUnlessKnown(
     process.stdout.write(usage);
     process.exit(0);
   }
-  const strange = args.find(
+  const unknown = args.find(
     (word, index) => ![...options, ...valued].includes(word) && !valued.includes(args[index - 1] ?? ""),
   );
-  if (strange === undefined) return;
-  process.stderr.write(`${strange} is not an option.\n${usage}`);
+  if (unknown === undefined) return;
+  process.stderr.write(`Unknown option ${unknown}.\n\n${usage}`);
   process.exit(2);
 }

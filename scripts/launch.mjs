@@ -1,5 +1,5 @@
-// Starts a script or the tests on the pinned Bun, and installs what is missing first. Plain JavaScript without imports
-// from the project, because it runs on Node.js 20 or on Bun before anything is installed.
+// Runs a script or the tests with the pinned Bun, and installs the dependencies first when they are missing or outdated.
+// It is plain JavaScript without project imports, because it runs on Node.js or Bun before anything is installed.
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,8 +17,10 @@ const lock = createHash("sha256")
   .digest("hex");
 
 const install = () => {
-  process.stderr.write("Installing the development dependencies, once …\n");
-  // Without npm there is Bun alone; it reads the same lock file.
+  process.stderr.write(
+    "Installing the development dependencies (first run, or package-lock.json has changed) …\n",
+  );
+  // Without npm, Bun installs them from the same lock file.
   const [command, args] =
     onBun && spawnSync("npm", ["--version"]).error !== undefined
       ? [process.execPath, ["install", "--no-save", "--ignore-scripts"]]
@@ -26,7 +28,7 @@ const install = () => {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (status !== 0) {
     process.stderr.write(
-      `${command} ${args.join(" ")} did not work${error ? `: ${error.message}` : ""}. Is the package registry reachable?\n`,
+      `Installing the dependencies failed: "${command} ${args.join(" ")}" ${error ? `could not run: ${error.message}` : `exited with ${status}`}. Check that the package registry is reachable, then try again.\n`,
     );
     process.exit(1);
   }
@@ -35,11 +37,11 @@ const install = () => {
 
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) install();
 
-/** The executable inside the package of this platform: the launcher in .bin needs an install script, this does not. */
+/** The executable in this platform's package. Unlike the one in .bin, it does not need install scripts. */
 const findBun = () => {
   const scope = join(modules, "@oven");
   const packages = existsSync(scope) ? readdirSync(scope).map((name) => join(scope, name, "bin", "bun")) : [];
-  // Where install scripts ran, they moved the executable here.
+  // Install scripts, where they ran, moved the executable here.
   const candidates = [...packages, join(modules, "bun", "bin", "bun.exe")];
   const works = (path) => spawnSync(path, ["--version"]).status === 0;
   const found = candidates.find((path) => existsSync(path) && works(path));
@@ -49,19 +51,19 @@ const findBun = () => {
 const bun = findBun();
 if (bun === undefined) {
   process.stderr.write(
-    `There is no Bun for ${process.platform} ${process.arch} in node_modules. Install Bun and use "bun run" instead of npm.\n`,
+    `node_modules has no Bun for ${process.platform} ${process.arch}. Install Bun (https://bun.sh) and use "bun run" instead of "npm run".\n`,
   );
   process.exit(1);
 }
 
-// Some libraries colour whatever they print, also into a file.
+// Some libraries print colours even into a file.
 const colours = process.stdout.isTTY ? {} : { NO_COLOR: process.env.NO_COLOR ?? "1" };
 const child = spawn(bun, process.argv.slice(2), {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, ...colours },
 });
-// Ctrl-C reaches the child by itself; the launcher only waits for its end.
+// The terminal sends Ctrl-C to the child too; the launcher only waits for it to exit.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 process.on("SIGHUP", () => child.kill("SIGHUP"));

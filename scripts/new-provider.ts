@@ -1,18 +1,20 @@
-// `npm run new-provider -- <name>`: writes the skeleton of a provider, which compiles at once and is red where its author
-// has to write. `try <name|path>` runs one against its own simulator, with the real manager on the sandbox.
+// `npm run new-provider -- <name>`: creates the skeleton of a provider, which compiles and has failing tests where code is
+// missing. `try <name|path>` runs the real manager with a provider, its simulator and a test API server.
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { nextSteps } from "./new-provider/next-steps.ts";
-import { nearName, readName } from "./new-provider/provider-name.ts";
+import { readName, similarName } from "./new-provider/provider-name.ts";
 import { repository, skeletonOf } from "./new-provider/skeleton.ts";
 import { tryProvider } from "./new-provider/try-provider.ts";
 import { writeSkeleton } from "./new-provider/write-skeleton.ts";
 
-const usage = `Usage: npm run new-provider -- <name> [--dir <path>]   a new provider, with --dir outside this repository
-       npm run new-provider -- try <name|path>         runs one with its simulator on the sandbox
+const usage = `Usage: npm run new-provider -- <name> [--dir <path>]
+         Create a provider in providers/<name>, or in <path> outside this repository.
+       npm run new-provider -- try <name|path>
+         Run the manager with a provider, its simulator and a test API server.
 `;
 
 function fail(text: string): never {
@@ -20,7 +22,7 @@ function fail(text: string): never {
   process.exit(2);
 }
 
-/** npm moves into the repository and says where it was called. */
+/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
 const from = process.env["INIT_CWD"] ?? process.cwd();
 
 const { values, positionals, tokens } = parseArgs({
@@ -32,43 +34,47 @@ const { values, positionals, tokens } = parseArgs({
 for (const token of tokens) {
   if (token.kind !== "option" || ["dir", "help"].includes(token.name)) continue;
   const meant = didYouMean(token.name, ["dir", "help"]);
-  fail(`--${token.name} is not known${meant === undefined ? "" : `; did you mean --${meant}?`}\n${usage}`);
+  fail(
+    `Unknown option --${token.name}.${meant === undefined ? "" : ` Did you mean --${meant}?`}\n\n${usage}`,
+  );
 }
 const [first, second, ...more] = positionals;
 if (values["help"] === true) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if (first === undefined || more.length > 0) fail(usage);
+if (first === undefined) fail(`Missing the name of the provider.\n\n${usage}`);
+if (more.length > 0) fail(`Unexpected argument ${more[0]}.\n\n${usage}`);
 
 const providers = join(repository, "providers");
 const taken = readdirSync(providers).toSorted();
 
 if (first === "try") {
-  const inside = join(providers, second ?? "");
-  const folder = second !== undefined && existsSync(inside) ? inside : resolve(from, second ?? "");
+  if (second === undefined) fail(`Missing the provider to try.\n\n${usage}`);
+  const inside = join(providers, second);
+  const folder = existsSync(inside) ? inside : resolve(from, second);
   process.exit((await tryProvider(folder, (text) => process.stdout.write(text))) ? 0 : 1);
 }
 
-if (second !== undefined) fail(`One name, got two: ${first} and ${second}.\n${usage}`);
+if (second !== undefined) fail(`Expected one name, got two: ${first} and ${second}.\n\n${usage}`);
 const dir = values["dir"];
-if (dir === true || dir === "") fail(`--dir must be a path.\n${usage}`);
+if (dir === true || dir === "") fail(`--dir requires a path.\n\n${usage}`);
 const isInside = typeof dir !== "string";
-const name = readName(first ?? "", isInside ? taken : []);
-if ("wrong" in name) process.exit(fail(name.wrong));
+const name = readName(first, isInside ? taken : []);
+if ("error" in name) process.exit(fail(name.error));
 const skeleton = skeletonOf(
   name,
   isInside ? { kind: "inside", root: repository } : { kind: "outside", folder: resolve(from, dir) },
 );
-const inTheWay = writeSkeleton(skeleton);
-if (inTheWay.length > 0) {
-  const paths = inTheWay.map((path) => `  ${relative(from, path)}\n`).join("");
-  fail(`Nothing was written, because these are there already:\n${paths}Remove them, or take another name.`);
+const existing = writeSkeleton(skeleton);
+if (existing.length > 0) {
+  const paths = existing.map((path) => `  ${relative(from, path)}\n`).join("");
+  fail(`No files were written, because these exist already:\n${paths}Remove them or choose another name.`);
 }
 process.stdout.write(nextSteps(skeleton, name.kebab, isInside));
-const near = isInside ? nearName(name, taken) : undefined;
-if (near !== undefined) {
+const similar = isInside ? similarName(name, taken) : undefined;
+if (similar !== undefined) {
   process.stdout.write(
-    `\nThere is a provider "${near}" too. If you meant that one, remove what was written just now.\n`,
+    `\nNote: there is also a provider "${similar}". If you meant that one, remove the new files.\n`,
   );
 }

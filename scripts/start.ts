@@ -1,5 +1,5 @@
-// `npm start`: the real manager against the embedded sandbox and the cloud in memory, shown live on a terminal and as
-// plain lines elsewhere. With --until-settled it ends by itself, for scripts.
+// `npm start`: the demo. It runs the real manager against a sandbox, which is a test API server and a simulated cloud, and
+// shows a live view on a terminal or plain lines elsewhere. With --until-settled it exits when all is done, for scripts.
 
 import { defineCommand, runMain } from "citty";
 import { milliseconds } from "../src/core/brand.ts";
@@ -7,25 +7,26 @@ import { didYouMean } from "../src/core/did-you-mean.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
-import { openSandbox } from "./start/sandbox.ts";
-import { type Chapter, storyOf } from "./start/story.ts";
+import { Demo } from "./start/demo.ts";
+import { demoSteps } from "./start/demo-steps.ts";
+import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
 import { linesOf } from "./start/view.ts";
 
 const args = {
-  nodes: { type: "string", default: "5", description: "Nodes that join." },
+  nodes: { type: "string", default: "5", description: "Number of Nodes." },
   "cloud-latency": {
     type: "string",
     default: "20",
-    description: "Milliseconds that each cloud request takes.",
+    description: "Milliseconds that the cloud takes to answer a request.",
   },
-  faults: { type: "boolean", default: false, description: "Let the cloud fail now and then." },
-  port: { type: "string", default: "0", description: "Port of the API server; 0 takes a free one." },
+  faults: { type: "boolean", default: false, description: "Let some cloud requests fail." },
+  port: { type: "string", default: "0", description: "Port of the API server; 0 for any free port." },
   "until-settled": {
     type: "boolean",
     default: false,
-    description: "End with 0 once everything has settled, with 1 and the reason when it does not.",
+    description: "Exit with 0 when all steps are done, or with 1 after the timeout.",
   },
-  timeout: { type: "string", default: "120", description: "Seconds that --until-settled waits." },
+  timeout: { type: "string", default: "120", description: "Seconds after which --until-settled gives up." },
 } as const;
 
 function fail(text: string): never {
@@ -33,34 +34,66 @@ function fail(text: string): never {
   process.exit(2);
 }
 
-function wholeNumber(name: string, text: string, least: number, most = 1_000_000): number {
+function wholeNumber(name: string, text: string, min: number, max = 1_000_000): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least || value > most)
-    fail(`--${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}.`);
+  if (!Number.isInteger(value) || value < min || value > max)
+    fail(`--${name} must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}.`);
   return value;
 }
 
-/** citty takes any flag without a word. */
+/** citty accepts unknown options without an error. */
 function refuseUnknown(given: readonly string[]): void {
   const takesValue = (word: string): boolean =>
     Object.entries(args).some(([name, { type }]) => type === "string" && word === `--${name}`);
   const valued = new Set(given.flatMap((word, index) => (takesValue(word) ? [index + 1] : [])));
   for (const [index, word] of given.entries()) {
     if (!word.startsWith("-") && !valued.has(index))
-      fail(`${word} is not understood; options begin with --.`);
+      fail(`Unexpected argument ${word}. For all options: npm start -- --help`);
     if (!word.startsWith("--")) continue;
     const name = word.slice(2).split("=")[0] ?? "";
     const known = [...Object.keys(args), "help", "version"];
     if (known.includes(name) || known.includes(name.replace(/^no-/, ""))) continue;
     const meant = didYouMean(name, known);
-    fail(`--${name} is not known${meant === undefined ? "" : `; did you mean --${meant}?`}`);
+    const hint = meant === undefined ? "For all options: npm start -- --help" : `Did you mean --${meant}?`;
+    fail(`Unknown option --${name}. ${hint}`);
   }
+}
+
+async function openSandboxOrFail(options: SandboxOptions): Promise<Sandbox> {
+  try {
+    return await openSandbox(options);
+  } catch (error) {
+    if ((error as { readonly code?: unknown } | null)?.code === "EADDRINUSE")
+      return fail(`Port ${options.port} is in use. Choose another --port, or 0 for any free port.`);
+    return fail(`The demo could not start: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: string) => void): void {
+  const { manager, cloud } = sandbox;
+  const scene = {
+    step: demo.title,
+    waitingFor: demo.waitingFor,
+    kubeconfig: sandbox.kubeconfig,
+    elapsedMs,
+    nodes: manager.nodes.list(),
+    machines: new Map(cloud.machines.list().map(({ name, status }) => [name, status])),
+    services: manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
+    routes: cloud.routes.list().length,
+    cloudRequests: cloud.counts(),
+    journal: manager.journal.entries(),
+  };
+  // The size is 0 where the terminal does not report one.
+  const size = { rows: process.stdout.rows || 40, columns: process.stdout.columns || 120 };
+  const lines = linesOf(scene, size).map((line) => `${line}\u001B[K`);
+  write(`\u001B[H${lines.join("\n")}\u001B[J`);
 }
 
 const main = defineCommand({
   meta: {
     name: "npm start --",
-    description: "The manager on an embedded sandbox: nodes join, one is stopped, one vanishes.",
+    description:
+      "A demo of Fairlead without a cluster or a cloud account: Nodes join, Services get load balancers, machines are shut down and deleted.",
   },
   args,
   run: async ({ args: given, rawArgs }) => {
@@ -68,7 +101,8 @@ const main = defineCommand({
     keepLoopbackDirect();
     const nodes = wholeNumber("nodes", given.nodes, 1);
     const timeout = wholeNumber("timeout", given.timeout, 1) * 1000;
-    const isLive = process.stdout.isTTY === true && !given["until-settled"];
+    const untilSettled = given["until-settled"];
+    const isLive = process.stdout.isTTY === true && !untilSettled;
     const write = (text: string) => void process.stdout.write(text);
     const log = createLog({
       format: "text",
@@ -78,99 +112,54 @@ const main = defineCommand({
     });
 
     const stop = new AbortController();
-    const world = await openSandbox({
+    const sandbox = await openSandboxOrFail({
       nodes,
       cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0)),
       faults: given.faults,
       port: wholeNumber("port", given.port, 0, 65_535),
       log,
       signal: stop.signal,
-    }).catch((error: unknown) => {
-      const isTaken = (error as { readonly code?: unknown } | null)?.code === "EADDRINUSE";
-      if (isTaken)
-        return fail(`Port ${given.port} is taken; give another one with --port, or 0 for any that is free.`);
-      return fail(`It did not start: ${error instanceof Error ? error.message : error}`);
     });
     const started = systemClock.monotonic();
     const elapsed = () => systemClock.monotonic() - started;
-    const chapters = storyOf(world, nodes);
-    let current = 0;
-    let pauseUntil = 0;
-
-    const turnPage = (chapter: Chapter | undefined): void => {
-      if (chapter === undefined || chapter.waitsFor() !== undefined) return;
-      if (!isLive) write(`${(elapsed() / 1000).toFixed(1)} s: ${chapter.title}: done\n`);
-      current += 1;
-      // A moment to look at what there is before the next thing happens.
-      pauseUntil = elapsed() + (isLive ? 3000 : 0);
-    };
-    const begun = new Set<Chapter>();
-    const tick = (): void => {
-      if (elapsed() < pauseUntil) return;
-      const chapter = chapters[current];
-      if (chapter !== undefined && !begun.has(chapter)) {
-        begun.add(chapter);
-        chapter.begin();
-        if (!isLive) write(`${(elapsed() / 1000).toFixed(1)} s: ${chapter.title}\n`);
-      }
-      turnPage(chapter);
-    };
-    const draw = (): void => {
-      const chapter = chapters[current];
-      const isBegun = chapter !== undefined && begun.has(chapter);
-      const scene = {
-        chapter: (isBegun ? chapter : chapters[current - 1])?.title ?? "",
-        waitsFor: isBegun ? chapter.waitsFor() : chapter && `a moment; then ${chapter.title}`,
-        kubeconfig: world.kubeconfig,
-        elapsedMs: elapsed(),
-        nodes: world.manager.nodes.list(),
-        machines: new Map(world.cloud.machines.list().map(({ name, status }) => [name, status])),
-        services: world.manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
-        routes: world.cloud.routes.list().length,
-        cloudCalls: world.cloud.counts(),
-        journal: world.manager.journal.entries(),
-      };
-      // A terminal that nobody has measured has no size.
-      const rows = process.stdout.rows || 40;
-      const columns = process.stdout.columns || 120;
-      write(
-        `\u001B[H${linesOf(scene, { rows, columns })
-          .map((line) => `${line}\u001B[K`)
-          .join("\n")}\u001B[J`,
-      );
-    };
+    const inSeconds = () => `${(elapsed() / 1000).toFixed(1)}s`;
+    const demo = new Demo({
+      steps: demoSteps(sandbox, nodes),
+      elapsed,
+      pause: isLive ? 3000 : 0,
+      report: isLive ? () => undefined : (text) => write(`[${inSeconds()}] ${text}\n`),
+    });
 
     let code = 0;
     const end = (exitCode: number): void => {
       code = exitCode;
       stop.abort(new Error("asked to stop"));
     };
-    // A script must not take "interrupted" for "settled".
-    const isScript = given["until-settled"];
-    process.on("SIGINT", () => end(isScript ? 130 : 0));
-    process.on("SIGTERM", () => end(isScript ? 143 : 0));
-    // The terminal was closed: nobody reads any more, and what lies in the temporary folder still has to go.
+    // With --until-settled, an interruption must not look like success.
+    process.on("SIGINT", () => end(untilSettled ? 130 : 0));
+    process.on("SIGTERM", () => end(untilSettled ? 143 : 0));
+    // The terminal was closed; the temporary folder must still be removed.
     process.on("SIGHUP", () => end(129));
     process.stdout.on("error", () => undefined);
     process.stderr.on("error", () => undefined);
-    write(isLive ? "\u001B[?1049h\u001B[?25l" : `KUBECONFIG=${world.kubeconfig}\n`);
+    write(isLive ? "\u001B[?1049h\u001B[?25l" : `KUBECONFIG=${sandbox.kubeconfig}\n`);
     const timer = setInterval(() => {
-      tick();
-      if (isLive) draw();
-      if (!given["until-settled"]) return;
-      if (current >= chapters.length && world.manager.isIdle()) {
-        const calls = Object.values(world.cloud.counts()).reduce((sum, count) => sum + count, 0);
-        write(`settled after ${(elapsed() / 1000).toFixed(1)} s with ${calls} cloud calls\n`);
+      demo.tick();
+      if (isLive) draw(sandbox, demo, elapsed(), write);
+      if (!untilSettled) return;
+      if (demo.isDone && sandbox.manager.isIdle()) {
+        const requests = Object.values(sandbox.cloud.counts()).reduce((sum, count) => sum + count, 0);
+        write(`[${inSeconds()}] settled: all steps are done after ${requests} cloud requests\n`);
         end(0);
       } else if (elapsed() > timeout) {
         write(
-          `not settled after ${timeout / 1000} s: waits for ${chapters[current]?.waitsFor() ?? "queues to empty"}\n`,
+          `[${inSeconds()}] timed out waiting for ${demo.waitingFor ?? "the work queues to become empty"}\n`,
         );
         end(1);
       }
     }, 100);
     try {
-      await world.ended;
+      await sandbox.ended;
     } finally {
       clearInterval(timer);
       if (isLive) write("\u001B[?25h\u001B[?1049l");

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
-import { autoloadNothing, form } from "../build/compile.ts";
+import { autoloadNothing, bundleOptions } from "../build/compile.ts";
 import { startTimes } from "../build/start-time.ts";
 import { type ResidentMemory, readResidentMemory } from "./resident-memory.ts";
 import { type Section, sectionOf } from "./section.ts";
@@ -47,7 +47,7 @@ export async function measureImport(what: keyof typeof imports): Promise<ImportR
   const entry = join(root, "entry.generated.ts");
   const rest = 'if (process.argv[2] === "--version") process.exit(0); setInterval(() => undefined, 1000);';
   await Bun.build({
-    ...form,
+    ...bundleOptions,
     entrypoints: [entry],
     files: { [entry]: `${imports[what]}\n${rest}` },
     bytecode: true,

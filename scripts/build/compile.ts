@@ -1,23 +1,24 @@
-// The two runs of the bundler: one to learn what goes in, one that makes the executable with that knowledge compiled in.
-// The entry is virtual and imports the program and one provider, nothing else.
+// Runs the bundler twice: once to list what an executable contains, once to compile it with that list. The entry point is
+// virtual and imports the program and one provider.
 
 import { resolve } from "node:path";
-import { BuildError, ccmEverywhere, type ProviderModule } from "./provider-module.ts";
+import { defined } from "../../src/core/defined.ts";
+import { BuildError, ccmImports, type ProviderModule } from "./provider-module.ts";
 import { bunTarget, type Target } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const entry = resolve(root, "entry.generated.ts");
 
-/** How every executable of ours is made, whatever is inside. */
-export const form = {
+/** Bundler options of every executable. */
+export const bundleOptions = {
   target: "bun",
   minify: true,
-  // What is imported when it is needed is a part of its own: short commands do not wait for all of it to be read.
+  // Dynamic imports become separate chunks, so that short commands do not load the whole program.
   splitting: true,
   format: "esm",
 } as const;
 
-/** An executable must not obey files that happen to lie in its working directory. */
+/** An executable must not load files from its working directory. */
 export const autoloadNothing = {
   autoloadDotenv: false,
   autoloadBunfig: false,
@@ -35,8 +36,8 @@ function common({ path, exportName }: ProviderModule, defines: Readonly<Record<s
         "void runExecutable(provider as never);",
       ].join("\n"),
     },
-    plugins: [ccmEverywhere],
-    ...form,
+    plugins: [ccmImports],
+    ...bundleOptions,
     define: Object.fromEntries(Object.entries(defines).map(([name, text]) => [name, JSON.stringify(text)])),
     throw: false,
   } as const;
@@ -52,13 +53,15 @@ interface Built {
 async function build(config: object): Promise<Built> {
   const built = (await Bun.build(config as Bun.BuildConfig)) as unknown as Built;
   if (!built.success) {
-    throw new BuildError(`The executable cannot be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
+    throw new BuildError(
+      `The executable could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`,
+    );
   }
   return built;
 }
 
 export interface Contents {
-  /** Every source file inside, from the root of the repository. */
+  /** Paths of all source files, relative to the root of the repository. */
   readonly files: readonly string[];
   readonly bytes: number;
 }
@@ -74,7 +77,7 @@ export async function findContents(provider: ProviderModule): Promise<Contents> 
 export interface CompileOptions {
   readonly target: Target | undefined;
   readonly outfile: string;
-  /** Another Bun to put inside, for those who link it anew. */
+  /** Another Bun executable to embed, for users who relink it. */
   readonly runtime: string | undefined;
   readonly defines: Readonly<Record<string, string>>;
 }
@@ -89,8 +92,7 @@ export async function compile(
     compile: {
       outfile,
       ...autoloadNothing,
-      ...(target !== undefined && { target: bunTarget(target) }),
-      ...(runtime !== undefined && { executablePath: runtime }),
+      ...defined({ target: target && bunTarget(target), executablePath: runtime }),
     },
   });
 }

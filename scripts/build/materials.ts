@@ -1,5 +1,4 @@
-// Which packages are inside an executable, found in what the bundler says it took, with their licences. Nothing is taken
-// from a list that somebody would have to keep.
+// Finds the packages inside an executable, from the bundler's list of files, and reads their licenses.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,15 +6,15 @@ import { join } from "node:path";
 export interface Material {
   readonly name: string;
   readonly version: string;
-  /** As its package.json says, an SPDX expression. */
+  /** The SPDX expression in its package.json. */
   readonly license: string;
-  /** The texts of its licence files. */
+  /** The text of its license files. */
   readonly text: string;
 }
 
 const packageFolder = /^(.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
-/** The folders of packages among the files that were bundled, the innermost where they are nested. */
+/** The package folders of the bundled files; for nested packages the innermost. */
 export function packageFolders(files: readonly string[]): readonly string[] {
   return [
     ...new Set(
@@ -27,7 +26,7 @@ export function packageFolders(files: readonly string[]): readonly string[] {
   ];
 }
 
-const isLicence = (file: string): boolean => /^(licen[cs]e|notice|copying)(\.|-|$)/i.test(file);
+const isLicenseFile = (file: string): boolean => /^(licen[cs]e|notice|copying)(\.|-|$)/i.test(file);
 
 export function readMaterial(folder: string): Material {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
@@ -35,9 +34,9 @@ export function readMaterial(folder: string): Material {
     string | undefined
   >;
   if (name === undefined || version === undefined || license === undefined) {
-    throw new Error(`${folder}/package.json must name the package, its version and its licence.`);
+    throw new Error(`${folder}/package.json must have a name, a version and a license.`);
   }
-  const files = existsSync(folder) ? readdirSync(folder).filter(isLicence).toSorted() : [];
+  const files = existsSync(folder) ? readdirSync(folder).filter(isLicenseFile).toSorted() : [];
   const text = files.map((file) => readFileSync(join(folder, file), "utf8").trim()).join("\n\n");
   return { name, version, license, text };
 }

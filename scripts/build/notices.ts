@@ -1,25 +1,24 @@
-// The text that says whose work is inside an executable and under which terms. Compiled in, because an operator may have
-// nothing but the one file. Pure.
+// The third-party notices that `--notices` prints: what is inside an executable, and its licenses. Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";
 
 const rule = `\n${"-".repeat(80)}\n\n`;
 
-function ofPackage({ name, version, license, text }: Material): string {
+function packageNotice({ name, version, license, text }: Material): string {
   return `${name} ${version} (${license})\n\n${text}\n`;
 }
 
 export function noticesText(own: string, bunVersion: string, materials: readonly Material[]): string {
   return [
     `Fairlead is licensed under the Apache License, version 2.0.\n\n${own.trim()}\n`,
-    ...materials.map(ofPackage),
-    `Bun ${bunVersion} (MIT), https://github.com/oven-sh/bun, runs the program and is part of this file. It is made of:\n\n${runtimeParts
+    ...materials.map(packageNotice),
+    `Bun ${bunVersion} (MIT), https://github.com/oven-sh/bun, is the runtime embedded in this file. It contains:\n\n${runtimeParts
       .map(([name, license, source]) => `  ${name} (${license})  ${source}`)
       .join("\n")}
 
-JavaScriptCore and TinyCC are under the GNU Lesser General Public License. You may change them and link this program
-anew: its sources and "npm run build" make the same file, with a Bun of your own as --runtime. How Bun is built with
-another JavaScriptCore, and the full terms of all parts, is in https://github.com/oven-sh/bun/blob/main/LICENSE.md.\n`,
+JavaScriptCore and TinyCC are licensed under the GNU Lesser General Public License. You may modify them and relink this
+program: build it from its sources with "npm run build" and pass your own Bun with --runtime. How to build Bun with
+another JavaScriptCore, and the full license terms, are in https://github.com/oven-sh/bun/blob/main/LICENSE.md.\n`,
   ].join(rule);
 }

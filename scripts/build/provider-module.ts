@@ -1,5 +1,5 @@
-// Finds the provider that an executable is to be made for, and looks at it before anything is made: is there one, and is
-// it written for this contract? A provider outside the repository finds "#ccm" here too.
+// Finds and checks the provider module of a build: it exists, it imports only what an executable may contain, and it is
+// written for this version of the contract. It also resolves "#ccm" for providers outside the repository.
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,29 +8,37 @@ import { contractVersion } from "../../src/provider/provider.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-/** Something to be mended by whoever asked for the build. */
+/** An error that the user can fix. It is printed without a stack trace. */
 export class BuildError extends Error {}
 
-/** What `imports` of our package.json says holds only inside of it. */
-export const ccmEverywhere: Bun.BunPlugin = {
+/** Resolves "#ccm" outside the repository too, where our package.json does not apply, and keeps test code out of executables. */
+export const ccmImports: Bun.BunPlugin = {
   name: "#ccm",
   setup: (build) => {
     build.onResolve({ filter: /^#ccm$/ }, () => ({ path: join(root, "src/index.ts") }));
+    build.onResolve({ filter: /^#ccm\/testing$/ }, ({ importer }) => {
+      throw new Error(
+        `${importer} imports "#ccm/testing", which is for tests and simulators and never part of an executable. Import from "#ccm" instead, or move this code into a test or the simulator.`,
+      );
+    });
+    build.onLoad({ filter: /[\\/]src[\\/]testing[\\/]/ }, ({ path }) => {
+      throw new Error(`${path} is for tests and never part of an executable. Import from "#ccm" instead.`);
+    });
   },
 };
 
-/** A cloud of ours by name, or a module or its folder by path. */
+/** The path of a provider's module, given its name in `providers/` or a path. */
 export function findModule(wanted: string, from: string): string {
   const given = resolve(from, wanted);
   const candidates = [join(root, "providers", wanted, "index.ts"), given, join(given, "index.ts")];
   const found = candidates.find((path) => existsSync(path) && statSync(path).isFile());
   if (found !== undefined) return found;
-  const ours = readdirSync(join(root, "providers")).toSorted();
-  const meant = didYouMean(wanted, ours);
+  const names = readdirSync(join(root, "providers")).toSorted();
+  const meant = didYouMean(wanted, names);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
   const checked = candidates.map((path) => `  ${path}\n`).join("");
   throw new BuildError(
-    `There is no provider ${wanted}.${hint} Looked for\n${checked}and found none; "npm run new-provider -- <name>" makes one.`,
+    `No provider ${wanted}.${hint} None of these files exists:\n${checked}To create a provider: npm run new-provider -- <name>`,
   );
 }
 
@@ -40,34 +48,34 @@ export interface ProviderModule {
   readonly name: string;
 }
 
-function contractWords(name: string, theirs: unknown): string {
-  const says = `The provider ${name} is written for contract ${theirs}, and this Fairlead has contract ${contractVersion}. `;
-  return typeof theirs === "number" && theirs > contractVersion
-    ? `${says}Build it with a release of Fairlead that has contract ${theirs}.`
-    : `${says}Change what the release notes say about contract ${contractVersion}, then write "contract: ${contractVersion}" in its definition; or build it with an older release.`;
+function contractMismatch(name: string, contract: unknown): string {
+  const mismatch = `The provider ${name} is written for contract ${contract}, but this version of Fairlead has contract ${contractVersion}.`;
+  return typeof contract === "number" && contract > contractVersion
+    ? `${mismatch} Build it with a release of Fairlead that has contract ${contract}.`
+    : `${mismatch} Update it as the release notes of contract ${contractVersion} describe and set "contract: ${contractVersion}" in its definition, or build it with an older release.`;
 }
 
-/** Bundled and loaded once, so that it is looked at with exactly the imports that it will have. */
+/** Bundles and loads the module, so that it is checked with the imports that the executable will have. */
 export async function readModule(path: string): Promise<ProviderModule> {
   const built = await Bun.build({
     entrypoints: [path],
     target: "bun",
-    plugins: [ccmEverywhere],
+    plugins: [ccmImports],
     throw: false,
   });
   const [output] = built.outputs;
   if (!built.success || output === undefined) {
-    throw new BuildError(`${path} cannot be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
+    throw new BuildError(`${path} could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
   }
   const bundle = Buffer.from(await output.arrayBuffer()).toString("base64");
   const exports = (await import(`data:text/javascript;base64,${bundle}`)) as Record<string, unknown>;
-  // By its shape, so that the export may have the cloud's name.
+  // Found by its shape, so that the export may have any name.
   const exported = Object.entries(exports).find(
     ([, value]) => typeof value === "object" && value !== null && "contract" in value && "connect" in value,
   );
-  if (exported === undefined) throw new BuildError(`${path} exports nothing made by defineProvider.`);
+  if (exported === undefined) throw new BuildError(`${path} has no export made with defineProvider.`);
   const [exportName, provider] = exported;
   const { name, contract } = provider as { readonly name: string; readonly contract: unknown };
-  if (contract !== contractVersion) throw new BuildError(contractWords(name, contract));
+  if (contract !== contractVersion) throw new BuildError(contractMismatch(name, contract));
   return { path, exportName, name };
 }

@@ -1,10 +1,10 @@
-// What Bun itself is made of, as its own licence file lists it: an executable contains all of it. To be looked at again
-// whenever the pinned Bun changes, which the test of this table insists on.
+// The parts of Bun, from its license file: every executable contains them. Review the table when the pinned Bun changes; a
+// test enforces it.
 
-/** The Bun whose licence file this table was read from. */
-export const readFrom = "1.4.5";
+/** The Bun version that the table describes. */
+export const describedBunVersion = "1.4.5";
 
-/** Name, licence as an SPDX expression, where it comes from. */
+/** Name, license as an SPDX expression, and source. */
 export const runtimeParts: readonly (readonly [string, string, string])[] = [
   ["JavaScriptCore and WebCore", "LGPL-2.0-or-later AND BSD-2-Clause", "https://github.com/oven-sh/WebKit"],
   ["boringssl", "OpenSSL AND ISC AND BSD-3-Clause", "https://boringssl.googlesource.com/boringssl/"],

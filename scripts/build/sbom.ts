@@ -1,5 +1,4 @@
-// The list of everything inside an executable, as CycloneDX, for scanners. Nothing in it depends on when or where it was
-// made: the same commit gives the same list. Pure.
+// The SBOM of an executable, as CycloneDX. It is reproducible: the same commit gives the same SBOM. Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";
@@ -14,12 +13,12 @@ export interface SbomInput {
 
 const npmUrl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
-/** A single id or an expression: CycloneDX wants to know which. */
+/** CycloneDX distinguishes a single license id from an expression. */
 function licenses(expression: string) {
   return / (AND|OR|WITH) /.test(expression) ? [{ expression }] : [{ license: { id: expression } }];
 }
 
-/** In the form of a UUID, from the sum: each file has its own, and the same file always the same. */
+/** A UUID derived from the checksum, so that the same file always has the same one. */
 function serialOf(sha256: string): string {
   return `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
 }

@@ -1,10 +1,9 @@
-// The machines an executable can be made for, by the names that stand in file names; what Bun calls them is an affair of
-// the build alone.
+// The platforms that an executable can be built for.
 
 import { didYouMean } from "../../src/core/did-you-mean.ts";
 import { BuildError } from "./provider-module.ts";
 
-/** `baseline` is for processors without AVX2, `musl` for Alpine and its kind. */
+/** `baseline` is for processors without AVX2, `musl` for Alpine and other musl distributions. */
 export const targets = [
   "linux-x64",
   "linux-x64-baseline",
@@ -18,7 +17,7 @@ export const targets = [
 
 export type Target = (typeof targets)[number];
 
-/** As Bun calls it: the words in another order. */
+/** Bun's name for the target. */
 export function bunTarget(target: Target): string {
   const [system = "", processor = "", ...rest] = target.split("-");
   const order = ["baseline", "musl"].filter((word) => rest.includes(word));
@@ -27,11 +26,11 @@ export function bunTarget(target: Target): string {
 
 const isTarget = (word: string): word is Target => (targets as readonly string[]).includes(word);
 
-/** `bun-linux-x64` is taken too: it is what Bun's own manual says. */
+/** Accepts Bun's prefix too: `bun-linux-x64`. */
 export function readTarget(given: string): Target {
   const word = given.replace(/^bun-/, "");
   if (isTarget(word)) return word;
   const meant = didYouMean(word, targets);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-  throw new BuildError(`There is no target ${given}.${hint} There are ${targets.join(", ")}.`);
+  throw new BuildError(`Unknown target ${given}.${hint} Targets: ${targets.join(", ")}.`);
 }

@@ -1,4 +1,4 @@
-// What the author of a new provider does next, in order: the steps of docs/write-a-provider.md with the paths filled in.
+// The next steps for the author of a new provider: those of docs/write-a-provider.md, with the paths filled in.
 
 import { relative } from "node:path";
 import { repository, type Skeleton } from "./skeleton.ts";
@@ -9,20 +9,20 @@ export function nextSteps({ folder, test, files }: Skeleton, name: string, isIns
   const path = shown(test);
   const run = `npm test -- ${path.startsWith(".") ? path : `./${path}`}`;
   const which = isInside ? name : shown(folder);
-  return `${shown(folder)} is there: ${files.size} files. It compiles, and its tests are red where you have to write.
+  return `Created ${files.size} files in ${shown(folder)}. They compile; the tests fail where code is missing.
 
-Next, in this order; docs/write-a-provider.md does each step for an invented cloud:
+Next steps, in this order. docs/write-a-provider.md shows each one for an example cloud:
 
-  1. simulator/cloud.ts    make it answer as your cloud does, from the cloud's reference
-  2. settings.ts, index.ts what can be set, how the token is put on a request, the prefix of annotations
-  3. api.ts                the shapes you use, and one function per operation
-  4. instances.ts          until this is green: ${run} -t instances
-  5. plan-balancer.ts      which steps lead from what is there to what is wished, with a test of its own
-  6. load-balancers.ts     until this is green: ${run} -t "load balancers"
-  7. routes.ts             until all is green:  ${run}
-  8. see it work           npm run new-provider -- try ${which}
+  1. simulator/cloud.ts    simulate your cloud's API, from its API reference
+  2. settings.ts, index.ts settings, authentication of requests, annotation prefix
+  3. api.ts                types of the API objects, and one function per operation
+  4. instances.ts          until this passes: ${run} -t instances
+  5. plan-balancer.ts      steps from the observed to the desired state, with a unit test
+  6. load-balancers.ts     until this passes: ${run} -t "load balancers"
+  7. routes.ts             until all tests pass: ${run}
+  8. run it                npm run new-provider -- try ${which}
   9. build the executable  npm run build ${which}
 
-No load balancers or no routes? Leave them out of index.ts, and their call out of the test.
+If your cloud has no load balancers or no routes, remove them from index.ts and their suite from the test.
 `;
 }

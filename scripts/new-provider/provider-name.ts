@@ -1,5 +1,4 @@
-// What a new provider may be called, and every spelling of that name that its files hold. It looks at names only, never
-// at the disk.
+// Validates the name of a new provider, and derives the spellings that its files use. Pure.
 
 import { didYouMean } from "../../src/core/did-you-mean.ts";
 
@@ -14,7 +13,7 @@ export interface ProviderName {
   readonly upper: string;
 }
 
-const longest = 40;
+const maxLength = 40;
 
 /** Words that cannot be the name of an export. */
 const reserved = new Set(
@@ -36,22 +35,26 @@ function toKebab(text: string): string {
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** The name, or what is wrong with it in words. */
-export function readName(given: string, taken: readonly string[]): ProviderName | { readonly wrong: string } {
-  if (given.length > longest) {
+/** The name, or an error message. */
+export function readName(given: string, taken: readonly string[]): ProviderName | { readonly error: string } {
+  if (given.length > maxLength) {
     return {
-      wrong: `A name has at most ${longest} characters, "${given.slice(0, longest)}…" has ${given.length}.`,
+      error: `A provider's name has at most ${maxLength} characters, but "${given.slice(0, maxLength)}…" has ${given.length}.`,
     };
   }
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(given)) {
     const meant = toKebab(given);
     const hint = meant === "" ? "" : ` Did you mean "${meant}"?`;
-    return { wrong: `A name is lower case words joined by dashes, got ${JSON.stringify(given)}.${hint}` };
+    return {
+      error: `A provider's name consists of lowercase words joined by dashes, got ${JSON.stringify(given)}.${hint}`,
+    };
   }
   if (reserved.has(given)) {
-    return { wrong: `"${given}" is a word of TypeScript and cannot be exported. Take "${given}-cloud".` };
+    return {
+      error: `"${given}" is a reserved word in TypeScript. Choose another name, such as "${given}-cloud".`,
+    };
   }
-  if (taken.includes(given)) return { wrong: `There is a provider "${given}" already. Take another name.` };
+  if (taken.includes(given)) return { error: `A provider "${given}" exists already. Choose another name.` };
   const words = given.split("-");
   const title = words.map(capital);
   return {
@@ -62,7 +65,7 @@ export function readName(given: string, taken: readonly string[]): ProviderName 
   };
 }
 
-/** A provider whose name is so near that it may be the one that was meant. */
-export function nearName({ kebab }: ProviderName, taken: readonly string[]): string | undefined {
+/** An existing provider with a similar name. */
+export function similarName({ kebab }: ProviderName, taken: readonly string[]): string | undefined {
   return didYouMean(kebab, taken);
 }

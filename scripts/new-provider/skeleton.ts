@@ -1,5 +1,4 @@
-// The files of a new provider, from the real files in `template/`: names put in, imports turned to where they will stand.
-// It writes nothing.
+// The files of a new provider, made from `template/`: with its name, and with imports that fit their new place.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -8,13 +7,13 @@ import type { ProviderName } from "./provider-name.ts";
 const template = join(import.meta.dir, "template");
 export const repository = join(import.meta.dir, "../..");
 
-/** Below `root` in `providers/` and `test/providers/`; or all in one folder, anywhere. */
+/** Inside a repository at `root`, in `providers/` and `test/providers/`; or outside, all in one folder. */
 export type Place =
   | { readonly kind: "inside"; readonly root: string }
   | { readonly kind: "outside"; readonly folder: string };
 
 export interface Skeleton {
-  /** Absolute path to content, not formatted yet. */
+  /** Contents by absolute path, not formatted yet. */
   readonly files: ReadonlyMap<string, string>;
   readonly folder: string;
   readonly test: string;
@@ -28,14 +27,14 @@ function named(text: string, { kebab, camel, title, upper }: ProviderName): stri
     .replaceAll("Acme", title);
 }
 
-/** The one place outside that knows where Fairlead is. */
+/** Outside the repository, only this file knows where Fairlead is. */
 function tsconfig(folder: string): string {
-  const way = relative(folder, repository).replaceAll("\\", "/");
+  const path = relative(folder, repository).replaceAll("\\", "/");
   const settings = {
-    extends: `${way}/tsconfig.json`,
+    extends: `${path}/tsconfig.json`,
     compilerOptions: {
-      paths: { "#ccm": [`${way}/src/index.ts`], "#ccm/testing": [`${way}/src/testing/index.ts`] },
-      typeRoots: [`${way}/node_modules/@types`],
+      paths: { "#ccm": [`${path}/src/index.ts`], "#ccm/testing": [`${path}/src/testing/index.ts`] },
+      typeRoots: [`${path}/node_modules/@types`],
     },
     include: ["**/*.ts"],
   };

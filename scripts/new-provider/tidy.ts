@@ -1,23 +1,25 @@
-// The project's formatting for files that do not lie in it: names of different length and order break lines and sort
-// imports anew. One run of the formatter for all files, in a folder that is gone afterwards.
+// Formats files that are outside the repository by the project's rules, in one run of the formatter in a temporary folder.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { repository } from "./skeleton.ts";
 
-/** The project's rules for whatever lies beside them; its own say which of its folders they are for. */
-export function rulesAnywhere(): string {
-  const ours = JSON.parse(readFileSync(join(repository, "biome.json"), "utf8")) as Record<string, unknown>;
-  const { $schema: _, ...rules } = ours;
+/** The project's biome.json, changed to apply to all files beside it. */
+export function portableRules(): string {
+  const settings = JSON.parse(readFileSync(join(repository, "biome.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  const { $schema: _, ...rules } = settings;
   return JSON.stringify({ ...rules, root: true, files: { includes: ["**/*.ts"] } });
 }
 
-/** By path, which may be absolute; what is no TypeScript stays as it is. */
+/** Takes and returns contents by path. Files that are not TypeScript stay as they are. */
 export function tidy(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-new-"));
   try {
-    writeFileSync(join(folder, "biome.json"), rulesAnywhere());
+    writeFileSync(join(folder, "biome.json"), portableRules());
     for (const [path, text] of files) {
       mkdirSync(dirname(join(folder, "files", path)), { recursive: true });
       writeFileSync(join(folder, "files", path), text);

@@ -1,5 +1,5 @@
-// A provider at work: its simulated cloud served on the loopback, the sandbox API server with kubelets, and the real
-// manager between them. Nodes join, a Service gets an address and goes again; then it ends.
+// Runs the real manager with a provider, its simulator served on loopback, and a test API server with simulated kubelets:
+// Nodes join, and a Service gets a load balancer and is deleted.
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,27 +18,27 @@ import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 
-/** What the skeleton's simulator has; a rewritten one keeps it. */
+/** What this script needs of a provider's simulator; the skeleton's has it. */
 interface Simulator {
   addServer(name: string): void;
   handle(method: string, url: URL, authorization: string | null, body: string): Response;
 }
 
-/** With the time in milliseconds that its actions take. */
+/** `actionTime`: milliseconds that a change of a load balancer takes. */
 type SimulatorClass = new (clock: Clock, actionTime: number) => Simulator;
 
 const nodeNames = ["node-1", "node-2", "node-3"];
-const patience = seconds(60);
+const timeout = seconds(60);
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
 async function load(folder: string, clock: Clock): Promise<{ provider: AnyProvider; simulator: Simulator }> {
   const [index, cloud] = [join(folder, "index.ts"), join(folder, "simulator/cloud.ts")];
-  for (const path of [index, cloud]) if (!existsSync(path)) throw new Error(`There is no ${path}.`);
+  for (const path of [index, cloud]) if (!existsSync(path)) throw new Error(`${path} does not exist.`);
   const exported = Object.values((await import(index)) as Record<string, unknown>);
   const provider = exported.find((each) => typeof each === "object" && each !== null && "connect" in each);
-  if (provider === undefined) throw new Error(`${index} exports nothing made by defineProvider.`);
+  if (provider === undefined) throw new Error(`${index} has no export made with defineProvider.`);
   const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: SimulatorClass };
-  if (CloudSimulator === undefined) throw new Error(`${cloud} exports no CloudSimulator.`);
+  if (CloudSimulator === undefined) throw new Error(`${cloud} must export a class CloudSimulator.`);
   return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock, 300) };
 }
 
@@ -47,14 +47,14 @@ function waitingNodes({ nodes }: Manager): string | undefined {
     const node = nodes.get(name);
     return node === undefined || (node.spec.taints ?? []).some(({ key }) => key === uninitialized);
   });
-  return waiting.length === 0 ? undefined : `${waiting.join(", ")} to be initialised`;
+  return waiting.length === 0 ? undefined : `the initialization of ${waiting.join(", ")}`;
 }
 
 function waitingRoutes({ nodes }: Manager): string | undefined {
   const waiting = nodeNames.filter(
     (name) => !nodes.get(name)?.status.conditions?.some(({ reason }) => reason === "RouteCreated"),
   );
-  return waiting.length === 0 ? undefined : `${waiting.join(", ")} to have a route`;
+  return waiting.length === 0 ? undefined : `the routes of ${waiting.join(", ")}`;
 }
 
 function addressOf({ services }: Manager): string | undefined {
@@ -62,7 +62,7 @@ function addressOf({ services }: Manager): string | undefined {
   return first?.ip ?? first?.hostname;
 }
 
-/** True when all of it worked. */
+/** Whether everything worked. */
 export async function tryProvider(folder: string, write: (text: string) => void): Promise<boolean> {
   keepLoopbackDirect();
   const platform = systemPlatform({});
@@ -78,7 +78,7 @@ export async function tryProvider(folder: string, write: (text: string) => void)
     },
   });
   const server = new ApiServer({ clock, random });
-  const authority = createAuthority("fairlead sandbox", clock, random);
+  const authority = createAuthority("fairlead try", clock, random);
   const https = await HttpsServer.start({ server, authority, port: 0, token: random.uuid() });
   const scratch = mkdtempSync(join(tmpdir(), "fairlead-"));
   const kubeconfig = join(scratch, "kubeconfig");
@@ -96,11 +96,11 @@ export async function tryProvider(folder: string, write: (text: string) => void)
     `--config-set=endpoint=${served.url.origin}`,
     "--config-set=token=secret",
   ]);
-  const until = async (what: () => string | undefined): Promise<boolean> => {
+  const until = async (waitingFor: () => string | undefined): Promise<boolean> => {
     const started = clock.monotonic();
-    for (let waits = what(); waits !== undefined; waits = what()) {
-      if (clock.monotonic() - started > patience) {
-        write(`Given up after ${patience / 1000} s: waits for ${waits}.\n`);
+    for (let waits = waitingFor(); waits !== undefined; waits = waitingFor()) {
+      if (clock.monotonic() - started > timeout) {
+        write(`FAILED: timed out after ${timeout / 1000}s waiting for ${waits}.\n`);
         return false;
       }
       await sleep(clock, milliseconds(50), stop.signal);
@@ -126,19 +126,17 @@ export async function tryProvider(folder: string, write: (text: string) => void)
     const observed = { ...provider, connect };
     const manager = await createManager({ provider: observed, settings, platform, log }, stop.signal);
     ended = manager.run();
-    ended.catch((error) => write(`The manager ended: ${error}\n`));
+    ended.catch((error) => write(`The manager exited: ${error}\n`));
     if (!(await until(() => waitingNodes(manager)))) return false;
-    write(`${nodeNames.length} nodes are initialised.\n`);
+    write(`${nodeNames.length} Nodes are initialized.\n`);
     if (hasRoutes) {
       if (!(await until(() => waitingRoutes(manager)))) return false;
-      write("Each has a route to its pods.\n");
+      write("Each Node has a route to its pods.\n");
     }
     if (manager.balancers === undefined) return true;
     server.objects.create(services, "default", web);
     if (
-      !(await until(() =>
-        addressOf(manager) === undefined ? "the Service web to have an address" : undefined,
-      ))
+      !(await until(() => (addressOf(manager) === undefined ? "the address of the Service web" : undefined)))
     )
       return false;
     write(`The Service web has the address ${addressOf(manager)}.\n`);
@@ -146,12 +144,12 @@ export async function tryProvider(folder: string, write: (text: string) => void)
     if (
       !(await until(() =>
         manager.services.list().some(({ metadata }) => metadata.name === "web")
-          ? "the Service web to be gone"
+          ? "the deletion of the Service web"
           : undefined,
       ))
     )
       return false;
-    write("The Service web is gone.\n");
+    write("The Service web and its load balancer are deleted.\n");
     return true;
   } finally {
     stop.abort(new Error("asked to stop"));

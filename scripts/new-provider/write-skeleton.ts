@@ -1,15 +1,14 @@
-// Puts a skeleton on the disk, formatted as the project formats. What is there already is never touched: then nothing at
-// all is written.
+// Writes the files of a skeleton, formatted by the project's rules. When one of them exists already, it writes none.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Skeleton } from "./skeleton.ts";
 import { tidy } from "./tidy.ts";
 
-/** The paths that are in the way; empty when all was written. */
+/** The paths that exist already; empty when all files were written. */
 export function writeSkeleton({ files }: Skeleton): readonly string[] {
-  const inTheWay = [...files.keys()].filter((path) => existsSync(path));
-  if (inTheWay.length > 0) return inTheWay;
+  const existing = [...files.keys()].filter((path) => existsSync(path));
+  if (existing.length > 0) return existing;
   for (const [path, text] of tidy(files)) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);

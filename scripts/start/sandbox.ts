@@ -1,5 +1,5 @@
-// A whole world on loopback: the sandbox API server with simulated kubelets, the cloud in memory, and the real manager
-// between them over its real HTTPS client. It makes and runs them; what happens in the world is `story.ts`.
+// The sandbox of the demo, on loopback: a test API server with simulated kubelets, a simulated cloud, and the real manager
+// connected to both. `demo-steps.ts` changes it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ export interface Sandbox {
   readonly kubelets: Kubelets;
   readonly manager: Manager;
   readonly kubeconfig: string;
-  /** Resolves when the signal was aborted and everything is down. */
+  /** Resolves once everything has stopped after the signal aborted. */
   readonly ended: Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     token: random.uuid(),
   });
   const folder = mkdtempSync(join(tmpdir(), "fairlead-"));
-  // Credentials: they go with the process, however it ends by itself.
+  // It holds credentials, so it is removed however the process exits.
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);
   const kubeconfig = join(folder, "kubeconfig");
@@ -70,7 +70,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     clock,
     random,
     isMachineUp: (name) => cloud.machines.find(name).some(({ status }) => status === "running"),
-    // Impatient, so that one need not wait a minute to see a machine go.
+    // Shorter than in a cluster, so that a missing machine is detected within seconds.
     timing: { readyAfter: seconds(1), graceAfter: seconds(6), leaseEvery: seconds(2) },
   });
   for (let index = 1; index <= nodes; index += 1) {

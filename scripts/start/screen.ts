@@ -1,5 +1,4 @@
-// Text for a terminal of a certain size: painted, cut to its width, in columns, and as many lines as there is room for.
-// Pure; nothing here knows what is shown.
+// Formats text for a terminal: colours, columns, and lines cut to its size. Pure.
 
 const colours = { green: 32, yellow: 33, red: 31, dim: 90, bold: 1 } as const;
 export type Colour = keyof typeof colours;
@@ -10,12 +9,12 @@ const reset = `${mark}[0m`;
 export const paint = (text: string, colour: Colour): string => `${mark}[${colours[colour]}m${text}${reset}`;
 
 const pieces = new RegExp(`${mark}\\[\\d*m|[^${mark}]`, "gu");
-/** Without the colours. */
+/** The text without colour codes. */
 export function plain(line: string): string {
   return (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
 }
 
-/** At most so many characters on the screen; colours take none. */
+/** Cuts the line to this many visible characters. */
 export function cut(line: string, width: number): string {
   if (plain(line).length <= width) return line;
   let kept = "";
@@ -27,11 +26,11 @@ export function cut(line: string, width: number): string {
   return `${kept}…${line.includes(mark) ? reset : ""}`;
 }
 
-/** Lines in columns, each as wide as what stands in it; the last one takes what is left. */
-export function inColumns(rows: readonly (readonly Cell[])[], mostEach = 24): readonly string[] {
+/** Aligns the cells in columns. A column is as wide as its widest cell, up to a maximum; the last one is not limited. */
+export function inColumns(rows: readonly (readonly Cell[])[], maxWidth = 24): readonly string[] {
   const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
   const widths = (rows[0] ?? []).map((_, index) =>
-    Math.min(mostEach, Math.max(...rows.map((row) => textOf(row[index] ?? "").length))),
+    Math.min(maxWidth, Math.max(...rows.map((row) => textOf(row[index] ?? "").length))),
   );
   return rows.map((row) =>
     row
@@ -45,9 +44,9 @@ export function inColumns(rows: readonly (readonly Cell[])[], mostEach = 24): re
   );
 }
 
-/** All of them, or as many as fit above a line that says how many are left out. */
-export function fit(lines: readonly string[], room: number, about = ""): readonly string[] {
+/** The lines that fit; when not all do, the last one says how many more there are. */
+export function fit(lines: readonly string[], room: number, note = ""): readonly string[] {
   if (lines.length <= room) return lines;
   const shown = lines.slice(0, Math.max(0, room - 1));
-  return [...shown, paint(`  … and ${lines.length - shown.length} more${about}`, "dim")];
+  return [...shown, paint(`  … and ${lines.length - shown.length} more${note}`, "dim")];
 }

@@ -1,20 +1,19 @@
-// What the terminal shows, as lines made from the state of the world, no wider and no more than it has room for. Pure: it
-// asks nothing and moves no cursor.
+// The live view of the demo: turns the state of the sandbox into lines that fit the terminal. Pure.
 
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { JournalEntry } from "../../src/runtime/journal.ts";
 import { type Cell, type Colour, cut, fit, inColumns, paint } from "./screen.ts";
 
 export interface Scene {
-  readonly chapter: string;
-  readonly waitsFor: string | undefined;
+  readonly step: string;
+  readonly waitingFor: string | undefined;
   readonly kubeconfig: string;
   readonly elapsedMs: number;
   readonly nodes: readonly Node[];
   readonly machines: ReadonlyMap<string, string>;
   readonly services: readonly Service[];
   readonly routes: number;
-  readonly cloudCalls: Readonly<Record<string, number>>;
+  readonly cloudRequests: Readonly<Record<string, number>>;
   readonly journal: readonly JournalEntry[];
 }
 
@@ -23,7 +22,7 @@ const shortTaint = (key: string): string => key.replace(/^.*\//, "");
 export function stateOf(node: Node): { readonly text: string; readonly colour: Colour } {
   const taints = (node.spec.taints ?? []).map(({ key }) => shortTaint(key));
   if (taints.includes("uninitialized")) return { text: "joining", colour: "yellow" };
-  if (taints.includes("shutdown")) return { text: "switched off", colour: "dim" };
+  if (taints.includes("shutdown")) return { text: "shut down", colour: "dim" };
   const isReady = node.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
   if (node.spec.unschedulable === true) return { text: "cordoned", colour: "yellow" };
   return isReady ? { text: "schedulable", colour: "green" } : { text: "not ready", colour: "red" };
@@ -31,7 +30,7 @@ export function stateOf(node: Node): { readonly text: string; readonly colour: C
 
 function nodeCells(node: Node, machine: string | undefined): readonly Cell[] {
   const address = node.status.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "-";
-  // One key may be there with several effects; it is the same news.
+  // A key may occur with several effects; once is enough.
   const taints = new Set((node.spec.taints ?? []).map(({ key }) => shortTaint(key)));
   return [
     `  ${node.metadata.name}`,
@@ -47,30 +46,31 @@ function serviceCells({ metadata, status }: Service): readonly Cell[] {
   const address = status.loadBalancer?.ingress?.[0]?.ip;
   const state: Cell =
     metadata.deletionTimestamp !== undefined
-      ? { text: "going", colour: "dim" }
+      ? { text: "deleting", colour: "dim" }
       : address === undefined
         ? { text: "pending", colour: "yellow" }
-        : { text: "served", colour: "green" };
+        : { text: "ready", colour: "green" };
   return [`  ${metadata.name}`, state, address ?? "-"];
 }
 
-/** The widest words that a state may have, so that columns stay where they are while it changes. */
+/** The STATE column has the width of its longest value, so that columns do not move when a state changes. */
 function heading(...names: readonly string[]): readonly Cell[] {
   return names.map((text) => ({ text: text === "STATE" ? text.padEnd(12) : text, colour: "dim" }));
 }
 
-/** A patch in words, by the most telling of the paths that it changes. */
-const words: readonly (readonly [string, string])[] = [
-  ["/spec/providerID", "initialised"],
+/** Summaries of patches, by a path that they change; the first match is used. */
+const summaries: readonly (readonly [string, string])[] = [
+  ["/spec/providerID", "initialized"],
   ["/spec/taints", "taints changed"],
   ["/metadata/labels", "labels changed"],
-  ["/status/addresses", "addresses written"],
-  ["merge conditions", "condition written"],
+  ["/status/addresses", "addresses updated"],
+  ["merge conditions", "condition updated"],
+  ["patch status", "status updated"],
 ];
 
-/** The reason comes first: where a line has to be cut, what was done can be guessed from it, and not the other way round. */
+/** The reason comes first, because it matters most when the line is cut. */
 function journalCells(entry: JournalEntry): readonly Cell[] {
-  const action = words.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
+  const action = summaries.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
   const outcome = entry.outcome === "done" ? "" : ` [${entry.outcome}]`;
   return [
     { text: `  ${new Date(entry.at).toISOString().slice(11, 19)}`, colour: "dim" },
@@ -88,16 +88,16 @@ function summaryOf(nodes: readonly Node[]): string {
   return [...counts].map(([text, count]) => `${count} ${text}`).join(", ");
 }
 
-const mostServices = 5;
-const mostHistory = 12;
-const leastHistory = 3;
+const maxServices = 5;
+const maxHistory = 12;
+const minHistory = 3;
 
 export function linesOf(
   scene: Scene,
   { rows, columns }: { readonly rows: number; readonly columns: number },
 ): readonly string[] {
-  const calls = Object.entries(scene.cloudCalls);
-  const total = calls.reduce((sum, [, count]) => sum + count, 0);
+  const requests = Object.entries(scene.cloudRequests);
+  const total = requests.reduce((sum, [, count]) => sum + count, 0);
   const [nodeHead = "", ...nodes] = inColumns([
     heading("  NODE", "STATE", "PROVIDER ID", "ADDRESS", "MACHINE", "TAINTS"),
     ...scene.nodes.map((node) => nodeCells(node, scene.machines.get(node.metadata.name))),
@@ -107,32 +107,32 @@ export function linesOf(
     ...scene.services.map(serviceCells),
   ]);
   const head = [
-    `${paint("Fairlead", "bold")}  ${(scene.elapsedMs / 1000).toFixed(1)} s   ${scene.chapter}`,
-    scene.waitsFor === undefined
-      ? paint("  everything has settled; Ctrl-C ends it", "green")
-      : `  waits for ${scene.waitsFor}`,
+    `${paint("Fairlead demo", "bold")}  ${(scene.elapsedMs / 1000).toFixed(1)}s  ${scene.step}`,
+    scene.waitingFor === undefined
+      ? paint("  All steps are done. Press Ctrl-C to quit.", "green")
+      : `  Waiting for ${scene.waitingFor}`,
     "",
     nodeHead,
   ];
-  const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, mostServices)];
-  const sums = [
+  const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, maxServices)];
+  const totals = [
     "",
-    `${paint("Routes", "bold")}       ${scene.routes} to the pods of nodes`,
-    `${paint("Cloud calls", "bold")}  ${total} in all${calls.length === 0 ? "" : `: ${calls.map(([name, count]) => `${name} ${count}`).join(", ")}`}`,
+    `${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`,
+    `${paint("Cloud requests", "bold")}           ${total}${total === 0 ? "" : `: ${requests.map(([name, count]) => `${name} ${count}`).join(", ")}`}`,
     "",
-    paint("What happened last, and why", "bold"),
+    paint("Recent changes", "bold"),
   ];
   const command = `export KUBECONFIG=${scene.kubeconfig}`;
-  const whole = `  in another terminal: ${command}`;
-  // A path that is cut leads nowhere: this line alone may wrap.
+  const whole = `  To look around, run in another terminal: ${command}`;
+  // Only this line may wrap, because a cut path is useless.
   const last = whole.length < columns ? whole : command;
-  const room = rows - head.length - served.length - sums.length - Math.ceil(last.length / columns);
-  const shown = fit(nodes, Math.max(1, room - leastHistory), `; in all ${summaryOf(scene.nodes)}`);
-  const history = Math.min(mostHistory, Math.max(0, room - shown.length));
+  const room = rows - head.length - served.length - totals.length - Math.ceil(last.length / columns);
+  const shown = fit(nodes, Math.max(1, room - minHistory), `; total: ${summaryOf(scene.nodes)}`);
+  const history = Math.min(maxHistory, Math.max(0, room - shown.length));
   const recent = history === 0 ? [] : scene.journal.slice(-history);
-  const lines = [...head, ...shown, ...served, ...sums, ...inColumns(recent.map(journalCells))].map((line) =>
-    cut(line, columns - 1),
+  const lines = [...head, ...shown, ...served, ...totals, ...inColumns(recent.map(journalCells))].map(
+    (line) => cut(line, columns - 1),
   );
-  // Of a terminal that is lower still, the top is what is shown.
+  // On a smaller terminal only the top is shown.
   return [...lines, paint(last, "dim")].slice(0, rows);
 }

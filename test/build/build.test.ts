@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { packageFolders, readMaterial } from "../../scripts/build/materials.ts";
 import { noticesText } from "../../scripts/build/notices.ts";
-import { readFrom, runtimeParts } from "../../scripts/build/runtime-parts.ts";
+import { describedBunVersion, runtimeParts } from "../../scripts/build/runtime-parts.ts";
 import { sbom } from "../../scripts/build/sbom.ts";
 import { bunTarget, readTarget } from "../../scripts/build/targets.ts";
 
@@ -46,7 +46,7 @@ test("the table of what Bun is made of was read from the Bun that is pinned [F97
   const { devDependencies } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly devDependencies: Readonly<Record<string, string>>;
   };
-  expect(devDependencies["bun"]).toBe(readFrom);
+  expect(devDependencies["bun"]).toBe(describedBunVersion);
   expect(runtimeParts.map(([name]) => name)).toContain("mimalloc");
 });
 

@@ -1,5 +1,4 @@
-// A provider outside the repository, from the command that makes it to an executable that runs: once as an author does it,
-// and then everything that may be wrong with what is to be built.
+// A provider outside the repository: creating it, building it, and the errors of a build.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(outside, { recursive: true, force: true }));
 
 describe("npm run new-provider with --dir", () => {
-  test("writes everything into one folder and says what to do, in order [F99 S12]", () => {
+  test("writes all files into one folder and prints the next steps in order [F99 S12]", () => {
     expect(made.code).toBe(0);
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
     expect(files).toEqual([
@@ -44,32 +43,32 @@ describe("npm run new-provider with --dir", () => {
     expect(steps).toEqual(steps.map((_, index) => index + 1));
   });
 
-  test("gives what compiles there, and a test that finds the conformance suites [F101 F104 N18]", async () => {
+  test("writes files that compile, and a test that finds the conformance suites [F101 F104 N18]", async () => {
     const [types, outcomes] = await Promise.all([
       run([join(repository, "node_modules/.bin/tsc"), "-p", folder]),
       outcomesOf(join(folder, "green-meadow.test.ts")),
     ]);
     expect(types).toEqual({ code: 0, output: "" });
-    const red = outcomes.flatMap(({ complaint }) => complaint ?? []);
+    const red = outcomes.flatMap(({ failure }) => failure ?? []);
     expect([
       outcomes.length - red.length,
-      red.every((words) => words.includes("is not written yet")),
+      red.every((message) => message.includes("is not written yet")),
     ]).toEqual([6, true]);
   });
 
-  test("touches nothing when something is there already", async () => {
-    const requeue = join(outside, "again");
-    mkdirSync(requeue);
-    writeFileSync(join(requeue, "routes.ts"), "mine");
-    const { code, output } = await script("new-provider", "meadow", "--dir", requeue);
-    expect([code, readdirSync(requeue)]).toEqual([2, ["routes.ts"]]);
-    expect(output).toContain("Nothing was written, because these are there already");
+  test("writes nothing when one of the files exists already", async () => {
+    const existing = join(outside, "again");
+    mkdirSync(existing);
+    writeFileSync(join(existing, "routes.ts"), "mine");
+    const { code, output } = await script("new-provider", "meadow", "--dir", existing);
+    expect([code, readdirSync(existing)]).toEqual([2, ["routes.ts"]]);
+    expect(output).toContain("No files were written, because these exist already");
   }, 30_000);
 });
 
 describe("npm run build with a path", () => {
-  test("makes an executable of a provider outside the repository [F104 S2 S12]", async () => {
-    // The build must not need the one file that tells editors where Fairlead is.
+  test("builds an executable of a provider outside the repository [F104 S2 S12]", async () => {
+    // The build must not need tsconfig.json, which tells editors where Fairlead is.
     rmSync(join(folder, "tsconfig.json"));
     const built = await script("build", folder, "--outdir", dist);
     const name = "green-meadow-cloud-controller-manager";
@@ -90,38 +89,48 @@ describe("npm run build with a path", () => {
 
   const definition = (contract: string): string =>
     `export const other = { contract: ${contract}, name: "other", connect: () => ({}) };\n`;
-  const refusals: readonly (readonly [string, string, string])[] = [
+  const invalid: readonly (readonly [string, string, string])[] = [
     [
       "a newer contract",
       definition("contractVersion + 1"),
-      `The provider other is written for contract ${contractVersion + 1}, and this Fairlead has contract ${contractVersion}. Build it with a release of Fairlead that has contract ${contractVersion + 1}.`,
+      `The provider other is written for contract ${contractVersion + 1}, but this version of Fairlead has contract ${contractVersion}. Build it with a release of Fairlead that has contract ${contractVersion + 1}.`,
     ],
     [
       "an older contract",
       definition("contractVersion - 1"),
-      `The provider other is written for contract ${contractVersion - 1}, and this Fairlead has contract ${contractVersion}. Change what the release notes say`,
+      `The provider other is written for contract ${contractVersion - 1}, but this version of Fairlead has contract ${contractVersion}. Update it as the release notes`,
     ],
-    ["a module without a provider", "export const other = 1;\n", "exports nothing made by defineProvider."],
-    ["an import that is not there", 'export * from "./nothing.ts";\n', "./nothing.ts"],
+    ["a module without a provider", "export const other = 1;\n", "has no export made with defineProvider."],
+    ["a missing import", 'export * from "./nothing.ts";\n', "./nothing.ts"],
+    [
+      "test code in the provider",
+      `import { sleep } from "#ccm/testing";\n${definition("contractVersion")}export { sleep };\n`,
+      'imports "#ccm/testing", which is for tests and simulators and never part of an executable.',
+    ],
+    [
+      "a file of the test tools in the provider",
+      `export * from ${JSON.stringify(join(repository, "src/testing/virtual-time/virtual-clock.ts"))};\n`,
+      "virtual-clock.ts is for tests and never part of an executable.",
+    ],
   ];
-  test.each(refusals)(
-    "refuses %s, and says so",
-    async (title, text, words) => {
+  test.each(invalid)(
+    "rejects %s with an explanation",
+    async (title, text, message) => {
       const path = join(outside, `${title.replaceAll(" ", "-")}.ts`);
       writeFileSync(path, `import { contractVersion } from "#ccm";\n${text}`);
       const unused = join(outside, "unused");
       const { code, output } = await script("build", path, "--outdir", unused);
       expect([code, existsSync(unused)]).toEqual([2, false]);
-      expect(output).toContain(words);
+      expect(output).toContain(message);
     },
     30_000,
   );
 
-  test("refuses a path without a provider, says where it looked, and what may have been meant", async () => {
+  test("rejects a path without a provider, lists where it looked, and suggests a similar name", async () => {
     const [empty, near] = await Promise.all([script("build", outside), script("build", "fakee")]);
     expect([empty.code, near.code]).toEqual([2, 2]);
     expect(empty.output).toContain(`${join(outside, "index.ts")}\n`);
     expect(empty.output).toContain("npm run new-provider -- <name>");
-    expect(near.output).toContain("There is no provider fakee. Did you mean fake?");
+    expect(near.output).toContain("No provider fakee. Did you mean fake?");
   }, 30_000);
 });

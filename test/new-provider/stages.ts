@@ -1,5 +1,5 @@
-// The tutorial as a machine follows it: its blocks, put section by section onto fresh skeletons in a folder that git does
-// not know, and what the tests say there.
+// Follows the tutorial docs/write-a-provider.md: copies its code blocks, section by section, onto fresh skeletons in a folder
+// that git ignores, and runs the tests there.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ export interface Block {
   readonly text: string;
 }
 
-/** Blocks that are headed by a path, each with the title of the section it stands in. */
+/** The code blocks that name a file, each with the title of its section. */
 export const blocksOf = (markdown: string): readonly Block[] =>
   markdown.split(/^## /m).flatMap((part) =>
     [...part.matchAll(/^```ts (\S+)\n([\s\S]*?)^```$/gm)].map(([, path = "", text = ""]) => ({
@@ -25,7 +25,7 @@ export const blocksOf = (markdown: string): readonly Block[] =>
     })),
   );
 
-/** Inside the repository, so that "#ccm" and the packages are found as they are for a provider of ours. */
+/** Inside the repository, so that "#ccm" and packages resolve as for a provider in `providers/`. */
 export const scratchFolder = (): string => {
   const cache = join(repository, ".cache");
   mkdirSync(cache, { recursive: true });
@@ -39,11 +39,11 @@ const put = (path: string, text: string): void => {
 
 export const meadow = () => {
   const name = readName("meadow", []);
-  if ("wrong" in name) throw new Error(name.wrong);
+  if ("error" in name) throw new Error(name.error);
   return name;
 };
 
-/** A repository in small: the skeleton alone; its test finds the suites as #ccm/testing. */
+/** Writes a fresh skeleton below `root`. */
 export const freshStage = (root: string): void => {
   writeSkeleton(skeletonOf(meadow(), { kind: "inside", root }));
 };
@@ -70,14 +70,14 @@ export const run = async (command: readonly string[], cwd: string = repository):
 export interface TestOutcome {
   readonly suite: string;
   readonly title: string;
-  /** Undefined when it passed. */
-  readonly complaint: string | undefined;
+  /** Undefined when the test passed. */
+  readonly failure: string | undefined;
 }
 
 const plain = (text: string): string =>
   text.replaceAll("&quot;", '"').replaceAll("&apos;", "'").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
-/** Runs one test file with the Bun that runs this, and reads its report. */
+/** Runs a test file and reads its JUnit report. */
 export const outcomesOf = async (testFile: string): Promise<readonly TestOutcome[]> => {
   const report = `${testFile}.xml`;
   const command = [process.execPath, "test", testFile, "--reporter=junit", `--reporter-outfile=${report}`];
@@ -93,6 +93,6 @@ export const outcomesOf = async (testFile: string): Promise<readonly TestOutcome
   ].map(([, title = "", suite = "", , inside]) => ({
     suite: plain(suite),
     title: plain(title),
-    complaint: inside === undefined ? undefined : plain(inside),
+    failure: inside === undefined ? undefined : plain(inside),
   }));
 };

@@ -1,11 +1,11 @@
-// The tutorial is true: its blocks, followed section by section from a fresh skeleton, compile, are formatted, and turn
-// the suites green in the order that it says. Each stage is a folder of its own, and all are looked at side by side.
+// Follows the tutorial section by section from a fresh skeleton: each stage compiles, is formatted, and passes the suites that
+// the tutorial says it passes. All stages run in parallel, each in its own folder.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../../scripts/new-provider/skeleton.ts";
-import { rulesAnywhere } from "../../scripts/new-provider/tidy.ts";
+import { portableRules } from "../../scripts/new-provider/tidy.ts";
 import {
   blocksOf,
   type Finished,
@@ -44,7 +44,7 @@ const reach = (stage: Stage): void => {
 beforeAll(async () => {
   freshStage(folderOf("1"));
   stages.forEach(reach);
-  writeFileSync(join(scratch, "biome.json"), rulesAnywhere());
+  writeFileSync(join(scratch, "biome.json"), portableRules());
   const include = ["*/providers", "*/test/providers"];
   const written = stages.flatMap((stage) => [
     `section-${stage}/providers`,
@@ -68,26 +68,28 @@ beforeAll(async () => {
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const suiteNames = ["instances", "load balancers", "routes"] as const;
-const redIn = (stage: Stage, suite: string): readonly TestOutcome[] =>
+const failuresIn = (stage: Stage, suite: string): readonly TestOutcome[] =>
   (outcomes.get(stage) ?? []).filter(
-    (each) => each.suite === `meadow: ${suite}` && each.complaint !== undefined,
+    (each) => each.suite === `meadow: ${suite}` && each.failure !== undefined,
   );
-/** Where the red tests of a suite send the author: to files, or "elsewhere" where one does not say. */
-const sentTo = (stage: Stage, suite: string): readonly string[] => {
-  const words = redIn(stage, suite).map(
-    ({ complaint }) => /([\w-]+\.ts) is not written yet: see \\?"([^"\\]*)/.exec(complaint ?? "") ?? [],
+/** The files and sections that the failures of a suite refer to; "elsewhere" for a failure that names none. */
+const referencesOf = (stage: Stage, suite: string): readonly string[] => {
+  const references = failuresIn(stage, suite).map(
+    ({ failure }) => /([\w-]+\.ts) is not written yet: see \\?"([^"\\]*)/.exec(failure ?? "") ?? [],
   );
-  return [...new Set(words.map(([, file = "elsewhere", section = ""]) => `${file}: ${section}`))].toSorted();
+  return [
+    ...new Set(references.map(([, file = "elsewhere", section = ""]) => `${file}: ${section}`)),
+  ].toSorted();
 };
 
 describe("a fresh skeleton", () => {
-  const green = (): readonly string[] =>
+  const passed = (): readonly string[] =>
     (outcomes.get("1") ?? [])
-      .filter(({ complaint }) => complaint === undefined)
+      .filter(({ failure }) => failure === undefined)
       .map(({ suite, title }) => `${suite}: ${title}`);
 
-  test("passes exactly what needs nothing written, and fails everything else [F99 S12]", () => {
-    expect(green()).toEqual([
+  test("passes only the tests that need no provider code [F99 S12]", () => {
+    expect(passed()).toEqual([
       'meadow: instances: finds no source for the provider id ""',
       'meadow: instances: finds no source for the provider id "node-0"',
       'meadow: instances: finds no source for the provider id "other-cloud://1"',
@@ -95,23 +97,23 @@ describe("a fresh skeleton", () => {
       "meadow: instances: a lookup has no answer for a machine when its request fails",
       "meadow: routes: keeps what another client wrote between reading and changing",
     ]);
-    expect(suiteNames.map((suite) => redIn("1", suite).length > 5)).toEqual([true, true, true]);
+    expect(suiteNames.map((suite) => failuresIn("1", suite).length > 5)).toEqual([true, true, true]);
   });
 
-  test("sends its author to a file and a section of the tutorial with every failure [F99 S12]", () => {
+  test("names a file and a section of the tutorial in every failure [F99 S12]", () => {
     const api = "api.ts: 3. Speak to the cloud";
-    const balancers = "load-balancers.ts: 6. Load balancers: carried out";
-    expect(suiteNames.map((suite) => sentTo("1", suite))).toEqual([[api], [api, balancers], [api]]);
+    const balancers = "load-balancers.ts: 6. Load balancers: apply";
+    expect(suiteNames.map((suite) => referencesOf("1", suite))).toEqual([[api], [api, balancers], [api]]);
   });
 });
 
 describe("the tutorial", () => {
-  test("leaves no function without its author's words in each section [S12]", () => {
+  test("implements everything that a section is about [S12]", () => {
     const machines = ["instances.ts: 4. Machines"];
-    const balancers = ["load-balancers.ts: 6. Load balancers: carried out"];
+    const balancers = ["load-balancers.ts: 6. Load balancers: apply"];
     const routes = ["routes.ts: 7. Routes"];
-    const sent = stages.map((stage) => suiteNames.map((suite) => sentTo(stage, suite)));
-    expect(sent.slice(1)).toEqual([
+    const references = stages.map((stage) => suiteNames.map((suite) => referencesOf(stage, suite)));
+    expect(references.slice(1)).toEqual([
       [machines, balancers, routes],
       [[], balancers, routes],
       [[], balancers, routes],
@@ -120,38 +122,38 @@ describe("the tutorial", () => {
     ]);
   });
 
-  test("ends with all suites green, each request failing once in every way [F101 F102 N10]", () => {
+  test("ends with all suites passing [F101 F102 N10]", () => {
     const last = outcomes.get("7") ?? [];
-    expect(last.flatMap(({ complaint }) => complaint ?? [])).toEqual([]);
+    expect(last.flatMap(({ failure }) => failure ?? [])).toEqual([]);
     expect(last.length).toBe(outcomes.get("1")?.length as number);
     expect(last.filter(({ title }) => title.endsWith("at any request")).length).toBeGreaterThan(10);
   });
 
-  test("has a table for the plan that is green before there is anything to carry it out", () => {
-    expect(planOutcomes.flatMap(({ complaint }) => complaint ?? [])).toEqual([]);
+  test("has a test of the plan that passes before `apply` is written", () => {
+    expect(planOutcomes.flatMap(({ failure }) => failure ?? [])).toEqual([]);
     expect(planOutcomes.length).toBeGreaterThan(5);
   });
 
-  test("compiles under the project's own rules at every section [F104 N18]", () => {
+  test("compiles with the project's settings at every section [F104 N18]", () => {
     expect(types).toEqual({ code: 0, output: "" });
   });
 
-  test("is formatted and linted as the project is", () => {
+  test("is formatted and linted by the project's rules", () => {
     expect(style.code === 0 ? "" : style.output).toBe("");
   });
 
-  test("works with the real manager on the sandbox: nodes, routes, a Service that comes and goes [F104 S12]", () => {
+  test("works with the real manager: Nodes, routes, and a Service that is created and deleted [F104 S12]", () => {
     const reported = tried.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
     expect(reported).toEqual([
-      "3 nodes are initialised.",
-      "Each has a route to its pods.",
+      "3 Nodes are initialized.",
+      "Each Node has a route to its pods.",
       expect.stringMatching(/^The Service web has the address 192\.0\.2\.\d+\.$/),
-      "The Service web is gone.",
+      "The Service web and its load balancer are deleted.",
     ]);
     expect(tried.code).toBe(0);
   });
 
-  test("has a section for every one that a skeleton names", () => {
+  test("has every section that a skeleton refers to", () => {
     const folder = join(repository, "scripts/new-provider/template/provider");
     const texts = readdirSync(folder).filter((name) => name.endsWith(".ts"));
     const named = texts.flatMap((name) => [
@@ -161,7 +163,7 @@ describe("the tutorial", () => {
     for (const [, section] of named) expect(tutorial).toContain(`\n## ${section}\n`);
   });
 
-  test("names scripts that are there, each block's file once, and no provider above 400 lines", () => {
+  test("names existing npm scripts, each file once, and a provider of less than 400 lines", () => {
     const { scripts } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
       readonly scripts: Readonly<Record<string, string>>;
     };

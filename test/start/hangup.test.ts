@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 const script = join(import.meta.dir, "../../scripts/start.ts");
 
-/** What is said until the kubeconfig is named. */
+/** Reads the output until it names the kubeconfig. */
 const kubeconfigOf = async (lines: ReadableStream<Uint8Array>): Promise<string> => {
   let text = "";
   for await (const chunk of lines) {
@@ -12,13 +12,13 @@ const kubeconfigOf = async (lines: ReadableStream<Uint8Array>): Promise<string> 
     const [, path] = /KUBECONFIG=(.*)\n/.exec(text) ?? [];
     if (path !== undefined) return path;
   }
-  throw new Error(`It ended without a kubeconfig: ${text}`);
+  throw new Error(`The demo ended without printing a kubeconfig: ${text}`);
 };
 
 test.each([
   ["SIGHUP", 129],
   ["SIGTERM", 143],
-] as const)("%s leaves no credentials behind", async (signal, code) => {
+] as const)("the demo removes its kubeconfig on %s", async (signal, code) => {
   const child = Bun.spawn([process.execPath, script, "--until-settled", "--nodes", "1"], {
     stdout: "pipe",
     stderr: "ignore",

@@ -29,15 +29,15 @@ const service = (name: string): Service =>
   }) as unknown as Service;
 
 const scene = (nodes: number, services = 2): Scene => ({
-  chapter: "the machine of node-3 vanishes",
-  waitsFor: "node-3 to be proved gone and deleted",
+  step: "The machine of node-3 is deleted in the cloud",
+  waitingFor: "proof that the machine is gone, then the deletion of node-3",
   kubeconfig: "/tmp/fairlead-AbCdEf/kubeconfig",
   elapsedMs: 12_345,
   nodes: Array.from({ length: nodes }, (_, index) => node(index + 1)),
   machines: new Map([["node-1", "running"]]),
   services: Array.from({ length: services }, (_, index) => service(`service-${index}`)),
   routes: nodes,
-  cloudCalls: Object.fromEntries(
+  cloudRequests: Object.fromEntries(
     ["machines", "balancers", "routes"].flatMap((what) => [
       [`GET /${what}`, 12],
       [`POST /${what}`, 7],
@@ -60,55 +60,59 @@ const sizes = [
 ];
 
 describe.each(sizes)("the view at $columns x $rows", (size) => {
-  test.each([1, 5, 100])("fits, with its head and its last line, with %d nodes", (nodes) => {
+  test.each([1, 5, 100])("fits with %d Nodes, and keeps its first and last lines", (nodes) => {
     for (const services of [0, 2, 20]) {
       const lines = linesOf(scene(nodes, services), size).map(plain);
       expect(lines.length).toBeLessThanOrEqual(size.rows);
       expect(lines.filter((line) => line.length >= size.columns)).toEqual([]);
-      expect(lines[0]).toBe("Fairlead  12.3 s   the machine of node-3 vanishes");
+      expect(lines[0]).toBe("Fairlead demo  12.3s  The machine of node-3 is deleted in the cloud");
       expect(lines[3]).toMatch(/^ {2}NODE +STATE +PROVIDER ID +ADDRESS +MACHINE +TAINTS$/);
-      expect(lines.at(-1)).toBe("  in another terminal: export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig");
-      // Some of what happened last is always there, the newest at the bottom.
+      expect(lines.at(-1)).toBe(
+        size.columns > 100
+          ? "  To look around, run in another terminal: export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig"
+          : "export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig",
+      );
+      // Some recent changes are always shown, the newest at the bottom.
       expect(lines.at(-2)).toContain("00:00:29");
       expect(lines.at(-4)).toContain("00:00:27");
     }
   });
 
-  test("says how many nodes and Services are left out", () => {
+  test("shows how many Nodes and Services do not fit", () => {
     const text = linesOf(scene(100, 20), size).map(plain).join("\n");
     const shown = text.match(/^ {2}node-/gm)?.length ?? 0;
     expect(shown).toBeGreaterThan(0);
-    expect(text).toContain(`  … and ${100 - shown} more; in all 100 not ready`);
+    expect(text).toContain(`  … and ${100 - shown} more; total: 100 not ready`);
     expect(text).toContain("  … and 16 more");
   });
 
-  test("begins with the reason, so that it is whole where a line is cut", () => {
+  test("puts the reason of a change first, so that it survives when the line is cut", () => {
     const line = plain(linesOf(scene(5), size).at(-2) ?? "");
     expect(line).toContain("a82742087ffc0…  it leads to machine 3, which no node ask");
   });
 });
 
-test("all nodes and as much of the past as there is room for are shown on a wide and high terminal", () => {
+test("the view shows all Nodes and full changes on a large terminal", () => {
   const text = linesOf(scene(10), { columns: 200, rows: 60 }).map(plain).join("\n");
   expect(text.match(/^ {2}node-/gm)).toHaveLength(10);
   expect(text).not.toContain("… and");
   expect(text).toContain("which no node asks for any more: remove route 10.128.3.0/24");
 });
 
-test("taints of one key and several effects are shown once", () => {
+test("the view shows a taint key once, even with several effects", () => {
   const lines = linesOf(scene(3), { columns: 80, rows: 24 }).map(plain);
   expect(lines.find((line) => line.startsWith("  node-2"))).toMatch(/ {2}unreachable$/);
 });
 
-test("a long path of the kubeconfig is never cut, and what it wraps to is counted", () => {
+test("the view never cuts the path of the kubeconfig, and leaves room for the lines it wraps to", () => {
   const kubeconfig = `/var/folders/${"x".repeat(60)}/fairlead-AbCdEf/kubeconfig`;
   const lines = linesOf({ ...scene(100), kubeconfig }, { columns: 80, rows: 24 }).map(plain);
   expect(lines.at(-1)).toBe(`export KUBECONFIG=${kubeconfig}`);
   expect(lines).toHaveLength(23);
 });
 
-test("a terminal that is lower than the view shows its top", () => {
+test("the view shows its top lines on a very small terminal", () => {
   const lines = linesOf(scene(100), { columns: 40, rows: 8 }).map(plain);
   expect(lines).toHaveLength(8);
-  expect(lines[0]).toBe("Fairlead  12.3 s   the machine of node…");
+  expect(lines[0]).toBe("Fairlead demo  12.3s  The machine of n…");
 });

@@ -1,5 +1,4 @@
-// Acme keeps the provider contract against its simulated cloud: every request fails once in every way, and the end is
-// the same. What only this cloud can do goes below the three calls.
+// Runs the conformance suites for Acme against its simulated cloud. Add tests of what is special about this cloud below.
 
 import {
   type Harness,
@@ -19,11 +18,11 @@ const harness: Harness = {
   listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
   simulate: (clock) => {
     const cloud = new CloudSimulator(clock);
-    // Somebody else's, to be left alone.
+    // Owned by another cluster, so the provider must not touch them.
     cloud.add("balancers", { ...foreign, name: "not-ours" });
     cloud.add("routes", { ...foreign, destination: "10.244.9.0/24", server: "1" });
-    const plain = (things: readonly object[]) =>
-      things.map((thing) => JSON.stringify({ ...thing, id: undefined, ip: undefined })).toSorted();
+    const plain = (resources: readonly object[]) =>
+      resources.map((resource) => JSON.stringify({ ...resource, id: undefined, ip: undefined })).toSorted();
     return {
       transport: cloud.transport,
       addMachine: (name) => cloud.addServer(name),
@@ -33,7 +32,7 @@ const harness: Harness = {
       shortenNextPage: () => {
         cloud.shortenNextPage = true;
       },
-      state: () => [plain(cloud.things.balancers), plain(cloud.things.routes)],
+      state: () => [plain(cloud.resources.balancers), plain(cloud.resources.routes)],
     };
   },
 };

@@ -1,9 +1,9 @@
-// The API of Acme: the shapes it answers with, as far as they are used, and one function per operation.
+// The API of Acme: types of its objects, and one function per operation.
 
 import type { Call, CloudTransport, QueryValue, Secret } from "#ccm";
 import { unwritten } from "./unwritten.ts";
 
-/** The fields that you use, spelled as the cloud spells them. */
+/** The fields that the provider uses, spelled as in the API. */
 export interface ApiServer {
   readonly id: string;
 }

@@ -1,4 +1,4 @@
-// Acme as a provider: its settings, its credential, and what it can do. Leave out what your cloud does not have.
+// The provider of Acme: settings, authentication, instances, load balancers and routes. Remove what your cloud does not have.
 
 import { defineProvider } from "#ccm";
 import { cloudApi } from "./api.ts";

@@ -1,4 +1,4 @@
-// The servers of Acme as instances: one source, listed page by page.
+// The servers of Acme as instances: one source, listed in pages.
 
 import type { Instance, InstanceSource } from "#ccm";
 import type { ApiServer, CloudApi } from "./api.ts";

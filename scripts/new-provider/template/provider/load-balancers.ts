@@ -1,5 +1,4 @@
-// The balancers of Acme, one per Service: what is there, and one step at a time. What to do is decided in
-// `plan-balancer.ts`.
+// The load balancers of Acme, one per Service: lists them and applies single steps. `plan-balancer.ts` plans the steps.
 
 import type { Call, Context, LoadBalancers, Publication, StepOutcome } from "#ccm";
 import type { ApiBalancer, CloudApi } from "./api.ts";
@@ -7,9 +6,9 @@ import { type BalancerStep, type Desired, type Observed, planBalancer } from "./
 import type { annotations } from "./settings.ts";
 import { unwritten } from "./unwritten.ts";
 
-const section = "6. Load balancers: carried out";
+const section = "6. Load balancers: apply";
 
-/** Nothing where the balancer does not carry our mark. */
+/** Empty for a load balancer without this cluster's tags. */
 function toObserved(_balancer: ApiBalancer, _mark: Context["mark"]): readonly Observed[] {
   return unwritten("load-balancers.ts", section);
 }

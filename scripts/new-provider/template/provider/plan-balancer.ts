@@ -1,5 +1,4 @@
-// Which steps lead from the balancer that is there to the one that a Service wishes. Pure: it asks nothing and waits for
-// nothing.
+// Plans the steps from the observed to the desired load balancer. Pure.
 
 import type { DesiredLoadBalancer, ObservedLoadBalancer, Plan, Step } from "#ccm";
 import type { ApiBalancer } from "./api.ts";
@@ -12,10 +11,10 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiBalancer;
 }
 
-/** A union of the orders that the cloud takes, each with what `apply` needs. */
+/** A union of the steps, each with what `apply` needs. */
 export type BalancerStep = Step;
 
-/** What marks a balancer as ours. */
+/** The tags that mark a load balancer as this cluster's. */
 export type Tags = Readonly<Record<string, string>>;
 
 export function planBalancer(

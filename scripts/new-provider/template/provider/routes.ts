@@ -1,4 +1,4 @@
-// Routes of Acme to pod networks, each made and removed by a call of its own, ours by a tag.
+// The routes of Acme to pod networks, created and removed one by one, and marked by tags.
 
 import type { Context, ObservedRoute, RoutesOneByOne } from "#ccm";
 import type { ApiRoute, CloudApi } from "./api.ts";

@@ -1,11 +1,11 @@
-// Stands where you have to write. Delete this file when nothing imports it any more.
+// A placeholder for missing code. Delete this file when nothing imports it.
 
 export function unwritten(file: string, section: string): never {
-  // Many tests end here at first; where it was thrown is the same for all, so each takes a line.
+  // Many tests fail here at first. Without a stack trace each failure takes one line.
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   const error = new Error(
-    `${file} is not written yet: see "${section}" in docs/write-a-provider.md of Fairlead.`,
+    `${file} is not written yet: see "${section}" in Fairlead's docs/write-a-provider.md.`,
   );
   Error.stackTraceLimit = limit;
   throw error;

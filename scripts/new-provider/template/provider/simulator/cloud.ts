@@ -1,5 +1,5 @@
-// A tiny cloud in memory, for tests: servers, balancers and routes over JSON, in the time of the clock it is given. Rewrite
-// it from your cloud's reference; it is in no executable, and it must not share code with the provider it proves.
+// A small simulated cloud for tests: servers, load balancers and routes as JSON, in the time of the given clock. Rewrite it
+// from your cloud's API reference. It is not part of the executable and must not share code with the provider.
 
 import type { Transport } from "#ccm";
 
@@ -13,10 +13,10 @@ export interface Server {
   readonly ip: string;
 }
 
-/** A balancer or a route: what was ordered, under an id of the cloud. */
-type Thing = Readonly<Record<string, unknown>> & { readonly id: string };
+/** A load balancer or a route: the request that created it, and an id. */
+type Resource = Readonly<Record<string, unknown>> & { readonly id: string };
 
-class Refusal extends Error {
+class RequestError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -27,12 +27,12 @@ class Refusal extends Error {
 
 export class CloudSimulator {
   readonly servers: Server[] = [];
-  readonly things: Record<"balancers" | "routes", Thing[]> = { balancers: [], routes: [] };
-  /** The next page lacks its last entry, although the cloud counts it. */
+  readonly resources: Record<"balancers" | "routes", Resource[]> = { balancers: [], routes: [] };
+  /** Drops the last entry of the next page, but still counts it in the total. */
   shortenNextPage = false;
   readonly #busyUntil = new Map<string, number>();
   readonly #clock: { monotonic(): number };
-  /** Milliseconds in which a balancer that was made or changed takes no further orders. */
+  /** Milliseconds during which a load balancer that was created or changed rejects further changes. */
   readonly #actionTime: number;
   #next = 1;
 
@@ -54,13 +54,13 @@ export class CloudSimulator {
     }
   }
 
-  add(collection: "balancers" | "routes", ordered: object): Thing {
+  add(collection: "balancers" | "routes", request: object): Resource {
     const id = `${collection.charAt(0)}${this.#next++}`;
     const ip = collection === "balancers" ? { ip: `192.0.2.${this.#next % 256}` } : {};
-    const thing = { ...ordered, ...ip, id };
-    this.things[collection].push(thing);
+    const resource = { ...request, ...ip, id };
+    this.resources[collection].push(resource);
     if (collection === "balancers") this.#makeBusy(id);
-    return thing;
+    return resource;
   }
 
   readonly transport: Transport = async ({ method, url, headers, body }, signal) => {
@@ -70,17 +70,17 @@ export class CloudSimulator {
 
   handle(method: string, url: URL, authorization: string | null | undefined, body: string): Response {
     try {
-      if (authorization !== "Bearer secret") throw new Refusal(401, "this token is not known");
+      if (authorization !== "Bearer secret") throw new RequestError(401, "unknown token");
       const [, collection = "", id] = url.pathname.split("/");
       if (collection === "servers" && method === "GET") return this.#page(collection, this.servers, url);
-      if (collection !== "balancers" && collection !== "routes") throw new Refusal(404, "no such place");
+      if (collection !== "balancers" && collection !== "routes") throw new RequestError(404, "not found");
       if (method === "GET") {
-        const all = this.things[collection].map((each) => ({ ...each, state: this.#stateOf(each.id) }));
+        const all = this.resources[collection].map((each) => ({ ...each, state: this.#stateOf(each.id) }));
         return this.#page(collection, all, url);
       }
-      return this.#order(method, collection, id, body);
+      return this.#change(method, collection, id, body);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof RequestError)) throw error;
       return Response.json({ error: { message: error.message } }, { status: error.status });
     }
   }
@@ -107,26 +107,31 @@ export class CloudSimulator {
     return Response.json({ [collection]: items, total: chosen.length, next });
   }
 
-  #order(method: string, collection: "balancers" | "routes", id: string | undefined, body: string): Response {
-    const things = this.things[collection];
-    const index = things.findIndex((each) => each.id === id);
-    const there = things[index];
+  #change(
+    method: string,
+    collection: "balancers" | "routes",
+    id: string | undefined,
+    body: string,
+  ): Response {
+    const resources = this.resources[collection];
+    const index = resources.findIndex((each) => each.id === id);
+    const existing = resources[index];
     if (method === "POST") {
-      const ordered = JSON.parse(body) as Thing;
+      const request = JSON.parse(body) as Resource;
       const isTaken = (key: string) =>
-        things.some((each) => each[key] === ordered[key] && each[key] !== undefined);
-      if (isTaken("name") || isTaken("destination")) throw new Refusal(409, "there is one already");
-      return Response.json(this.add(collection, ordered), { status: 201 });
+        resources.some((each) => each[key] === request[key] && each[key] !== undefined);
+      if (isTaken("name") || isTaken("destination")) throw new RequestError(409, "already exists");
+      return Response.json(this.add(collection, request), { status: 201 });
     }
-    if (there === undefined) throw new Refusal(404, `there is no ${id}`);
-    if (this.#stateOf(there.id) === "busy") throw new Refusal(423, `${id} is being changed`);
+    if (existing === undefined) throw new RequestError(404, `${id} not found`);
+    if (this.#stateOf(existing.id) === "busy") throw new RequestError(423, `${id} is busy`);
     if (method === "DELETE") {
-      things.splice(index, 1);
+      resources.splice(index, 1);
       return new Response(null, { status: 204 });
     }
-    const changed = { ...there, ...(JSON.parse(body) as object), id: there.id };
-    things[index] = changed;
-    this.#makeBusy(there.id);
+    const changed = { ...existing, ...(JSON.parse(body) as object), id: existing.id };
+    resources[index] = changed;
+    this.#makeBusy(existing.id);
     return Response.json(changed);
   }
 }

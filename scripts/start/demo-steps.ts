@@ -1,0 +1,123 @@
+// The steps of the demo, in their order: Nodes join, Services request load balancers, one machine is shut down, one is deleted.
+
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
+const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
+const stoppedNode = "node-2";
+const deletedMachine = "node-3";
+const serviceNames = ["shop", "blog"];
+
+const services = resourceNamed("services");
+
+export interface DemoStep {
+  readonly title: string;
+  start(): void;
+  /** What the step is waiting for; undefined once it is done. */
+  waitingFor(): string | undefined;
+}
+
+function loadBalancerService(name: string): JsonObject {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "default" },
+    spec: {
+      type: "LoadBalancer",
+      selector: { app: name },
+      ports: [{ name: "http", port: 80, protocol: "TCP" }],
+    },
+  };
+}
+
+function taintsOf({ manager }: Sandbox, node: string): readonly string[] {
+  return manager.nodes.get(node)?.spec.taints?.map(({ key }) => key) ?? [];
+}
+
+function isReady({ manager }: Sandbox, node: string): boolean {
+  const conditions = manager.nodes.get(node)?.status.conditions ?? [];
+  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+function nodesJoin(sandbox: Sandbox, count: number): DemoStep {
+  return {
+    title: `${count} ${count === 1 ? "Node joins" : "Nodes join"} the cluster`,
+    start: () => undefined,
+    waitingFor: () => {
+      const names = sandbox.cloud.machines.list().map(({ name }) => name);
+      const waiting = names.filter(
+        (name) => taintsOf(sandbox, name).includes(uninitializedTaint) || !isReady(sandbox, name),
+      );
+      if (waiting.length === 0) return undefined;
+      return waiting.length === 1
+        ? `${waiting[0]} to become schedulable`
+        : `${waiting.length} Nodes to become schedulable, such as ${waiting[0]}`;
+    },
+  };
+}
+
+function servicesRequestLoadBalancers({ server, manager }: Sandbox): DemoStep {
+  return {
+    title: "The Services shop and blog request a load balancer",
+    start: () => {
+      for (const name of serviceNames) server.objects.create(services, "default", loadBalancerService(name));
+    },
+    waitingFor: () => {
+      const withoutAddress = serviceNames.find((name) => {
+        const ingress = manager.services.get(`default/${name}`)?.status.loadBalancer?.ingress ?? [];
+        return ingress.length === 0;
+      });
+      return withoutAddress && `an address for the Service ${withoutAddress}`;
+    },
+  };
+}
+
+function machineShutsDown(sandbox: Sandbox): DemoStep {
+  return {
+    title: `The machine of ${stoppedNode} is shut down`,
+    start: () => void sandbox.cloud.machines.setStatus(stoppedNode, "stopped"),
+    waitingFor: () =>
+      taintsOf(sandbox, stoppedNode).includes(shutdownTaint)
+        ? undefined
+        : `the shutdown taint on ${stoppedNode}`,
+  };
+}
+
+function machineIsDeleted({ cloud, manager }: Sandbox): DemoStep {
+  return {
+    title: `The machine of ${deletedMachine} is deleted in the cloud`,
+    start: () => void cloud.machines.remove(deletedMachine),
+    waitingFor: () =>
+      manager.nodes.get(deletedMachine) === undefined
+        ? undefined
+        : `proof that the machine is gone, then the deletion of ${deletedMachine}`,
+  };
+}
+
+function serviceIsDeleted({ server, cloud, manager }: Sandbox): DemoStep {
+  let owner: string | undefined;
+  return {
+    title: "The Service blog is deleted",
+    start: () => {
+      owner = manager.services.get("default/blog")?.metadata.uid;
+      server.objects.delete(services, "default", "blog");
+    },
+    waitingFor: () =>
+      cloud.balancers.list().some(({ labels }) => Object.values(labels).includes(owner ?? ""))
+        ? "the deletion of its load balancer"
+        : undefined,
+  };
+}
+
+/** With fewer than 3 Nodes, no machine is shut down or deleted. */
+export function demoSteps(sandbox: Sandbox, nodeCount: number): readonly DemoStep[] {
+  const machineSteps = [machineShutsDown(sandbox), machineIsDeleted(sandbox)];
+  return [
+    nodesJoin(sandbox, nodeCount),
+    servicesRequestLoadBalancers(sandbox),
+    ...(nodeCount >= 3 ? machineSteps : []),
+    serviceIsDeleted(sandbox),
+  ];
+}

@@ -1,10 +1,25 @@
-// The API server of a measurement: a real one when $KUBEBUILDER_ASSETS names its executables, else the sandbox, whose
-// figures say little about a cluster. Either way it has processes of its own.
+// The API server of a benchmark, in its own process: kube-apiserver with etcd when $KUBEBUILDER_ASSETS is set, else the test
+// API server, whose times say little about a cluster.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
-import type { BenchServer } from "./bench-server.ts";
-import { readServerWrites } from "./server-writes.ts";
-import { startTestApiServer } from "./test-api-server.ts";
+import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
+import { until } from "../../test/cluster/rig/until.ts";
+import { readServerWrites, type ServerWrites } from "./server-writes.ts";
+
+export interface BenchServer {
+  readonly name: string;
+  readonly kubeconfigPath: string;
+  /** The server's own counts; undefined when it does not count. */
+  readonly writes: () => Promise<ServerWrites | undefined>;
+  stop(): Promise<void>;
+}
+
+export function startBenchServer(): Promise<BenchServer> {
+  return (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startTestApiServer() : startRealServer();
+}
 
 async function startRealServer(): Promise<BenchServer> {
   const plane = await startControlPlane();
@@ -17,6 +32,38 @@ async function startRealServer(): Promise<BenchServer> {
   };
 }
 
-export function startBenchServer(): Promise<BenchServer> {
-  return (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startTestApiServer() : startRealServer();
+async function startTestApiServer(): Promise<BenchServer> {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
+  keepFolder(folder);
+  const kubeconfigPath = join(folder, "kubeconfig");
+  const server = startProcess([
+    process.execPath,
+    join(import.meta.dir, "test-api-server-process.ts"),
+    kubeconfigPath,
+  ]);
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await until(
+      "the test API server to listen",
+      () => {
+        if (server.exitCode() !== null) {
+          throw new Error(`The test API server exited with ${server.exitCode()}.`);
+        }
+        return server.output().includes("listens");
+      },
+      { explain: server.output },
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    name: "test API server (KUBEBUILDER_ASSETS is not set)",
+    kubeconfigPath,
+    writes: () => Promise.resolve(undefined),
+    stop,
+  };
 }

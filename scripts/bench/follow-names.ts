@@ -1,71 +1,95 @@
-// Notes when each object of a selection was first seen, at the least cost for server and machine: names only, cut out of
-// the lines of a watch without decoding them. A watch that ends, or stands still, is opened again where it stood.
+// Records when each object of a selection was first seen in a watch, at little cost: only names are read. A watch that ends or
+// goes silent is opened again from its last resource version.
 
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import type { KubeObject } from "../../src/kube/objects.ts";
 import type { Resource } from "../../src/kube/resources.ts";
-import { readNames } from "./read-names.ts";
+import { NameReader } from "./read-names.ts";
 
-export interface FollowedNames {
-  readonly opened: Promise<void>;
-  /** Moments of performance.now(), by name. */
-  readonly at: ReadonlyMap<string, number>;
-  /** How often it had to be opened; more than once means that the figures may be of the watch and not of the manager. */
-  readonly openings: () => number;
-}
+/** The watch starts with the existing objects, then continues with changes. */
+const fromStart = "0";
+const retryDelayMs = 200;
+/** During a benchmark changes arrive all the time; a watch that is silent for longer is opened again. */
+const maxSilenceMs = 15_000;
 
-/** What there is already, then what happens; an end of history leads back to it. */
-const fromAnywhere = "0";
-const restMs = 200;
-/** While everybody works, something comes all the time; a watch that is silent for longer is asked anew. */
-const longestSilenceMs = 15_000;
+export class FollowedNames<T extends KubeObject> {
+  readonly #api: KubeApi;
+  readonly #resource: Resource<T>;
+  readonly #selector: { readonly labelSelector?: string; readonly fieldSelector?: string };
+  readonly #signal: AbortSignal;
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #seenAt = new Map<string, number>();
+  #openings = 0;
+  #resourceVersion = fromStart;
 
-export function followNames<T extends KubeObject>(
-  api: KubeApi,
-  resource: Resource<T>,
-  selector: { readonly labelSelector?: string; readonly fieldSelector?: string },
-  signal: AbortSignal,
-): FollowedNames {
-  const at = new Map<string, number>();
-  const opened = Promise.withResolvers<void>();
-  let openings = 0;
-  let resourceVersion = fromAnywhere;
-  const once = async (): Promise<void> => {
-    const query = { watch: true, resourceVersion, timeoutSeconds: 3600, ...selector };
-    const stream = await api.openWatch(resource, { query }, signal);
-    openings += 1;
-    opened.resolve();
-    signal.addEventListener("abort", stream.close, { once: true });
-    const read = readNames();
-    const cutLater = () => setTimeout(() => stream.close(), longestSilenceMs);
-    let cut = cutLater();
+  constructor(
+    api: KubeApi,
+    resource: Resource<T>,
+    selector: { readonly labelSelector?: string; readonly fieldSelector?: string },
+    signal: AbortSignal,
+  ) {
+    this.#api = api;
+    this.#resource = resource;
+    this.#selector = selector;
+    this.#signal = signal;
+    this.#follow().catch((error: unknown) => this.#opened.reject(error));
+  }
+
+  /** Resolves once the watch is open for the first time. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** Values of performance.now(), by name. */
+  get seenAt(): ReadonlyMap<string, number> {
+    return this.#seenAt;
+  }
+
+  /** How often the watch was opened. More than once, the figures may measure the watch instead of the manager. */
+  get openings(): number {
+    return this.#openings;
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#signal.aborted) {
+      try {
+        await this.#watch();
+      } catch (error) {
+        if (this.#openings === 0) throw error;
+        await Bun.sleep(retryDelayMs);
+      }
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const query = {
+      watch: true,
+      resourceVersion: this.#resourceVersion,
+      timeoutSeconds: 3600,
+      ...this.#selector,
+    };
+    const stream = await this.#api.openWatch(this.#resource, { query }, this.#signal);
+    this.#openings += 1;
+    this.#opened.resolve();
+    this.#signal.addEventListener("abort", stream.close, { once: true });
+    const reader = new NameReader();
+    const closeAfterSilence = () => setTimeout(() => stream.close(), maxSilenceMs);
+    let timer = closeAfterSilence();
     try {
-      for await (const part of stream.body) {
-        clearTimeout(cut);
-        cut = cutLater();
+      for await (const chunk of stream.body) {
+        clearTimeout(timer);
+        timer = closeAfterSilence();
         const now = performance.now();
-        for (const line of read(part)) {
-          // Before anything of ours is there, nothing matches: what comes is in the order in which it was written.
-          resourceVersion = line === "gone" ? fromAnywhere : line.resourceVersion;
-          if (line !== "gone" && !at.has(line.name)) at.set(line.name, now);
+        for (const line of reader.read(chunk)) {
+          // At first nothing matches the selector, so lines arrive in the order of their resource versions.
+          this.#resourceVersion = line === "gone" ? fromStart : line.resourceVersion;
+          if (line !== "gone" && !this.#seenAt.has(line.name)) this.#seenAt.set(line.name, now);
         }
       }
     } finally {
-      clearTimeout(cut);
-      signal.removeEventListener("abort", stream.close);
+      clearTimeout(timer);
+      this.#signal.removeEventListener("abort", stream.close);
       stream.close();
     }
-  };
-  const follow = async (): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        await once();
-      } catch (error) {
-        if (openings === 0) throw error;
-        await Bun.sleep(restMs);
-      }
-    }
-  };
-  follow().catch((error: unknown) => opened.reject(error));
-  return { opened: opened.promise, at, openings: () => openings };
+  }
 }

@@ -1,15 +1,14 @@
-// Measures a manager that has nothing to do: what it holds in memory, and what a minute costs. It leads, serves its port and
-// watches Nodes that were initialised long ago.
+// Measures an idle manager for a minute: memory, processor time and cloud calls. It leads, serves its port and watches Nodes
+// that are initialized.
 
 import { readFileSync } from "node:fs";
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import type { KeptProcess } from "../../test/cluster/rig/kept-process.ts";
 import { joinNodes } from "./joined-nodes.ts";
 import { processCost } from "./process-cost.ts";
-import { sayProgress } from "./progress.ts";
+import { printProgress } from "./progress.ts";
 import { type ResidentMemory, readResidentMemory } from "./resident-memory.ts";
-import { type Section, sectionOf } from "./section.ts";
-import { type Columns, decimal } from "./table.ts";
+import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { type BenchOptions, openBench, untilDone } from "./world.ts";
 
 export interface IdleRun {
@@ -17,25 +16,25 @@ export interface IdleRun {
   readonly nodes: number;
   readonly memory: ResidentMemory | undefined;
   readonly peakMiB: number | undefined;
-  /** Of the processor, in the minute. */
+  /** Processor time during the minute. */
   readonly cpuSeconds: number | undefined;
-  /** In the minute. */
+  /** During the minute. */
   readonly cloudCalls: number;
 }
 
 const seconds = 60;
 const settleMs = 5000;
-/** Of the processor, within the time it is given to settle: renewing the Lease takes less. */
+/** More processor time than this within `settleMs` means that the manager is not idle yet. */
 const busySeconds = 0.1;
 
 const columns: Columns<IdleRun> = [
   ["Nodes", ({ nodes }) => String(nodes)],
   ["RSS MiB", ({ memory }) => decimal(memory?.totalMiB, 1)],
-  ["of it the process's own", ({ memory }) => decimal(memory?.ownMiB, 1)],
+  ["of it private", ({ memory }) => decimal(memory?.ownMiB, 1)],
   ["of it pages of the executable", ({ memory }) => decimal(memory?.executableMiB, 1)],
   ["Peak RSS MiB", ({ peakMiB }) => decimal(peakMiB, 1)],
-  ["CPU s a minute", ({ cpuSeconds }) => decimal(cpuSeconds, 2)],
-  ["Cloud calls a minute", ({ cloudCalls }) => String(cloudCalls)],
+  ["CPU s per minute", ({ cpuSeconds }) => decimal(cpuSeconds, 2)],
+  ["Cloud calls per minute", ({ cloudCalls }) => String(cloudCalls)],
 ];
 
 function memoryOf(pid: number, executable: string): ResidentMemory | undefined {
@@ -46,18 +45,18 @@ function memoryOf(pid: number, executable: string): ResidentMemory | undefined {
   }
 }
 
-/** What it does at the start is not of this minute: it lists the cloud, and brings labels of these Nodes up to date. */
-async function untilAtRest(manager: KeptProcess): Promise<void> {
+/** Waits until the work of the start is over: listing the cloud, and updating the labels of the Nodes. */
+async function untilIdle(manager: KeptProcess): Promise<void> {
   const used = (): number => processCost(manager.pid)?.cpuSeconds ?? 0;
   let before = used();
-  const isAtRest = (): boolean => {
+  const isIdle = (): boolean => {
     const now = used();
     const isBusy = now - before > busySeconds;
     before = now;
     return !isBusy;
   };
   await Bun.sleep(settleMs);
-  await untilDone(manager, "it was at rest", isAtRest, { seconds: 300, everyMs: settleMs });
+  await untilDone(manager, "it was idle", isIdle, { seconds: 300, everyMs: settleMs });
 }
 
 export async function measureIdle(options: BenchOptions, nodes: number): Promise<IdleRun> {
@@ -66,9 +65,9 @@ export async function measureIdle(options: BenchOptions, nodes: number): Promise
   const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1");
   await untilDone(manager, "it led", () => manager.output().includes("This replica leads"), { seconds: 120 });
   await untilDone(manager, "it listed the cloud", () => bench.cloud.seen.length > 0);
-  await untilAtRest(manager);
+  await untilIdle(manager);
   const [before, calls] = [processCost(manager.pid), bench.cloud.seen.length];
-  sayProgress(`  a minute of rest with ${nodes} Nodes`);
+  printProgress(`  measuring one idle minute with ${nodes} Nodes`);
   await Bun.sleep(seconds * 1000);
   const after = processCost(manager.pid);
   return {
@@ -82,5 +81,5 @@ export async function measureIdle(options: BenchOptions, nodes: number): Promise
 }
 
 export function idleSection(runs: readonly IdleRun[]): Section {
-  return sectionOf(`After ${seconds} s without anything to do`, columns, runs);
+  return sectionOf(`Idle for ${seconds} s`, columns, runs);
 }

@@ -1,4 +1,4 @@
-// Nodes that were initialised long ago, with their machines: what a manager finds in place when it starts.
+// Creates Nodes that are initialized already, with their machines.
 
 import { nodes } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
@@ -19,7 +19,7 @@ export async function joinNode(
   await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
 }
 
-/** The first of them are targets of load balancers, the others are left out. */
+/** The first `targets` Nodes are targets of load balancers; a label excludes the others. */
 export function joinNodes(
   bench: Pick<Bench, "api" | "cloud">,
   count: number,

@@ -1,4 +1,4 @@
-// What a figure was measured on, and what: without it no figure can be compared. Read once, at the start.
+// Describes the machine and the executable of a benchmark.
 
 import { cpus, loadavg, release, totalmem } from "node:os";
 
@@ -8,13 +8,13 @@ export function describeMachine(): string {
   return `${processors.length} × ${model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, ${process.platform} ${release()}, Bun ${Bun.version}`;
 }
 
-/** Processes that ran or waited for a turn in the last minute, before we began: above 0.5 somebody else was at work. */
+/** The load average of the last minute. Above 0.5 other processes disturb the benchmark. */
 export const describeLoad = (): string => (loadavg()[0] ?? Number.NaN).toFixed(2);
 
-/** As the executable says it: the commit it was built from, which need not be the one that is checked out. */
+/** The output of `--version`, which names the commit that the executable was built from. */
 export function describeExecutable(path: string): string {
   const { exitCode, stdout } = Bun.spawnSync([path, "--version"], { env: {}, stdin: "ignore" });
   if (exitCode !== 0)
-    throw new Error(`${path} --version ended with ${exitCode}; is it an executable of ours?`);
+    throw new Error(`${path} --version exited with ${exitCode}. Is it a Fairlead executable?`);
   return stdout.toString().trim();
 }

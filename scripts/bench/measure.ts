@@ -1,9 +1,9 @@
-// Runs parts one after the other, because they would share the processors. One that fails is told and left out of its table;
-// the others are measured all the same.
+// Runs benchmarks one after the other, because they would compete for the processors. A failed one is reported and left out of
+// its table.
 
 import { messageOf } from "../../src/core/errors.ts";
-import type { Chapter } from "./parts.ts";
-import { type Say, sayProgress } from "./progress.ts";
+import type { BenchmarkGroup } from "./benchmarks.ts";
+import { type Print, printProgress } from "./progress.ts";
 import type { Section } from "./section.ts";
 
 export interface Failure {
@@ -12,31 +12,31 @@ export interface Failure {
 }
 
 export interface Measured {
-  /** Without tables of which no part came to its end. */
+  /** Tables without any result are left out. */
   readonly sections: readonly Section[];
   readonly failures: readonly Failure[];
 }
 
 export async function measure(
-  chapters: readonly Chapter[],
+  groups: readonly BenchmarkGroup[],
   runs: number,
-  say: Say = sayProgress,
+  print: Print = printProgress,
 ): Promise<Measured> {
   const sections: Section[] = [];
   const failures: Failure[] = [];
-  const total = chapters.reduce((sum, { parts }) => sum + parts.length, 0) * runs;
-  let begun = 0;
-  for (const { parts, toSection } of chapters) {
+  const total = groups.reduce((sum, { benchmarks }) => sum + benchmarks.length, 0) * runs;
+  let started = 0;
+  for (const { benchmarks, toSection } of groups) {
     const done: unknown[] = [];
-    for (const { title, run } of parts) {
+    for (const { title, run } of benchmarks) {
       for (let count = 0; count < runs; count += 1) {
-        begun += 1;
-        say(`${begun}/${total} ${title}`);
+        started += 1;
+        print(`${started}/${total} ${title}`);
         try {
           done.push(await run());
         } catch (error) {
           const why = messageOf(error);
-          say(`  failed: ${why}`);
+          print(`  failed: ${why}`);
           failures.push({ title, why });
         }
       }

@@ -1,15 +1,14 @@
-// Measures nodes that join at once: they are all there, tainted, before the executable starts. Counted from the start of the
-// process, as for the Go managers it is compared with.
+// Measures how fast Nodes are initialized. All Nodes exist, with their taint, before the process starts; times count from its
+// start, as for the Go managers.
 
 import { events, nodes } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
-import { followNames } from "./follow-names.ts";
+import { FollowedNames } from "./follow-names.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
-import { describeCost, showProgress } from "./progress.ts";
-import { type Section, sectionOf } from "./section.ts";
-import { type Columns, decimal } from "./table.ts";
+import { describeCost, Progress } from "./progress.ts";
+import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { type Bench, type BenchOptions, openBench, untilDone } from "./world.ts";
 
 export interface NodesRun {
@@ -19,7 +18,7 @@ export interface NodesRun {
   /** Seconds from the start of the process. */
   readonly middle: number;
   readonly last: number;
-  /** Until the last of the Synced events was written. */
+  /** Time of the last Synced event. */
   readonly lastEvent: number;
   readonly events: number;
   readonly cloudCalls: number;
@@ -28,7 +27,7 @@ export interface NodesRun {
 
 const columns: Columns<NodesRun> = [
   ["Nodes", ({ count }) => String(count)],
-  ["KB a Node", ({ nodeBytes }) => decimal(nodeBytes / 1000, 1)],
+  ["KB per Node", ({ nodeBytes }) => decimal(nodeBytes / 1000, 1)],
   ["p50 s", ({ middle }) => decimal(middle, 2)],
   ["Last s", ({ last }) => decimal(last, 2)],
   ["Last event s", ({ lastEvent }) => decimal(lastEvent, 2)],
@@ -38,11 +37,11 @@ const columns: Columns<NodesRun> = [
   ["Peak RSS MiB", ({ cost }) => decimal(cost?.peakMiB, 0)],
 ];
 
-async function sayWrites({ writes }: Bench): Promise<string> {
+async function describeWrites({ writes }: Bench): Promise<string> {
   const counted = await writes();
   return counted === undefined
-    ? "the server does not count"
-    : `server counts ${counted.nodes} patches and ${counted.events} events`;
+    ? "the server does not count writes"
+    : `the server counted ${counted.nodes} patches and ${counted.events} events`;
 }
 
 export async function measureNodes(options: BenchOptions, count: number): Promise<NodesRun> {
@@ -52,32 +51,32 @@ export async function measureNodes(options: BenchOptions, count: number): Promis
   for (const name of names) cloud.machines.add(name);
   await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name), never));
   const raw = await api.request({ verb: "get", resource: "nodes", path: `/api/v1/nodes/${names[0]}` }, never);
-  // The label comes in the same write that takes the taint away.
+  // The write that removes the taint also adds this label.
   const labelled = { labelSelector: "node.kubernetes.io/instance-type" };
-  const initialized = followNames(api, nodes, labelled, bench.signal);
-  const reported = followNames(api, events, { fieldSelector: "reason=Synced" }, bench.signal);
+  const initialized = new FollowedNames(api, nodes, labelled, bench.signal);
+  const reported = new FollowedNames(api, events, { fieldSelector: "reason=Synced" }, bench.signal);
   await Promise.all([initialized.opened, reported.opened]);
   const started = performance.now();
   const manager = bench.start();
-  using _ = showProgress(async () =>
+  using _ = new Progress(async () =>
     [
-      `${initialized.at.size} of ${count} Nodes initialised, ${reported.at.size} events`,
-      await sayWrites(bench),
+      `${initialized.seenAt.size} of ${count} Nodes initialized, ${reported.seenAt.size} events`,
+      await describeWrites(bench),
       `${cloud.seen.length} cloud calls`,
       describeCost(processCost(manager.pid)),
-      `watches opened ${initialized.openings()} + ${reported.openings()} times`,
+      `watches opened ${initialized.openings} + ${reported.openings} times`,
     ].join("; "),
   );
   const explain = () =>
-    `${initialized.at.size} initialised, ${reported.at.size} told\n${manager.output().slice(-3000)}`;
+    `${initialized.seenAt.size} Nodes initialized, ${reported.seenAt.size} events\n${manager.output().slice(-3000)}`;
   await untilDone(
     manager,
     `${count} nodes and their events`,
-    () => initialized.at.size >= count && reported.at.size >= count,
+    () => initialized.seenAt.size >= count && reported.seenAt.size >= count,
     { seconds: 600, everyMs: 20, explain },
   );
   const cost = processCost(manager.pid);
-  const times = [...initialized.at.values()].toSorted((a, b) => a - b);
+  const times = [...initialized.seenAt.values()].toSorted((a, b) => a - b);
   const since = (at: number | undefined): number => ((at ?? Number.NaN) - started) / 1000;
   return {
     server: bench.serverName,
@@ -85,8 +84,8 @@ export async function measureNodes(options: BenchOptions, count: number): Promis
     nodeBytes: JSON.stringify(raw).length,
     middle: since(times[Math.floor(times.length / 2)]),
     last: since(times.at(-1)),
-    lastEvent: since([...reported.at.values()].reduce((latest, at) => Math.max(latest, at), 0)),
-    events: reported.at.size,
+    lastEvent: since([...reported.seenAt.values()].reduce((latest, at) => Math.max(latest, at), 0)),
+    events: reported.seenAt.size,
     cloudCalls: cloud.seen.length,
     cost,
   };

@@ -1,41 +1,42 @@
-// The command line of the bench, read strictly. Wrong words end the process with 2 and the usage.
+// The command line of `npm run bench`. An invalid one exits with 2 and an explanation.
 
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Load } from "./scrape.ts";
 import type { BenchOptions } from "./world.ts";
 
-const usage = `Usage: npm run bench -- <what> [options]
+const usage = `Usage: npm run bench -- <benchmark> [options]
 
-  nodes      Nodes that join at once                              [--count 1000,5000]
-  services   Services made, one Node more, a restart, all deleted [--count 200] [--nodes 1000]
-  start      time to the version, and to the first health check
-  idle       memory and calls of a manager with nothing to do     [--nodes 0,1000]
-  scrape     a load on /metrics, and the Lease meanwhile          [--seconds 60] [--rate 500]
-  all        everything above at every size, as one page          [--output FILE] [--write]
+Measures the executable in dist/ (npm run build fake).
 
-  client-node  what an executable would pay for importing @kubernetes/client-node (decision 0003)
+  nodes        initialize Nodes that join at once                [--count 1000,5000]
+  services     create Services, add a Node, restart, delete all  [--count 200] [--nodes 1000]
+  start        time to --version and to the first health check
+  idle         memory and cloud calls of an idle manager         [--nodes 0,1000]
+  scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
+  all          all of the above at all sizes, as one page        [--output FILE] [--write]
+  client-node  cost of importing @kubernetes/client-node (decision 0003)
 
-  --runs <n>            how often (1)
-  --cloud-latency <ms>  how long the cloud takes to answer (20)
-  --action <ms>         how long it takes to make or change a balancer (0)
-  --executable <path>   another one than that in dist/
-  --flag=<flag>         a flag for it; may be given several times
-  --output <file>       all: where the page goes, too
-  --write               all: puts the page into docs/benchmarks.md
+  --runs <n>            how often to run each benchmark (1)
+  --cloud-latency <ms>  time that the cloud takes to answer (20)
+  --action <ms>         time that the cloud takes to create or change a load balancer (0)
+  --executable <path>   executable to measure instead of the one in dist/
+  --flag=<flag>         flag for the executable, repeatable
+  --output <file>       also write the page to a file
+  --write               also write the page into docs/benchmarks.md
 
-The API server is a real one when KUBEBUILDER_ASSETS names the folder of etcd and kube-apiserver, else the sandbox, which
-says little about a cluster.`;
+Set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure against a real API server. Without it, the
+benchmarks use the test API server, whose times say little about a cluster.`;
 
-export function refuse(text: string): never {
+export function fail(text: string): never {
   process.stderr.write(`${text}\n`);
   process.exit(2);
 }
 
-export interface Order {
+export interface Options {
   readonly what: string;
   readonly common: BenchOptions;
-  /** Undefined where the measure has its own. */
+  /** Undefined: the default sizes of the benchmark. */
   readonly counts: readonly number[] | undefined;
   readonly nodes: readonly number[] | undefined;
   readonly runs: number;
@@ -64,51 +65,49 @@ function read() {
   });
 }
 
-function whole(name: string, given: string): number {
+function wholeNumber(name: string, given: string): number {
   const number = Number(given);
   return given !== "" && Number.isSafeInteger(number) && number >= 0
     ? number
-    : refuse(`--${name} must be a whole number, got "${given}".`);
+    : fail(`--${name} must be a whole number, got "${given}".`);
 }
 
-function wholes(name: string, given: string | undefined): readonly number[] | undefined {
-  return given?.split(",").map((word) => whole(name, word));
+function wholeNumbers(name: string, given: string | undefined): readonly number[] | undefined {
+  return given?.split(",").map((word) => wholeNumber(name, word));
 }
 
-function readOrRefuse(): ReturnType<typeof read> {
+function readOrFail(): ReturnType<typeof read> {
   try {
     return read();
   } catch (error) {
-    return refuse(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+    return fail(`${error instanceof Error ? error.message : error}\n\n${usage}`);
   }
 }
 
-/** npm moves into the repository and says where it was called. */
-const fromWhereCalled = (path: string): string => resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
+/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
+const fromCaller = (path: string): string => resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
 
-export function readOrder(): Order {
-  const { positionals, values } = readOrRefuse();
+export function readOptions(): Options {
+  const { positionals, values } = readOrFail();
   if (values.help) {
     process.stdout.write(`${usage}\n`);
     process.exit(0);
   }
   const [what, ...more] = positionals;
-  if (what === undefined || more.length > 0) return refuse(usage);
+  if (what === undefined || more.length > 0) return fail(`Expected the name of one benchmark.\n\n${usage}`);
   return {
     what,
     common: {
-      cloudLatencyMs: whole("cloud-latency", values["cloud-latency"]),
-      actionMs: whole("action", values.action),
+      cloudLatencyMs: wholeNumber("cloud-latency", values["cloud-latency"]),
+      actionMs: wholeNumber("action", values.action),
       flags: values.flag,
-      executable: values.executable === undefined ? undefined : fromWhereCalled(values.executable),
+      executable: values.executable === undefined ? undefined : fromCaller(values.executable),
     },
-    counts: wholes("count", values.count),
-    nodes: wholes("nodes", values.nodes),
-    runs: whole("runs", values.runs),
-    load: { seconds: whole("seconds", values.seconds), rate: whole("rate", values.rate) },
-    output: values.output === undefined ? undefined : fromWhereCalled(values.output),
+    counts: wholeNumbers("count", values.count),
+    nodes: wholeNumbers("nodes", values.nodes),
+    runs: wholeNumber("runs", values.runs),
+    load: { seconds: wholeNumber("seconds", values.seconds), rate: wholeNumber("rate", values.rate) },
+    output: values.output === undefined ? undefined : fromCaller(values.output),
     write: values.write,
   };
 }
-
-export const refuseWord = (what: string): never => refuse(`${what} is not a measure.\n\n${usage}`);

@@ -1,14 +1,14 @@
-// What was measured as Markdown, and its place in a page that is otherwise written by hand. Pure.
+// The results of benchmarks as Markdown, and their place in docs/benchmarks.md. Pure.
 
 import type { Failure, Measured } from "./measure.ts";
 import type { Section } from "./section.ts";
 
-/** What figures are worth nothing without. */
+/** What is needed to compare figures. */
 export interface Circumstances {
   readonly date: string;
   readonly executable: string;
   readonly machine: string;
-  /** Of the minute before. */
+  /** Load average of the minute before. */
   readonly load: string;
   readonly cloud: string;
 }
@@ -24,7 +24,7 @@ function part({ title, server, table }: Section): string {
 export function describeCircumstances(given: Circumstances): string {
   return [
     `- Measured on ${given.date}: ${given.executable}`,
-    `- Machine: ${given.machine}; load before: ${given.load}`,
+    `- Machine: ${given.machine}; load average before: ${given.load}`,
     `- Cloud: ${given.cloud}`,
   ].join("\n");
 }
@@ -40,8 +40,8 @@ export function pageOf(circumstances: Circumstances, { sections, failures }: Mea
 const begin = "<!-- npm run bench -- all --write: begin -->";
 const end = "<!-- npm run bench -- all --write: end -->";
 
-/** Undefined where the page has no place for it. */
-export function putInto(document: string, page: string): string | undefined {
+/** Undefined when the document has no place for the figures. */
+export function insertInto(document: string, page: string): string | undefined {
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];
   if (from === -1 || to < from) return undefined;
   return `${document.slice(0, from + begin.length)}\n\n${page.trim()}\n\n${document.slice(to)}`;

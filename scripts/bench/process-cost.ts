@@ -1,5 +1,4 @@
-// What a process has used so far, as the kernel counts it: processor time, and the most memory it ever held. It needs /proc;
-// elsewhere there are no figures.
+// Reads the processor time and peak memory of a process from /proc; undefined on systems without it.
 
 import { readFileSync } from "node:fs";
 
@@ -8,7 +7,7 @@ export interface ProcessCost {
   readonly peakMiB: number;
 }
 
-/** Ticks of /proc/PID/stat are hundredths of a second on every Linux there is. */
+/** USER_HZ is 100 on every supported architecture. */
 const ticksPerSecond = 100;
 
 export function processCost(pid: number): ProcessCost | undefined {

@@ -1,32 +1,44 @@
-// A line on stderr every five seconds while a measurement runs, so that a slow one can be understood while it is slow.
+// Progress of a benchmark on stderr, one line every five seconds.
 
 import type { ProcessCost } from "./process-cost.ts";
 
-export type Say = (text: string) => void;
+export type Print = (text: string) => void;
 
-const everyMs = 5000;
+const interval = 5000;
 
-export const sayProgress: Say = (text) => void process.stderr.write(`${text}\n`);
+export const printProgress: Print = (text) => void process.stderr.write(`${text}\n`);
 
-/** Until it is disposed of; the text is asked for each time, with the seconds since it began. */
-export function showProgress(describe: () => string | Promise<string>, say: Say = sayProgress): Disposable {
-  const began = performance.now();
-  let isAsked = false;
-  const report = async (): Promise<void> => {
-    // A server that is slow to answer is not asked twice at once.
-    if (isAsked) return;
-    isAsked = true;
-    const seconds = Math.round((performance.now() - began) / 1000);
+/** Prints progress until it is disposed of. `describe` is called for each line. */
+export class Progress implements Disposable {
+  readonly #describe: () => string | Promise<string>;
+  readonly #print: Print;
+  readonly #started = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #isDescribing = false;
+
+  constructor(describe: () => string | Promise<string>, print: Print = printProgress) {
+    this.#describe = describe;
+    this.#print = print;
+    this.#timer = setInterval(() => void this.#report(), interval);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  async #report(): Promise<void> {
+    // `describe` may ask a slow server; never ask it twice in parallel.
+    if (this.#isDescribing) return;
+    this.#isDescribing = true;
+    const seconds = Math.round((performance.now() - this.#started) / 1000);
     try {
-      say(`  ${String(seconds).padStart(4)} s  ${await describe()}`);
+      this.#print(`  ${String(seconds).padStart(4)}s  ${await this.#describe()}`);
     } catch (error) {
-      say(`  ${String(seconds).padStart(4)} s  ${String(error)}`);
+      this.#print(`  ${String(seconds).padStart(4)}s  ${String(error)}`);
     } finally {
-      isAsked = false;
+      this.#isDescribing = false;
     }
-  };
-  const timer = setInterval(() => void report(), everyMs);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  }
 }
 
 export function describeCost(cost: ProcessCost | undefined): string {

@@ -1,5 +1,5 @@
-// Cuts name and version out of the lines of a watch without decoding them: the name stands at the beginning of a line, and
-// no version before that of the object itself. Pure but for what is left of the last line.
+// Reads names and resource versions from the lines of a watch without decoding them, which would cost too much time. It relies
+// on the name being near the start of a line, and on the object's resource version being the first one.
 
 export interface NamedLine {
   readonly name: string;
@@ -12,7 +12,7 @@ const head = 300;
 const nameIn = /"metadata":\{"name":"([^"]+)"/;
 const versionIn = /"resourceVersion":"(\d+)"/;
 
-/** "gone" stands for an error of the server: what is asked for is no longer known, or it will not go on. */
+/** "gone" is an error of the server: the watch must start again without a resource version. */
 function readLine(line: string): NamedLine | "gone" | undefined {
   const start = line.slice(0, head);
   if (start.startsWith('{"type":"ERROR"')) return "gone";
@@ -22,13 +22,14 @@ function readLine(line: string): NamedLine | "gone" | undefined {
   return resourceVersion === undefined ? undefined : { name, resourceVersion };
 }
 
-/** For one connection: parts as they come to the lines that are whole. */
-export function readNames(): (part: Uint8Array) => readonly (NamedLine | "gone")[] {
-  const decoder = new TextDecoder();
-  let rest = "";
-  return (part) => {
-    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
+/** Reads one connection: takes its chunks, returns the lines that are complete. */
+export class NameReader {
+  readonly #decoder = new TextDecoder();
+  #incomplete = "";
+
+  read(chunk: Uint8Array): readonly (NamedLine | "gone")[] {
+    const lines = (this.#incomplete + this.#decoder.decode(chunk, { stream: true })).split("\n");
+    this.#incomplete = lines.pop() ?? "";
     return lines.map(readLine).filter((line) => line !== undefined);
-  };
+  }
 }

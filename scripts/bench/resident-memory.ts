@@ -1,11 +1,11 @@
-// What a process holds in memory at this moment, and whose it is: its own, or pages of its executable that the kernel can
-// drop at any time and that all its processes share. From the text of /proc/PID/smaps; pure.
+// Reads the resident memory of a process from the text of /proc/PID/smaps: private memory, and pages of its executable, which
+// the kernel can drop and all its processes share. Pure.
 
 export interface ResidentMemory {
   readonly totalMiB: number;
-  /** Belongs to nothing but this process: what a limit on memory is about. */
+  /** Private memory of the process, which a memory limit restricts. */
   readonly ownMiB: number;
-  /** Unchanged pages of the executable. */
+  /** Unmodified pages of the executable. */
   readonly executableMiB: number;
 }
 

@@ -1,17 +1,16 @@
-// Measures a load on /metrics of a manager that leads: how long answers take, and whether the Lease is renewed in time
-// meanwhile. Everybody may read the page here, so that the page is measured and not the API server that is asked who asks.
+// Measures load on /metrics of the leader: response times, and whether it still renews the Lease in time. The page is readable
+// without authentication, so that the API server's token reviews are not measured.
 
 import { leases } from "../../src/kube/resources.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
-import { type Section, sectionOf } from "./section.ts";
-import { type Columns, decimal } from "./table.ts";
+import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { type BenchOptions, openBench, untilDone } from "./world.ts";
 
 export interface Load {
   readonly seconds: number;
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number;
 }
 
@@ -22,20 +21,20 @@ export interface ScrapeRun {
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Longest time between two renewals of the Lease; two seconds are asked for. */
-  readonly longestRenewalSeconds: number;
+  /** Longest time between two renewals of the Lease; the renewal interval is two seconds. */
+  readonly maxRenewalSeconds: number;
   readonly cost: ProcessCost | undefined;
 }
 
 const lease = { namespace: "kube-system", name: "cloud-controller-manager" };
 
 const columns: Columns<ScrapeRun> = [
-  ["Answers", ({ answers }) => String(answers)],
-  ["failed", ({ failed }) => String(failed)],
-  ["median ms", ({ medianMs }) => decimal(medianMs, 1)],
+  ["Responses", ({ answers }) => String(answers)],
+  ["Failed", ({ failed }) => String(failed)],
+  ["Median ms", ({ medianMs }) => decimal(medianMs, 1)],
   ["p99 ms", ({ p99Ms }) => decimal(p99Ms, 1)],
-  ["worst ms", ({ worstMs }) => decimal(worstMs, 1)],
-  ["longest time between renewals s", (run) => decimal(run.longestRenewalSeconds, 2)],
+  ["Max ms", ({ worstMs }) => decimal(worstMs, 1)],
+  ["Longest time between Lease renewals s", (run) => decimal(run.maxRenewalSeconds, 2)],
   ["CPU s", ({ cost }) => decimal(cost?.cpuSeconds, 2)],
 ];
 
@@ -51,7 +50,7 @@ export async function measureScrape(options: BenchOptions, { seconds, rate }: Lo
 
   const latencies: number[] = [];
   let failed = 0;
-  const ask = async (): Promise<void> => {
+  const scrape = async (): Promise<void> => {
     const began = performance.now();
     try {
       const reply = await fetch(`https://127.0.0.1:${port}/metrics`, { tls: { rejectUnauthorized: false } });
@@ -67,9 +66,9 @@ export async function measureScrape(options: BenchOptions, { seconds, rate }: Lo
   const pending: Promise<void>[] = [];
   let checked = 0;
   for (let sent = 0; performance.now() - began < seconds * 1000; ) {
-    if (manager.exitCode() !== null) throw new Error(`The manager ended.\n${manager.output().slice(-3000)}`);
+    if (manager.exitCode() !== null) throw new Error(`The manager exited.\n${manager.output().slice(-3000)}`);
     const due = ((performance.now() - began) / 1000) * rate;
-    for (; sent < due; sent += 1) pending.push(ask());
+    for (; sent < due; sent += 1) pending.push(scrape());
     if (performance.now() - checked > 200) {
       checked = performance.now();
       renewals.add(await renewedAt());
@@ -89,11 +88,11 @@ export async function measureScrape(options: BenchOptions, { seconds, rate }: Lo
     medianMs: at(0.5),
     p99Ms: at(0.99),
     worstMs: at(1),
-    longestRenewalSeconds: Math.max(...gaps),
+    maxRenewalSeconds: Math.max(...gaps),
     cost: processCost(manager.pid),
   };
 }
 
 export function scrapeSection({ seconds, rate }: Load, runs: readonly ScrapeRun[]): Section {
-  return sectionOf(`${rate} requests a second to /metrics for ${seconds} s`, columns, runs);
+  return sectionOf(`${rate} requests per second to /metrics for ${seconds} s`, columns, runs);
 }

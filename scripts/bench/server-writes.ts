@@ -1,8 +1,7 @@
-// What the API server itself counted of the writes that a bench waits for, from its metrics. It tells a slow manager from
-// a slow observer. Pure.
+// Reads the API server's own counts of writes from its metrics, to distinguish a slow manager from a slow observer. Pure.
 
 export interface ServerWrites {
-  /** Patches of Nodes, their status apart. */
+  /** Patches of Nodes, without those of their status. */
   readonly nodes: number;
   readonly events: number;
 }

@@ -1,5 +1,5 @@
-// Measures Services from nothing to nothing: made at once, one Node more, a restart with everything in place, all deleted.
-// Twenty Nodes are targets, as for the Go managers it is compared with; the other thousand is there and left out.
+// Measures Services: creating them, adding a Node, restarting the manager, and deleting them. Twenty Nodes are targets, as for
+// the Go managers; a label excludes the others.
 
 import type { Draft } from "../../src/kube/client/api.ts";
 import type { Service } from "../../src/kube/objects.ts";
@@ -7,9 +7,8 @@ import { services } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { joinNode, joinNodes } from "./joined-nodes.ts";
-import { type Section, sectionOf } from "./section.ts";
-import { createSteps, type Step } from "./steps.ts";
-import { type Columns, decimal } from "./table.ts";
+import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
+import { type Step, StepTimer } from "./steps.ts";
 import { type BenchOptions, openBench } from "./world.ts";
 
 export interface ServicesRun {
@@ -51,52 +50,53 @@ export async function measureServices(
   const { api, cloud } = bench;
   await joinNodes(bench, nodeCount, targets);
   let manager = bench.start();
-  const { steps, measure } = createSteps(bench, () => manager);
+  const timer = new StepTimer(bench, () => manager);
 
   const all = async (): Promise<readonly Service[]> =>
     (await api.listPage(services, { namespace: "default", limit: 5000 }, never)).items.filter(
       ({ spec }) => spec.type === "LoadBalancer",
     );
-  const haveTargets = (number: number) =>
+  const withTargets = (number: number) =>
     cloud.balancers.list().filter((balancer) => balancer.targets.length === number).length;
-  const describeBalancers = () => `${cloud.balancers.list().length} of ${count} balancers`;
+  const describeBalancers = () => `${cloud.balancers.list().length} of ${count} load balancers`;
   const indexes = Array.from({ length: count }, (_, index) => index);
   const remove = ({ metadata: { name, namespace = "default" } }: Service) =>
     api.delete(services, { name, namespace }, {}, never);
 
-  await measure(
-    "created, all have their address",
-    () => inParallel(indexes, 32, (index) => api.create(services, service(index), never)),
-    async () => (await all()).filter(({ status }) => status.loadBalancer?.ingress?.length).length === count,
-    describeBalancers,
-  );
-  await measure(
-    "one Node more",
-    () => joinNode(bench, "one-more", true),
-    () => haveTargets(targets + 1) === cloud.balancers.list().length,
-    () => `${haveTargets(targets + 1)} of ${count} balancers have it`,
-  );
+  await timer.measure({
+    name: "created, all have an address",
+    start: () => inParallel(indexes, 32, (index) => api.create(services, service(index), never)),
+    isDone: async () =>
+      (await all()).filter(({ status }) => status.loadBalancer?.ingress?.length).length === count,
+    describe: describeBalancers,
+  });
+  await timer.measure({
+    name: "one more Node",
+    start: () => joinNode(bench, "one-more", true),
+    isDone: () => withTargets(targets + 1) === cloud.balancers.list().length,
+    describe: () => `${withTargets(targets + 1)} of ${count} load balancers have it`,
+  });
   let listedBefore = 0;
   const listings = () =>
     cloud.seen.filter(({ operation }) => operation === "GET /balancers").length - listedBefore;
-  await measure(
-    "restart with everything in place",
-    async () => {
+  await timer.measure({
+    name: "restart without changes",
+    start: async () => {
       await manager.stop();
       listedBefore += listings();
       manager = bench.start();
     },
-    // Before it has looked at what is there it leaves the cloud alone for another reason.
-    () => listings() > 0,
-    () => `${listings()} pages of balancers listed`,
-  );
-  await measure(
-    "all deleted",
-    async () => inParallel(await all(), 32, remove),
-    async () => cloud.balancers.list().length === 0 && (await all()).length === 0,
-    describeBalancers,
-  );
-  return { server: bench.serverName, count, nodes: nodeCount, steps };
+    // Before the first listing, an absence of requests does not mean that the restart is over.
+    isDone: () => listings() > 0,
+    describe: () => `${listings()} pages of load balancers listed`,
+  });
+  await timer.measure({
+    name: "all deleted",
+    start: async () => inParallel(await all(), 32, remove),
+    isDone: async () => cloud.balancers.list().length === 0 && (await all()).length === 0,
+    describe: describeBalancers,
+  });
+  return { server: bench.serverName, count, nodes: nodeCount, steps: timer.steps };
 }
 
 export function servicesSection(runs: readonly ServicesRun[]): Section {

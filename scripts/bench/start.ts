@@ -1,10 +1,8 @@
-// Measures how long the executable takes to be there: to say its version, and to answer the health check of a process that
-// has found its API server. Medians, because single starts differ by what the system has at hand.
+// Measures how long the executable takes to start: until `--version` exits, and until the first successful health check.
 
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { startTimes } from "../build/start-time.ts";
-import { type Section, sectionOf } from "./section.ts";
-import { type Columns, decimal } from "./table.ts";
+import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { type BenchOptions, openBench, untilDone } from "./world.ts";
 
 export interface StartRun {
@@ -15,14 +13,14 @@ export interface StartRun {
 
 const runs = 31;
 
-/** Of sorted figures. */
-const middle = (times: readonly number[]): number | undefined => times[Math.floor(times.length / 2)];
+/** Of sorted values. */
+const median = (times: readonly number[]): number | undefined => times[Math.floor(times.length / 2)];
 
 const columns: Columns<StartRun> = [
   ["--version ms, fastest", ({ version }) => decimal(version[0], 1)],
-  ["median", ({ version }) => decimal(middle(version), 1)],
-  ["first /healthz ms, fastest", ({ healthy }) => decimal(healthy[0], 0)],
-  ["median", ({ healthy }) => decimal(middle(healthy), 0)],
+  ["Median", ({ version }) => decimal(median(version), 1)],
+  ["First /healthz ms, fastest", ({ healthy }) => decimal(healthy[0], 0)],
+  ["Median", ({ healthy }) => decimal(median(healthy), 0)],
 ];
 
 export async function measureStart(options: BenchOptions): Promise<StartRun> {

@@ -1,9 +1,8 @@
-// Measures one thing that is done after another to a manager that runs: each from its beginning until it is done and the
-// cloud has been left alone since.
+// Measures consecutive steps of a benchmark while a manager runs. A step ends when it is done and no more cloud requests follow.
 
 import type { KeptProcess } from "../../test/cluster/rig/kept-process.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
-import { describeCost, showProgress } from "./progress.ts";
+import { describeCost, Progress } from "./progress.ts";
 import { type Bench, untilDone } from "./world.ts";
 
 export interface Step {
@@ -11,64 +10,74 @@ export interface Step {
   readonly seconds: number;
   readonly requests: number;
   readonly mutating: number;
-  /** Of the process that ran at its end, since that began. */
+  /** Of the process that ran at the end of the step, since its start. */
   readonly cost: ProcessCost | undefined;
 }
 
-/** Nothing more to come: for so long no request was made. */
-const quietMs = 1500;
-const mostSeconds = 900;
-
-/** The moment of the last request, once none has come for a while. */
-async function untilLeftAlone({ cloud }: Pick<Bench, "cloud">, manager: KeptProcess): Promise<number> {
-  let seen = cloud.seen.length;
-  let at = performance.now();
-  const isQuiet = (): boolean => {
-    if (cloud.seen.length !== seen) {
-      seen = cloud.seen.length;
-      at = performance.now();
-    }
-    return performance.now() - at > quietMs;
-  };
-  await untilDone(manager, "the cloud was left alone", isQuiet, { seconds: mostSeconds });
-  return at;
+export interface StepPlan {
+  readonly name: string;
+  readonly start: () => Promise<unknown>;
+  readonly isDone: () => boolean | Promise<boolean>;
+  /** How far the step is, for progress lines. */
+  readonly describe: () => string;
 }
 
-export function createSteps({ cloud }: Pick<Bench, "cloud">, manager: () => KeptProcess) {
-  const steps: Step[] = [];
+/** Time without a request after which no more are expected. */
+const quietMs = 1500;
+const maxSeconds = 900;
 
-  const lastRequestAt = (): Promise<number> => untilLeftAlone({ cloud }, manager());
-  return {
-    steps: steps as readonly Step[],
-    /** `describe` says how far it is. */
-    measure: async (
-      name: string,
-      begin: () => Promise<unknown>,
-      isDone: () => boolean | Promise<boolean>,
-      describe: () => string,
-    ): Promise<void> => {
-      await lastRequestAt();
-      const before = cloud.seen.length;
-      using _ = showProgress(() =>
-        [
-          `${name}: ${describe()}`,
-          `${cloud.seen.length - before} cloud requests`,
-          describeCost(processCost(manager().pid)),
-        ].join("; "),
-      );
-      const began = performance.now();
-      await begin();
-      await untilDone(manager(), name, isDone, { seconds: mostSeconds, everyMs: 20 });
-      const done = performance.now();
-      const settled = await lastRequestAt();
-      const seen = cloud.seen.slice(before);
-      steps.push({
-        name,
-        seconds: (Math.max(done, settled) - began) / 1000,
-        requests: seen.length,
-        mutating: seen.filter(({ mutates }) => mutates).length,
-        cost: processCost(manager().pid),
-      });
-    },
-  };
+export class StepTimer {
+  readonly #cloud: Bench["cloud"];
+  /** A step may replace the manager. */
+  readonly #manager: () => KeptProcess;
+  readonly #steps: Step[] = [];
+
+  constructor({ cloud }: Pick<Bench, "cloud">, manager: () => KeptProcess) {
+    this.#cloud = cloud;
+    this.#manager = manager;
+  }
+
+  get steps(): readonly Step[] {
+    return this.#steps;
+  }
+
+  async measure({ name, start, isDone, describe }: StepPlan): Promise<void> {
+    await this.#untilQuiet();
+    const before = this.#cloud.seen.length;
+    using _ = new Progress(() =>
+      [
+        `${name}: ${describe()}`,
+        `${this.#cloud.seen.length - before} cloud requests`,
+        describeCost(processCost(this.#manager().pid)),
+      ].join("; "),
+    );
+    const startedAt = performance.now();
+    await start();
+    await untilDone(this.#manager(), name, isDone, { seconds: maxSeconds, everyMs: 20 });
+    const doneAt = performance.now();
+    const lastRequestAt = await this.#untilQuiet();
+    const seen = this.#cloud.seen.slice(before);
+    this.#steps.push({
+      name,
+      seconds: (Math.max(doneAt, lastRequestAt) - startedAt) / 1000,
+      requests: seen.length,
+      mutating: seen.filter(({ mutates }) => mutates).length,
+      cost: processCost(this.#manager().pid),
+    });
+  }
+
+  /** Waits until no cloud requests arrive, and returns the time of the last one. */
+  async #untilQuiet(): Promise<number> {
+    let seen = this.#cloud.seen.length;
+    let lastAt = performance.now();
+    const isQuiet = (): boolean => {
+      if (this.#cloud.seen.length !== seen) {
+        seen = this.#cloud.seen.length;
+        lastAt = performance.now();
+      }
+      return performance.now() - lastAt > quietMs;
+    };
+    await untilDone(this.#manager(), "cloud requests stopped", isQuiet, { seconds: maxSeconds });
+    return lastAt;
+  }
 }

@@ -1,5 +1,4 @@
-// What every measurement needs: an API server, a simulated cloud on loopback, a copy of the executable in a folder of its
-// own, a wait that ends with the manager, and everything gone afterwards.
+// The environment of a benchmark: an API server, a simulated cloud on loopback, and the executable in a temporary folder.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +16,7 @@ export interface BenchOptions {
   readonly cloudLatencyMs: number;
   readonly actionMs: number;
   readonly flags: readonly string[];
-  /** Another manager to measure in our place; ours unless told. */
+  /** The executable to measure; undefined for the one in dist/. */
   readonly executable: string | undefined;
 }
 
@@ -44,13 +43,13 @@ export async function openBench({ cloudLatencyMs, actionMs, flags, executable }:
     executable: copy,
     cloud,
     api: await connect(server.kubeconfigPath),
-    /** Aborted at the end: for what follows along. */
+    /** Aborted when the benchmark ends. */
     signal: stop.signal,
     start: (...more: readonly string[]): KeptProcess => {
       const given = [
         `--kubeconfig=${server.kubeconfigPath}`,
         `--config-set=endpoint=${served.url}`,
-        // Several run on one machine.
+        // Several may run on one machine.
         "--secure-port=0",
       ];
       const process = startProcess([copy, ...given, ...flags, ...more], { cwd: folder });
@@ -69,16 +68,16 @@ export async function openBench({ cloudLatencyMs, actionMs, flags, executable }:
 
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
-/** Waits for something that a manager does, and no longer than the manager lives. */
+/** Waits for something that the manager does; throws when the manager exits first. */
 export async function untilDone(
   manager: KeptProcess,
   what: string,
   probe: () => boolean | Promise<boolean>,
   options: UntilOptions = {},
 ): Promise<void> {
-  const said = (): string => manager.output().slice(-3000);
+  const lastOutput = (): string => manager.output().slice(-3000);
   const ended = manager.exited.then((code) => {
-    throw new Error(`The manager ended with ${code} before ${what}.\n${said()}`);
+    throw new Error(`The manager exited with ${code} before ${what}.\n${lastOutput()}`);
   });
-  await Promise.race([until(what, probe, { explain: said, ...options }), ended]);
+  await Promise.race([until(what, probe, { explain: lastOutput, ...options }), ended]);
 }

@@ -1,7 +1,7 @@
-// The observer of the bench: what it misses, or sees late, would be told as slowness of the manager.
+// Tests the observer of the benchmarks: what it misses or sees late would look like a slow manager.
 
 import { expect, test } from "bun:test";
-import { followNames } from "../../scripts/bench/follow-names.ts";
+import { FollowedNames } from "../../scripts/bench/follow-names.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { nodes } from "../../src/kube/resources.ts";
 
@@ -9,7 +9,7 @@ const line = (name: string, version: number): string =>
   `{"type":"ADDED","object":{"metadata":{"name":"${name}","resourceVersion":"${version}"}}}\n`;
 const gone = '{"type":"ERROR","object":{"kind":"Status","metadata":{},"code":410}}\n';
 
-test("a watch that ends is opened again where it stood, one that is too old from the beginning", async () => {
+test("FollowedNames reopens a watch from its last resource version, and from the start after a 410", async () => {
   const end = new AbortController();
   const asked: unknown[] = [];
   const reported = [line("a", 7) + line("b", 9), line("c", 12) + gone, line("a", 7) + line("d", 15)];
@@ -22,17 +22,17 @@ test("a watch that ends is opened again where it stood, one that is too old from
     }
     return { body: new Blob([text]).stream(), close: () => undefined };
   };
-  const followed = followNames({ openWatch } as unknown as KubeApi, nodes, {}, end.signal);
+  const followed = new FollowedNames({ openWatch } as unknown as KubeApi, nodes, {}, end.signal);
   await followed.opened;
   await new Promise((resolve) => end.signal.addEventListener("abort", resolve, { once: true }));
   expect(asked).toEqual(["0", "9", "0", "15"]);
-  expect([...followed.at.keys()]).toEqual(["a", "b", "c", "d"]);
-  expect(followed.openings()).toBe(3);
+  expect([...followed.seenAt.keys()]).toEqual(["a", "b", "c", "d"]);
+  expect(followed.openings).toBe(3);
 });
 
-test("a watch that cannot be opened at all is an error", async () => {
+test("FollowedNames fails when the first watch cannot be opened", async () => {
   const openWatch = () => Promise.reject(new Error("refused"));
   const { signal } = new AbortController();
-  const followed = followNames({ openWatch } as unknown as KubeApi, nodes, {}, signal);
+  const followed = new FollowedNames({ openWatch } as unknown as KubeApi, nodes, {}, signal);
   await expect(followed.opened).rejects.toThrow("refused");
 });

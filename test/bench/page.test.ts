@@ -1,11 +1,11 @@
-// What the bench prints, and that a part which fails costs no other part its figures.
+// Tests the page of the benchmarks, and that a failed benchmark does not affect the others.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { BenchmarkGroup } from "../../scripts/bench/benchmarks.ts";
 import { measure } from "../../scripts/bench/measure.ts";
-import { describeCircumstances, pageOf, putInto } from "../../scripts/bench/page.ts";
-import type { Chapter } from "../../scripts/bench/parts.ts";
+import { describeCircumstances, insertInto, pageOf } from "../../scripts/bench/page.ts";
 import { sectionOf } from "../../scripts/bench/section.ts";
 
 const circumstances = {
@@ -21,22 +21,22 @@ interface Run {
   readonly count: number;
 }
 
-const counted = (counts: readonly number[]): Chapter => ({
-  parts: counts.map((count) => ({
+const counted = (counts: readonly number[]): BenchmarkGroup => ({
+  benchmarks: counts.map((count) => ({
     title: `${count} things`,
     run: async () => {
       if (count === 2) throw new Error("Waited 600 s for 2 things.\nmore of it");
-      return { server: "sandbox", count };
+      return { server: "test API server", count };
     },
   })),
   toSection: (runs) => sectionOf("Things", [["Count", (run) => String(run.count)]], runs as readonly Run[]),
 });
 
-describe("a run of everything", () => {
-  test("goes on after a part that failed, and says which one and why", async () => {
-    const said: string[] = [];
-    const measured = await measure([counted([1, 2, 3]), counted([2])], 1, (text) => said.push(text));
-    expect(said.filter((line) => /^\d/.test(line))).toEqual([
+describe("a run of all benchmarks", () => {
+  test("continues after a failed benchmark and reports it", async () => {
+    const printed: string[] = [];
+    const measured = await measure([counted([1, 2, 3]), counted([2])], 1, (text) => printed.push(text));
+    expect(printed.filter((line) => /^\d/.test(line))).toEqual([
       "1/4 1 things",
       "2/4 2 things",
       "3/4 3 things",
@@ -49,7 +49,7 @@ describe("a run of everything", () => {
 
 ### Things
 
-API server: sandbox.
+API server: test API server.
 
 | Count |
 |---|
@@ -58,7 +58,7 @@ API server: sandbox.
 `);
   });
 
-  test("makes each part as often as it is told to, all in one table", async () => {
+  test("repeats each benchmark --runs times, in one table", async () => {
     const { sections } = await measure([counted([1])], 3, () => undefined);
     expect(sections.map(({ table }) => table.split("\n").slice(2))).toEqual([["| 1 |", "| 1 |", "| 1 |"]]);
   });
@@ -67,16 +67,16 @@ API server: sandbox.
 describe("docs/benchmarks.md", () => {
   const document = readFileSync(resolve(import.meta.dir, "../../docs/benchmarks.md"), "utf8");
 
-  test("has a place for the figures, whose words around it stay", () => {
-    const once = putInto(document, "FIGURES\n") ?? "";
+  test("has a place for the figures, and the text around it stays", () => {
+    const once = insertInto(document, "FIGURES\n") ?? "";
     expect(once).toContain("\n\nFIGURES\n\n");
-    const twice = putInto(once, "OTHERS") ?? "";
+    const twice = insertInto(once, "OTHERS") ?? "";
     expect(twice).not.toContain("FIGURES");
-    const words = (text: string) => putInto(text, "");
+    const words = (text: string) => insertInto(text, "");
     expect(words(twice)).toBe(words(document));
   });
 
-  test("a page without the place is left alone", () => {
-    expect(putInto("# Benchmarks\n", "FIGURES")).toBeUndefined();
+  test("a document without that place stays unchanged", () => {
+    expect(insertInto("# Benchmarks\n", "FIGURES")).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
-// What the bench reads from others: lines of a watch, metrics of the API server, the memory of a process.
+// Tests what the benchmarks read: lines of a watch, metrics of the API server, the memory of a process.
 
 import { describe, expect, test } from "bun:test";
-import { readNames } from "../../scripts/bench/read-names.ts";
+import { NameReader } from "../../scripts/bench/read-names.ts";
 import { readResidentMemory } from "../../scripts/bench/resident-memory.ts";
 import { readServerWrites } from "../../scripts/bench/server-writes.ts";
 
@@ -10,34 +10,34 @@ const line = (name: string, version: number): string =>
   `{"type":"ADDED","object":{"kind":"Node","apiVersion":"v1","metadata":{"name":"${name}","uid":"u","resourceVersion":"${version}"}}}\n`;
 
 describe("names in a watch", () => {
-  test("are found with their versions, however the bytes are cut", () => {
+  test("are read with their versions, wherever the chunks are split", () => {
     const text = bytes(line("node-ä", 7) + line("node-b", 8));
     for (let at = 0; at <= text.length; at += 1) {
-      const read = readNames();
-      expect([...read(text.slice(0, at)), ...read(text.slice(at))]).toEqual([
+      const reader = new NameReader();
+      expect([...reader.read(text.slice(0, at)), ...reader.read(text.slice(at))]).toEqual([
         { name: "node-ä", resourceVersion: "7" },
         { name: "node-b", resourceVersion: "8" },
       ]);
     }
   });
 
-  test("are found where labels of any length stand before the version", () => {
+  test("are read when long labels precede the version", () => {
     const labels = JSON.stringify({ a: "x".repeat(3000) });
     const object = `{"metadata":{"name":"n","labels":${labels},"resourceVersion":"7"},"spec":{}}`;
-    const read = readNames();
-    expect(read(bytes(`{"type":"ADDED","object":${object}}\n`))).toEqual([
+    const reader = new NameReader();
+    expect(reader.read(bytes(`{"type":"ADDED","object":${object}}\n`))).toEqual([
       { name: "n", resourceVersion: "7" },
     ]);
   });
 
-  test("an error of the server leads back to the beginning; a bookmark says nothing", () => {
+  test("an ERROR event is read as gone, and a bookmark is ignored", () => {
     const error = '{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"code":410}}\n';
     const bookmark = '{"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"9"}}}\n';
-    expect(readNames()(bytes(error + bookmark))).toEqual(["gone"]);
+    expect(new NameReader().read(bytes(error + bookmark))).toEqual(["gone"]);
   });
 });
 
-test("the server's count is of Nodes patched and events made, and of nothing that it refused", () => {
+test("readServerWrites counts patched Nodes and created events, without rejected requests", () => {
   const counter = (labels: string, value: number): string => `apiserver_request_total{${labels}} ${value}\n`;
   const page = [
     "# TYPE apiserver_request_total counter\n",
@@ -53,7 +53,7 @@ test("the server's count is of Nodes patched and events made, and of nothing tha
   expect(readServerWrites(page)).toEqual({ nodes: 1200, events: 1100 });
 });
 
-test("memory is told apart: the process's own, and pages of its executable", () => {
+test("readResidentMemory separates private memory from pages of the executable", () => {
   const mapping = (path: string, rss: number, own: number): string =>
     `00400000-00500000 r-xp 00000000 fe:00 42 ${path}\nSize: 9999 kB\nRss: ${rss} kB\nAnonymous: ${own} kB\n`;
   const smaps = [

@@ -1,0 +1,102 @@
+// All benchmarks. Each one starts its own API server, cloud and manager.
+
+import { importSection, imports, measureImport } from "./client-node.ts";
+import { idleSection, measureIdle } from "./idle.ts";
+import { measureNodes, nodesSection } from "./nodes.ts";
+import { type Load, measureScrape, scrapeSection } from "./scrape.ts";
+import type { Section } from "./section.ts";
+import { measureServices, servicesSection } from "./services.ts";
+import { measureStart, startSection } from "./start.ts";
+import type { BenchOptions } from "./world.ts";
+
+export interface Benchmark<T = unknown> {
+  /** For progress lines and failures. */
+  readonly title: string;
+  readonly run: () => Promise<T>;
+}
+
+/** Benchmarks that share a table. */
+export interface BenchmarkGroup<T = unknown> {
+  readonly benchmarks: readonly Benchmark<T>[];
+  readonly toSection: (runs: readonly T[]) => Section;
+}
+
+/** Hides the type of the rows, so that groups of all kinds fit into one list. */
+function group<T>(
+  benchmarks: readonly Benchmark<T>[],
+  toSection: (runs: readonly T[]) => Section,
+): BenchmarkGroup {
+  return {
+    benchmarks,
+    toSection: (runs) => toSection(runs as readonly T[]),
+  };
+}
+
+export function nodesBenchmarks(options: BenchOptions, counts: readonly number[]): BenchmarkGroup {
+  return group(
+    counts.map((count) => ({ title: `${count} Nodes join`, run: () => measureNodes(options, count) })),
+    nodesSection,
+  );
+}
+
+export interface ServicesSize {
+  readonly count: number;
+  readonly nodes: number;
+}
+
+export function servicesBenchmarks(options: BenchOptions, sizes: readonly ServicesSize[]): BenchmarkGroup {
+  return group(
+    sizes.map(({ count, nodes }) => ({
+      title: `${count} Services with ${nodes} Nodes`,
+      run: () => measureServices(options, count, nodes),
+    })),
+    servicesSection,
+  );
+}
+
+export function startBenchmarks(options: BenchOptions): BenchmarkGroup {
+  return group([{ title: "start of the process", run: () => measureStart(options) }], startSection);
+}
+
+export function idleBenchmarks(options: BenchOptions, nodeCounts: readonly number[]): BenchmarkGroup {
+  return group(
+    nodeCounts.map((nodes) => ({
+      title: `idle with ${nodes} Nodes`,
+      run: () => measureIdle(options, nodes),
+    })),
+    idleSection,
+  );
+}
+
+export function scrapeBenchmarks(options: BenchOptions, load: Load): BenchmarkGroup {
+  return group([{ title: "load on /metrics", run: () => measureScrape(options, load) }], (runs) =>
+    scrapeSection(load, runs),
+  );
+}
+
+/** Not part of `all`: it is about decision 0003, not about the manager. */
+export function clientNodeBenchmarks(): BenchmarkGroup {
+  return group(
+    (Object.keys(imports) as (keyof typeof imports)[]).map((what) => ({
+      title: `importing ${what}`,
+      run: () => measureImport(what),
+    })),
+    importSection,
+  );
+}
+
+/** The sizes of the page in docs/benchmarks.md. */
+export function allBenchmarks(options: BenchOptions, load: Load): readonly BenchmarkGroup[] {
+  return [
+    startBenchmarks(options),
+    idleBenchmarks(options, [0, 1000]),
+    nodesBenchmarks(options, [100, 1000, 5000, 15_000]),
+    servicesBenchmarks(options, [
+      { count: 50, nodes: 1000 },
+      { count: 200, nodes: 1000 },
+      { count: 1000, nodes: 1000 },
+      { count: 200, nodes: 15_000 },
+    ]),
+    scrapeBenchmarks(options, load),
+  ];
+}

@@ -89,7 +89,7 @@ test("the log names the new values of a Node that changes because its machine ch
   await w.pass(300);
   expect(news()).toEqual([
     expect.stringMatching(
-      /^Node changed: the cloud says otherwise node="n0" now="label node.kubernetes.io\/instance-type=t9.other/,
+      /^Node changed: the cloud reports other values node="n0" now="label node.kubernetes.io\/instance-type=t9.other/,
     ),
   ]);
 });

@@ -116,7 +116,7 @@ describe("TestGetInstanceMetadata", () => {
 
 describe("TestAddToNodeAddresses", () => {
   const add = (...addresses: readonly NodeAddress[]) =>
-    planAddresses(toNode({ name: "n" }), inCloud(addresses), nodeDefaults.addresses).wanted ?? [];
+    planAddresses(toNode({ name: "n" }), inCloud(addresses), nodeDefaults.addresses).desired ?? [];
   const one = E("1.1.1.1");
   const host = H("localhost");
   test.each([

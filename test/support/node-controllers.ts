@@ -2,7 +2,7 @@
 // Everything a test may want to look at is a member.
 
 import { Inventory } from "../../src/cloud/inventory.ts";
-import { createNodeController, type NodeController } from "../../src/controllers/node/controller.ts";
+import { NodeController } from "../../src/controllers/node/controller.ts";
 import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";
 import type { NodeDeps } from "../../src/controllers/node-deps.ts";
 import { LifecycleController } from "../../src/controllers/node-lifecycle/controller.ts";
@@ -78,7 +78,7 @@ export class NodeControllers {
       isSelected: options.isSelected ?? (() => true),
       concurrency: options.concurrency ?? 8,
     };
-    this.node = createNodeController({
+    this.node = new NodeController({
       ...ports,
       settings: { ...nodeDefaults, ...options.node },
       ownPrefixes: options.ownPrefixes ?? [],

@@ -1,6 +1,6 @@
 // The node and node-lifecycle controllers, put together.
 
-import { createNodeController } from "../../controllers/node/controller.ts";
+import { NodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
@@ -52,7 +52,7 @@ export function composeNodes(contextOf: (task: ControllerName) => ControllerCont
   const context = contextOf("cloud-node");
   const lifecycle = contextOf("cloud-node-lifecycle");
   return {
-    node: createNodeController({
+    node: new NodeController({
       ...nodePorts(context, "cloud-node-controller"),
       settings: context.settings.nodes,
       ownPrefixes: instances.labelPrefixes ?? [],

@@ -1,5 +1,5 @@
-// Which addresses a Node should show: what the cloud says, chosen and ordered by the operator's policy and the kubelet's
-// --node-ip, with the kubelet's hostname kept when the cloud has none. Pure.
+// Plans the addresses of a Node: those of the cloud, selected and ordered by the address policy and the kubelet's --node-ip.
+// The kubelet's hostname is kept when the cloud reports none. Pure.
 
 import { cidrContains } from "../../core/cidr.ts";
 import { ipFamily, parseIp } from "../../core/ip.ts";
@@ -7,12 +7,13 @@ import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { InstanceAddress } from "../../provider/instances.ts";
 import { providedNodeIP } from "../well-known.ts";
+import { noAddressLeft, nodeIPMismatch } from "./events.ts";
 import { preferProvidedNodeIP } from "./provided-node-ip.ts";
 import type { AddressPolicy } from "./settings.ts";
 
 export interface AddressPlan {
-  /** Undefined: leave what is there, because the cloud knows none or something is wrong. */
-  readonly wanted?: readonly NodeAddress[];
+  /** Undefined: keep the present addresses, because the cloud has none or something is wrong. */
+  readonly desired?: readonly NodeAddress[];
   readonly problems: readonly Problem[];
 }
 
@@ -22,11 +23,11 @@ export function planAddresses(
   policy: AddressPolicy,
 ): AddressPlan {
   const chosen = inOrder(
-    cloud.filter((address) => isWanted(address, policy)),
+    cloud.filter((address) => isSelected(address, policy)),
     policy,
   );
   if (chosen.length === 0) {
-    return { problems: cloud.length === 0 ? [] : [nothingLeft(node, cloud)] };
+    return { problems: cloud.length === 0 ? [] : [noAddressLeft(node, cloud)] };
   }
   const present = node.status.addresses ?? [];
   const addresses = withoutRepeats(chosen.map(({ kind, value }) => ({ type: kind, address: value })));
@@ -35,14 +36,14 @@ export function planAddresses(
     : present.filter(({ type }) => type === "Hostname");
   const all = [...addresses, ...hostnames];
   const annotation = node.metadata.annotations?.[providedNodeIP];
-  if (annotation === undefined) return { wanted: all, problems: [] };
+  if (annotation === undefined) return { desired: all, problems: [] };
   const preferred = preferProvidedNodeIP(annotation, all);
   return "wrong" in preferred
     ? { problems: [nodeIPMismatch(node, annotation, preferred.wrong, all)] }
-    : { wanted: preferred.addresses, problems: [] };
+    : { desired: preferred.addresses, problems: [] };
 }
 
-/** In order and exactly: two addresses of one kind, or another order, are told apart (upstream cannot). */
+/** In order and exactly: detects two addresses of one kind and another order, which upstream does not. */
 export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   return (
     a.length === b.length &&
@@ -50,7 +51,7 @@ export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress
   );
 }
 
-/** The same set: a different order alone is no reason for a write. */
+/** In any order: a different order alone does not cause a write. */
 export function sameAddressSet(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   const text = ({ type, address }: NodeAddress) => `${type} ${address}`;
   const known = new Set(a.map(text));
@@ -64,7 +65,7 @@ function familyOfAddress({ value }: InstanceAddress): "IPv4" | "IPv6" | undefine
   return ip === undefined ? undefined : ipFamily(ip);
 }
 
-function isWanted(address: InstanceAddress, policy: AddressPolicy): boolean {
+function isSelected(address: InstanceAddress, policy: AddressPolicy): boolean {
   if (!isIP(address)) return true;
   const { network } = address;
   const ip = parseIp(address.value, "sloppy");
@@ -90,30 +91,11 @@ function inOrder(
   );
 }
 
-/** Upstream's helper adds an address of one kind once. */
+/** Each address of a kind once, as upstream does. */
 function withoutRepeats(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
   return addresses.filter(
     (address, index) =>
       addresses.findIndex((other) => other.type === address.type && other.address === address.address) ===
       index,
   );
-}
-
-function nothingLeft(node: Node, cloud: readonly InstanceAddress[]): Problem {
-  return {
-    severity: "error",
-    reason: "NoAddressLeft",
-    text: `The address policy leaves none of the ${cloud.length} addresses that the cloud has for node ${node.metadata.name}: ${cloud
-      .map(({ value }) => value)
-      .join(", ")}. Its addresses stay as they are; widen --node-address-include, -exclude or -families.`,
-  };
-}
-
-function nodeIPMismatch(node: Node, annotation: string, wrong: string, all: readonly NodeAddress[]): Problem {
-  return {
-    severity: "error",
-    reason: "NodeIPMismatch",
-    key: providedNodeIP,
-    text: `provided node ip for node ${JSON.stringify(node.metadata.name)} is not valid: ${wrong}. The kubelet asks for ${JSON.stringify(annotation)}, the cloud has ${all.map(({ address }) => address).join(", ") || "none"}; correct the kubelet's --node-ip.`,
-  };
 }

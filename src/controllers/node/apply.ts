@@ -1,6 +1,7 @@
-// Writes to a Node what was planned for it, in an order that others may rely on, and remembers the writes so that their
-// echoes wake nobody.
+// Writes a plan to its Node: addresses first, then everything else in one patch. Registers the writes, so that their watch
+// events do not enqueue the Node again.
 
+import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
 import { guardedNodePatch, nodeAddressesPatch } from "../../kube/patches/node-patch.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
@@ -10,40 +11,51 @@ import { uninitializedTaint } from "../well-known.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
 import type { NodePlan } from "./plan.ts";
 
-/** Gives back the Node as it is then: the same one when nothing was to be written, or nothing was sent. */
-export type Apply = (node: Node, plan: NodePlan, why: string, signal: AbortSignal) => Promise<Node>;
+export interface ApplyContext {
+  readonly writes: NodeWrites;
+  readonly ownWrites: OwnWrites<Node>;
+  /** Called when someone else changed the Node during a write. */
+  readonly enqueue: (name: string) => void;
+}
 
-export function createApplyPlan(
-  writes: NodeWrites,
-  ownWrites: OwnWrites<Node>,
-  /** Something came meanwhile that was not of our making. */
-  recheck: (name: string) => void,
-): Apply {
-  const patched = async (node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node> => {
-    const { name } = node.metadata;
-    let written: Node | undefined;
-    ownWrites.begin(name);
-    try {
-      written = await writes.patch(node, patch, why, signal);
-    } finally {
-      if (ownWrites.end(name, { base: node, patch, written })) recheck(name);
-    }
-    return written ?? node;
-  };
+/**
+ * Returns the written Node, or the same one when nothing was sent. The order is visible to other programs: when the
+ * uninitialized taint is gone, everything else is in place.
+ */
+export async function applyPlan(
+  node: Node,
+  plan: NodePlan,
+  why: string,
+  context: ApplyContext,
+  signal: AbortSignal,
+): Promise<Node> {
+  const addresses = plan.addresses && nodeAddressesPatch(node, plan.addresses);
+  const current = addresses === undefined ? node : await write(node, addresses, why, context, signal);
+  const taints = plan.removeUninitializedTaint
+    ? taintsOf(current).filter(({ key }) => key !== uninitializedTaint)
+    : undefined;
+  const others = guardedNodePatch({
+    node: current,
+    labels: plan.labels,
+    ...defined({ providerID: plan.providerID, taints }),
+  });
+  return others === undefined ? current : write(current, others, why, context, signal);
+}
 
-  /** Addresses first: whoever sees the taint gone sees everything else in place. */
-  return async (node, plan, why, signal) => {
-    let current = node;
-    const addresses = plan.addresses && nodeAddressesPatch(current, plan.addresses);
-    if (addresses !== undefined) current = await patched(current, addresses, why, signal);
-    const rest = guardedNodePatch({
-      node: current,
-      labels: plan.labels,
-      ...(plan.providerID !== undefined && { providerID: plan.providerID }),
-      ...(plan.removeUninitializedTaint && {
-        taints: taintsOf(current).filter(({ key }) => key !== uninitializedTaint),
-      }),
-    });
-    return rest === undefined ? current : patched(current, rest, why, signal);
-  };
+async function write(
+  node: Node,
+  patch: Patch,
+  why: string,
+  { writes, ownWrites, enqueue }: ApplyContext,
+  signal: AbortSignal,
+): Promise<Node> {
+  const { name } = node.metadata;
+  let written: Node | undefined;
+  ownWrites.begin(name);
+  try {
+    written = await writes.patch(node, patch, why, signal);
+  } finally {
+    if (ownWrites.end(name, { base: node, patch, written })) enqueue(name);
+  }
+  return written ?? node;
 }

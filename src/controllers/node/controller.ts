@@ -1,5 +1,5 @@
-// Initialises Nodes that join and keeps addresses and labels of the others as the cloud has them. All decisions are in
-// `plan.ts`; here is when to ask, and what follows from each answer.
+// The node controller: initializes joining Nodes, and keeps addresses and labels of the others as the cloud reports them. All
+// decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
 
 import type { Answer } from "../../cloud/inventory.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
@@ -14,174 +14,205 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
-import { createApplyPlan } from "./apply.ts";
-import { describeAnswer, describeUnmatchable } from "./describe-no-machine.ts";
-import { describePlan } from "./describe-plan.ts";
+import { applyPlan } from "./apply.ts";
+import { ambiguousMatch, instanceNotFound, nodeSynced, nothingToMatchBy } from "./events.ts";
 import { NodeReporter } from "./node-reporter.ts";
-import { type NodePlan, planNode } from "./plan.ts";
+import { describePlan, type NodePlan, planNode } from "./plan.ts";
 import { ProblemTracker } from "./problems.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
-import { createTriggers } from "./triggers.ts";
+import { startTriggers } from "./triggers.ts";
 import { UsedNames } from "./used-names.ts";
 
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
   readonly ownPrefixes: readonly string[];
-  /** A Node lost its taint: how long after it was made, for upstream's two histograms. */
+  /** A Node was initialized. The age is the time since its creation, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;
 }
 
-export interface NodeController {
+/** For problems that only a change of the Node or of its instance can fix; such a change enqueues the Node immediately. */
+const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
+
+export class NodeController {
   readonly queue: WorkQueue;
-  readonly problems: ProblemTracker;
-  run(signal: AbortSignal): Promise<void>;
-}
+  readonly problems = new ProblemTracker();
+  readonly #options: NodeControllerOptions;
+  readonly #pendingLookups: PendingLookups;
+  readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
+  readonly #reporter: NodeReporter;
+  readonly #usedNames: UsedNames;
+  /** The instance that each Node agreed with when it was last reconciled. */
+  readonly #syncedWith = new Map<string, Instance>();
 
-/** Only a change of the Node or of its machine mends it, and the first of these brings it back at once. */
-const beyondUs = { first: minutes(1), cap: minutes(5) };
+  constructor(options: NodeControllerOptions) {
+    const { nodes, inventory, clock } = options;
+    this.#options = options;
+    this.queue = new WorkQueue(clock);
+    this.#pendingLookups = new PendingLookups(inventory, clock);
+    this.#reporter = new NodeReporter(options, this.problems);
+    this.#usedNames = new UsedNames(clock);
+    this.#usedNames.follow(nodes, (name) => this.#pendingLookups.forget(name));
+  }
 
-export function createNodeController(options: NodeControllerOptions): NodeController {
-  const { nodes, inventory, settings, ownPrefixes, clock, random } = options;
-  const queue = new WorkQueue(clock);
-  const pendingLookups = new PendingLookups(inventory, clock);
-  const ownWrites = new OwnWrites<Node>(isRelevantChange);
-  const problems = new ProblemTracker();
-  const reporter = new NodeReporter(options, problems);
-  const applyPlan = createApplyPlan(options.writes, ownWrites, (name) => queue.add(name));
-  /** What the cloud said of a Node's machine when everything was last written as it says. */
-  const dealtWith = new Map<string, Instance>();
-  const names = new UsedNames(clock);
-  names.follow(nodes, (name) => pendingLookups.forget(name));
-  const triggers = createTriggers(options, { queue, pendingLookups, ownWrites, problems, dealtWith });
+  /** Runs for one leadership session. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { concurrency, clock } = this.#options;
+    const stop = startTriggers({
+      ...this.#options,
+      queue: this.queue,
+      pendingLookups: this.#pendingLookups,
+      ownWrites: this.#ownWrites,
+      problems: this.problems,
+      syncedWith: this.#syncedWith,
+    });
+    try {
+      await runWorkers(
+        {
+          queue: this.queue,
+          count: concurrency,
+          reconcile: (name, end) => this.#reconcile(name, end),
+          onError: (name, error, failures) => this.#onError(name, error, failures),
+          clock,
+        },
+        signal,
+      );
+    } finally {
+      stop();
+    }
+  }
 
-  const reconcile = async (name: string, signal: AbortSignal): Promise<Outcome> => {
+  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const { nodes, inventory } = this.#options;
     const node = nodes.get(name);
-    dealtWith.delete(name);
+    this.#syncedWith.delete(name);
     if (node === undefined) {
-      pendingLookups.forget(name);
-      problems.forget(name);
+      this.#pendingLookups.forget(name);
+      this.problems.forget(name);
       return settled;
     }
-    const isOurs = concernsUs(node);
-    if (isOurs && isUninitialized(node)) return join(node, signal);
-    // Paused, or without its taint by another hand, while it was asked about: the answer would wake it for nothing.
-    pendingLookups.forget(name);
-    if (!isOurs) return settled;
+    const isManaged = this.#isManaged(node);
+    if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
+    // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
+    this.#pendingLookups.forget(name);
+    if (!isManaged) return settled;
     const answer = inventory.check(identityOf(node));
-    if (answer.kind === "exists") await refresh(node, answer.instance, signal);
+    if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
     return settled;
-  };
+  }
 
-  const concernsUs = (node: Node): boolean =>
-    !isPaused(node) &&
-    !isBeingDeleted(node) &&
-    inventory.manages(identityOf(node)) &&
-    // Also with a provider id: a second account of the same cloud has ids of the same form, even the same ones.
-    options.isSelected(node);
+  #isManaged(node: Node): boolean {
+    const { inventory, isSelected } = this.#options;
+    return (
+      !isPaused(node) &&
+      !isBeingDeleted(node) &&
+      inventory.manages(identityOf(node)) &&
+      // Also with a provider id: a second account of the same cloud has ids of the same form, or even the same ids.
+      isSelected(node)
+    );
+  }
 
-  const join = async (node: Node, signal: AbortSignal): Promise<Outcome> => {
+  async #reconcileJoining(node: Node, signal: AbortSignal): Promise<Outcome> {
+    const { inventory, settings, clock } = this.#options;
     const { name } = node.metadata;
     const identity = identityOf(node);
     const answer = inventory.check(identity);
     if (!inventory.canFind(identity)) {
-      return failing(node, describeUnmatchable(node, inventory.matchBy), beyondUs, signal);
+      return this.#retry(node, nothingToMatchBy(node, inventory.matchBy), userErrorBackoff, signal);
     }
-    const countsFrom = identity.providerID === undefined ? names.countsFrom(name) : Number.NEGATIVE_INFINITY;
-    if (!isFresh(name, answer, countsFrom)) {
+    const countsFrom =
+      identity.providerID === undefined ? this.#usedNames.countsFrom(name) : Number.NEGATIVE_INFINITY;
+    if (!this.#isFresh(name, answer, countsFrom)) {
       const age = milliseconds(Math.min(settings.acceptsAge, clock.monotonic() - countsFrom));
-      await reporter.showLasting(node, signal);
-      // Thousands were before it: the machine that was seen in time has become too old in the queue.
-      if (answer.kind === "exists" && pendingLookups.isUsedUpBy(name, answer.asOf))
-        pendingLookups.forget(name);
-      pendingLookups.ask(name, identity, { urgency: "new-node" }, age);
+      await this.#reporter.writeCondition(node, signal);
+      // The answer was fresh when it arrived, and became too old while thousands of other Nodes were in the queue.
+      if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
+        this.#pendingLookups.forget(name);
+      }
+      this.#pendingLookups.ask(name, identity, { urgency: "new-node" }, age);
       return waiting;
     }
-    pendingLookups.forget(name);
+    this.#pendingLookups.forget(name);
     switch (answer.kind) {
       case "exists":
-        return initialize(node, answer.instance, signal);
+        return this.#initialize(node, answer.instance, signal);
       case "ambiguous":
+        return this.#retry(node, ambiguousMatch(node, answer), settings.notVisibleBackoff, signal);
       case "gone":
-        return failing(node, describeAnswer(node, answer), settings.notVisibleBackoff, signal);
+        return this.#retry(node, instanceNotFound(node), settings.notVisibleBackoff, signal);
       case "foreign":
       case "unknown":
         return settled;
     }
-  };
+  }
 
-  /** "This is your machine" may be a minute old; anything else must be newer than the question. */
-  const isFresh = (name: string, answer: Answer, countsFrom: number): boolean => {
+  /** An answer with the instance may be a minute old; any other must be newer than the lookup. */
+  #isFresh(name: string, answer: Answer, countsFrom: number): boolean {
+    const { settings, clock } = this.#options;
     if (!("asOf" in answer)) return answer.kind === "foreign";
     if (answer.kind === "exists" && answer.asOf < countsFrom) return false;
     if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.acceptsAge) return true;
-    return pendingLookups.isAnsweredBy(name, answer.asOf);
-  };
+    return this.#pendingLookups.isAnsweredBy(name, answer.asOf);
+  }
 
-  const initialize = async (node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> => {
+  async #initialize(node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> {
+    const { ownPrefixes, settings, clock, onInitialized, report } = this.#options;
     const plan = planNode({ node, instance, ownPrefixes, settings });
     if (!plan.removeUninitializedTaint) {
       const problem = plan.problems.find(({ severity }) => severity === "error");
-      return problem === undefined ? settled : failing(node, problem, beyondUs, signal);
+      return problem === undefined ? settled : this.#retry(node, problem, userErrorBackoff, signal);
     }
-    const written = await apply(node, plan, "a node joined", signal);
-    if (isUninitialized(written)) return settled; // only observed
-    options.onInitialized(node, clock.now() - Date.parse(node.metadata.creationTimestamp ?? ""));
-    options.report(written, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
-    await isAsTheCloudSays(written, instance, signal);
+    const written = await this.#apply(node, plan, "the Node joined", signal);
+    if (isUninitialized(written)) return settled; // Observe mode.
+    onInitialized(node, clock.now() - Date.parse(node.metadata.creationTimestamp ?? ""));
+    report(written, nodeSynced());
+    await this.#markSynced(written, instance, signal);
     return settled;
-  };
+  }
 
-  const refresh = async (node: Node, instance: Instance, signal: AbortSignal): Promise<void> => {
+  async #refresh(node: Node, instance: Instance, signal: AbortSignal): Promise<void> {
+    const { ownPrefixes, settings, note } = this.#options;
     const plan = planNode({ node, instance, ownPrefixes, settings });
-    const why = "the cloud says otherwise";
-    const written = await apply(node, plan, why, signal);
+    const why = "the cloud reports other values";
+    const written = await this.#apply(node, plan, why, signal);
     if (written !== node) {
-      options.note(`Node changed: ${why}`, { node: node.metadata.name, now: describePlan(plan) });
+      note(`Node changed: ${why}`, { node: node.metadata.name, now: describePlan(plan) });
     }
-    await isAsTheCloudSays(written, instance, signal);
-  };
+    await this.#markSynced(written, instance, signal);
+  }
 
-  const apply = (node: Node, plan: NodePlan, why: string, signal: AbortSignal): Promise<Node> => {
-    reporter.problems(node, plan.problems);
-    return applyPlan(node, plan, why, signal);
-  };
+  #apply(node: Node, plan: NodePlan, why: string, signal: AbortSignal): Promise<Node> {
+    this.#reporter.reportProblems(node, plan.problems);
+    const context = {
+      writes: this.#options.writes,
+      ownWrites: this.#ownWrites,
+      enqueue: (name: string) => this.queue.add(name),
+    };
+    return applyPlan(node, plan, why, context, signal);
+  }
 
-  const isAsTheCloudSays = async (node: Node, instance: Instance, signal: AbortSignal): Promise<void> => {
-    await reporter.allIsFine(node, signal);
-    dealtWith.set(node.metadata.name, instance);
-  };
+  async #markSynced(node: Node, instance: Instance, signal: AbortSignal): Promise<void> {
+    await this.#reporter.clearProblem(node, signal);
+    this.#syncedWith.set(node.metadata.name, instance);
+  }
 
-  const failing = async (
-    node: Node,
-    problem: Problem,
-    rest: BackoffLimits,
-    signal: AbortSignal,
-  ): Promise<Outcome> => {
-    const count = reporter.nodeProblem(node, problem);
-    await reporter.showLasting(node, signal);
-    const wait = alignToGrid(clock.monotonic(), backoff(count, rest, random));
-    return requeue(wait, problem.reason, priorities.urgent);
-  };
+  /** Reports the problem and tries again with backoff. */
+  async #retry(node: Node, problem: Problem, limits: BackoffLimits, signal: AbortSignal): Promise<Outcome> {
+    const { clock, random } = this.#options;
+    const failures = this.#reporter.reportFailure(node, problem);
+    await this.#reporter.writeCondition(node, signal);
+    const delay = alignToGrid(clock.monotonic(), backoff(failures, limits, random));
+    return requeue(delay, problem.reason, priorities.urgent);
+  }
 
-  const onError = (name: string, error: unknown, failures: number): Outcome => {
-    pendingLookups.forget(name);
-    const rest = delayAfterError(error, failures, options);
-    const node = nodes.get(name);
+  #onError(name: string, error: unknown, failures: number): Outcome {
+    this.#pendingLookups.forget(name);
+    const delay = delayAfterError(error, failures, this.#options);
+    const node = this.#options.nodes.get(name);
     const problem = describeError(error);
-    if (node !== undefined && problem !== undefined && isUninitialized(node))
-      reporter.nodeProblem(node, problem);
-    return requeue(rest, problem?.reason ?? "LostRace");
-  };
-
-  const run = async (signal: AbortSignal): Promise<void> => {
-    const stop = triggers.begin();
-    try {
-      await runWorkers({ queue, count: options.concurrency, reconcile, onError, clock }, signal);
-    } finally {
-      stop();
+    if (node !== undefined && problem !== undefined && isUninitialized(node)) {
+      this.#reporter.reportFailure(node, problem);
     }
-  };
-
-  return { queue, problems, run };
+    return requeue(delay, problem?.reason ?? "LostRace");
+  }
 }

@@ -1,10 +1,11 @@
-// Which labels of a Node are to change: ownership follows from the key, what to do about a difference from the policy of
-// that key. Pure.
+// Plans the label changes of a Node. The key decides who owns a label, and the policy of the key what to do about a difference.
+// Pure.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Labels } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { isReservedLabel, labelPairs } from "../well-known.ts";
+import { labelDiffers } from "./events.ts";
 import type { LabelPolicy, NodeSettings } from "./settings.ts";
 
 export interface LabelChanges {
@@ -15,7 +16,7 @@ export interface LabelChanges {
 export interface LabelInput {
   readonly labels: Labels;
   readonly instance: Instance;
-  /** A node that joins: everything we know is written, as upstream does. */
+  /** The Node joins: everything that is known is written, as upstream does. */
   readonly isNew: boolean;
   readonly ownPrefixes: readonly string[];
   readonly settings: Pick<NodeSettings, "labelPolicies" | "betaLabelsWin" | "reconcileLabels">;
@@ -41,36 +42,36 @@ type Pair = keyof typeof labelPairs;
 function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, problems: Problem[]): void {
   const { labels, instance, isNew, settings } = input;
   const { current, beta } = labelPairs[fact];
-  const wanted = instance[fact] ?? "";
+  const desired = instance[fact] ?? "";
   if (isNew) {
-    if (wanted === "") return;
-    if (labels[current] !== wanted) set[current] = wanted;
-    if (labels[beta] !== wanted) set[beta] = wanted;
+    if (desired === "") return;
+    if (labels[current] !== desired) set[current] = desired;
+    if (labels[beta] !== desired) set[beta] = desired;
     return;
   }
-  const ancestor = labels[beta];
-  if (ancestor !== undefined && (labels[current] === undefined || settings.betaLabelsWin)) {
-    if (labels[current] !== ancestor) set[current] = ancestor;
+  const betaValue = labels[beta];
+  if (betaValue !== undefined && (labels[current] === undefined || settings.betaLabelsWin)) {
+    if (labels[current] !== betaValue) set[current] = betaValue;
     return;
   }
   const policy = policyFor(current, defaultPolicies[fact], settings);
-  if (wanted === "" || policy === "once") return;
-  if (labels[current] === undefined) set[current] = wanted;
-  else if (labels[current] !== wanted && policy === "report")
-    problems.push(differs(current, labels[current], wanted));
+  if (desired === "" || policy === "once") return;
+  if (labels[current] === undefined) set[current] = desired;
+  else if (labels[current] !== desired && policy === "report")
+    problems.push(labelDiffers(current, labels[current], desired));
   if (policy !== "sync") return;
-  if (labels[current] !== wanted) set[current] = wanted;
-  // A Node that never had the old spelling does not get it now.
-  if (ancestor !== undefined && ancestor !== wanted) set[beta] = wanted;
+  if (labels[current] !== desired) set[current] = desired;
+  // A Node without the beta label does not get it after joining.
+  if (betaValue !== undefined && betaValue !== desired) set[beta] = desired;
 }
 
-/** What was said of this very label counts more than what holds for all. */
+/** A policy for this very label takes precedence. */
 function policyFor(
   key: string,
-  usual: LabelPolicy,
+  defaultPolicy: LabelPolicy,
   { labelPolicies, reconcileLabels }: LabelInput["settings"],
 ): LabelPolicy {
-  return labelPolicies[key] ?? (reconcileLabels ? usual : "once");
+  return labelPolicies[key] ?? (reconcileLabels ? defaultPolicy : "once");
 }
 
 function planAdditional(
@@ -90,15 +91,6 @@ function planAdditional(
     return;
   }
   if (policy === "once") return;
-  if (policy === "report") problems.push(differs(key, present, value));
+  if (policy === "report") problems.push(labelDiffers(key, present, value));
   else set[key] = value;
-}
-
-function differs(key: string, present: string, wanted: string): Problem {
-  return {
-    severity: "warning",
-    reason: "LabelDiffers",
-    key,
-    text: `Label ${key} is ${JSON.stringify(present)}, the cloud says ${JSON.stringify(wanted)}. It is left alone because volumes and scheduling may depend on it; correct it by hand, or let us with --label-policy=${key}=sync.`,
-  };
 }

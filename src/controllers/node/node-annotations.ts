@@ -1,4 +1,4 @@
-// The annotations of ours on Nodes, so that a typo is told and never silently means "go on". Pure.
+// Checks Fairlead's annotations on Nodes, so that a typo is reported and never silently ignored. Pure.
 
 import { oneOf } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -7,11 +7,11 @@ import type { Node } from "../../kube/objects.ts";
 import { ownPrefix } from "../well-known.ts";
 
 const fields = {
-  paused: oneOf("Plans nothing for this Node and writes nothing to it.", ["true", "false"]),
+  paused: oneOf("Fairlead plans nothing for this Node and writes nothing to it.", ["true", "false"]),
   "node-deletion": oneOf("Whether the Node may be deleted.", ["never", "confirmed"]),
 };
 
-/** Warnings all of them: what is wrong is taken for the careful meaning, and nothing else waits for it. */
+/** All are warnings: an invalid value has the careful meaning, and delays nothing else. */
 export function nodeAnnotationProblems({ metadata }: Node): readonly Problem[] {
   return readSettings(fields, metadata.annotations ?? {}, {
     prefix: ownPrefix,

@@ -1,18 +1,19 @@
-// What is to be written to a Node, given its machine: addresses first, then provider id, labels and taint in one write.
-// Pure: reasons and problems are returned, nothing is asked and nothing is written.
+// Plans what to write to a Node, given its instance: addresses, and provider id, labels and taint. Problems are returned. Pure.
 
 import type { ProviderID } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
+import { shortList } from "../../core/text.ts";
 import type { Labels, Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import { isUninitialized } from "../node-facts.ts";
+import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import { planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
 import { planLabels } from "./labels.ts";
 import { nodeAnnotationProblems } from "./node-annotations.ts";
 import type { NodeSettings } from "./settings.ts";
 
 export interface NodePlan {
-  /** Written to the status before anything else. */
+  /** Written first. */
   readonly addresses?: readonly NodeAddress[];
   readonly providerID?: ProviderID;
   readonly labels: Labels;
@@ -29,7 +30,7 @@ export interface NodePlanInput {
 
 export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan {
   const isNew = isUninitialized(node);
-  const { wanted, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
+  const { desired, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
   const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });
   const problems = [
     ...(instance.problems ?? []),
@@ -37,23 +38,32 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
     ...addressProblems,
     ...labels.problems,
   ];
-  // A node that joins with something wrong stays tainted: better not schedulable than wrongly so.
+  // A joining Node with an error keeps its taint: better unschedulable than wrongly schedulable.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };
   }
   return {
-    ...(wanted !== undefined && mustWrite(node, wanted) && { addresses: wanted }),
-    ...(isNew && !hasProviderID(node) && { providerID: instance.id }),
+    ...defined({
+      addresses: desired !== undefined && mustWrite(node, desired) ? desired : undefined,
+      providerID: isNew && providerIDOf(node) === undefined ? instance.id : undefined,
+    }),
     labels: labels.set,
     removeUninitializedTaint: isNew,
     problems,
   };
 }
 
-const hasProviderID = (node: Node): boolean => (node.spec.providerID ?? "") !== "";
-
-/** Order matters while a node joins; later a mere reordering is left alone, so that a take-over writes nothing. */
-function mustWrite(node: Node, wanted: readonly NodeAddress[]): boolean {
+/** The order matters when a Node joins. Later it is ignored, so that a take-over from the Go manager writes nothing. */
+function mustWrite(node: Node, desired: readonly NodeAddress[]): boolean {
   const present = node.status.addresses ?? [];
-  return isUninitialized(node) ? !sameAddresses(present, wanted) : !sameAddressSet(present, wanted);
+  return isUninitialized(node) ? !sameAddresses(present, desired) : !sameAddressSet(present, desired);
+}
+
+/** The new addresses and labels in one line for the log. */
+export function describePlan({ addresses = [], labels }: Pick<NodePlan, "addresses" | "labels">): string {
+  const list = addresses.map(({ type, address }) => `${type}=${address}`).join(" ");
+  return shortList([
+    ...(list === "" ? [] : [`addresses ${list}`]),
+    ...Object.entries(labels).map(([key, value]) => `label ${key}=${value}`),
+  ]);
 }

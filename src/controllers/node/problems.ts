@@ -1,11 +1,11 @@
-// What keeps Nodes from being initialised, so that it is said once per change, and counted.
+// Remembers what keeps each Node from being initialized, with the number of failed attempts, and what was reported about it.
 
 import type { Problem } from "../../core/problem.ts";
 import { ReportDeduplicator } from "../report-deduplicator.ts";
 
 export interface NodeProblem {
   readonly problem: Problem;
-  /** Attempts in a row that ended in any trouble. */
+  /** Failed attempts in a row, whatever their problem was. */
   readonly count: number;
 }
 
@@ -17,7 +17,7 @@ export class ProblemTracker {
     return this.#byNode;
   }
 
-  /** Those that are remembered for anything. */
+  /** All Nodes about which anything is remembered. */
   get names(): readonly string[] {
     return [...new Set([...this.#byNode.keys(), ...this.#reported.subjects])];
   }
@@ -37,7 +37,7 @@ export class ProblemTracker {
     this.#reported.forget(name);
   }
 
-  /** The problems that were not told of this Node the last time; repeats are not news. */
+  /** The problems that were not reported about this Node the last time. */
   news(name: string, problems: readonly Problem[]): readonly Problem[] {
     return this.#reported.news(name, problems);
   }

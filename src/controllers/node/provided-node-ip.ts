@@ -1,5 +1,5 @@
-// The kubelet's --node-ip, as upstream honours it: the addresses asked for come first and are the only ones of their
-// kinds. Pure; the spelling of the cloud is kept.
+// Applies the kubelet's --node-ip as upstream does: the requested addresses come first and are the only ones of their kinds, in
+// the cloud's spelling. Pure.
 
 import type { IpAddress } from "../../core/brand.ts";
 import { ipFamily, isSameIp, parseIp } from "../../core/ip.ts";
@@ -9,7 +9,7 @@ export type Preferred = { readonly addresses: readonly NodeAddress[] } | { reado
 
 const unspecified: readonly string[] = ["0.0.0.0", "::"];
 
-/** One address, or two of different families, separated by a comma and nothing else. */
+/** One address, or two of different families, separated by a comma without spaces. */
 function readRequested(annotation: string): { readonly ips: readonly string[] } | { readonly wrong: string } {
   const ips = annotation.split(",");
   const parsed: IpAddress[] = [];
@@ -19,11 +19,11 @@ function readRequested(annotation: string): { readonly ips: readonly string[] } 
     parsed.push(ip);
   }
   const [first, second, third] = parsed;
-  if (third !== undefined) return { wrong: `at most two addresses are possible, got ${ips.length}` };
+  if (third !== undefined) return { wrong: `expected at most two addresses, got ${ips.length}` };
   if (first !== undefined && second !== undefined) {
     if (ipFamily(first) === ipFamily(second)) return { wrong: "two addresses must be of different families" };
     if (parsed.some((ip) => unspecified.includes(ip)))
-      return { wrong: "a pair may not contain 0.0.0.0 or ::" };
+      return { wrong: "a pair must not contain 0.0.0.0 or ::" };
   }
   return { ips };
 }

@@ -1,9 +1,10 @@
-// Which changes of a Node concern us: kubelets write their status every few seconds, and nearly none of it does. Pure.
+// Filters changes of a Node for those that concern the node controller: kubelets update their Node's status all the time, and
+// almost none of that does. Pure.
 
 import type { Node } from "../../kube/objects.ts";
-import { conditionOf } from "./problem-condition.ts";
+import { cloudConditionOf } from "./cloud-condition.ts";
 
-/** Whatever the order of keys: the API server sorts the labels that we added at the end. */
+/** Ignores the order of keys: the API server sorts the labels. */
 const same = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b);
 
 export function isRelevantChange(before: Node | undefined, after: Node | undefined): boolean {
@@ -17,6 +18,6 @@ export function isRelevantChange(before: Node | undefined, after: Node | undefin
     same(before.metadata.annotations, after.metadata.annotations) &&
     same(before.status.addresses, after.status.addresses) &&
     before.status.nodeInfo?.systemUUID === after.status.nodeInfo?.systemUUID &&
-    same(conditionOf(before), conditionOf(after))
+    same(cloudConditionOf(before), cloudConditionOf(after))
   );
 }

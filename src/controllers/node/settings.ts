@@ -1,40 +1,40 @@
-// What an operator can decide about Nodes, as one value. Where a default differs from upstream's, the other value of the
-// same member is upstream's behaviour.
+// The settings of the node controller and their defaults. Where a default differs from upstream, another value of the same
+// setting is upstream's behaviour.
 
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { minutes, seconds } from "../../core/brand.ts";
 import type { AddressKind } from "../../provider/instances.ts";
 
 /**
- * What becomes of a label after the Node has joined. `sync`: it follows the cloud. `report`: set when missing, a difference
- * is only shown. `once`: left alone. When a Node joins, type, zone and region are written whatever stands there, as upstream
- * does; of other labels those that `sync` or are missing.
+ * How a label is treated after the Node has joined. `sync`: it follows the cloud. `report`: it is set when missing, and a
+ * difference is only reported. `once`: it is left alone. When a Node joins, type, zone and region are always written, as
+ * upstream does, and other labels if their policy is `sync` or they are missing.
  */
 export type LabelPolicy = "sync" | "report" | "once";
 
 export interface AddressPolicy {
-  /** In the order of preference; empty: all, as the cloud orders them. */
+  /** In order of preference; empty: both, in the cloud's order. */
   readonly families: readonly ("IPv4" | "IPv6")[];
   /** Empty: every address. */
   readonly include: readonly Cidr[];
   readonly exclude: readonly Cidr[];
   readonly networks: readonly string[];
-  /** Kinds that come first, in this order; the rest follows as the cloud orders it. */
+  /** Kinds that come first, in this order; others follow in the cloud's order. */
   readonly order: readonly AddressKind[];
 }
 
 export interface NodeSettings {
   readonly addresses: AddressPolicy;
   readonly labelPolicies: Readonly<Record<string, LabelPolicy>>;
-  /** Upstream copies the beta label over a different current one; we leave a correction by hand alone. */
+  /** Upstream overwrites a different current label with the beta label. By default Fairlead keeps a manual correction. */
   readonly betaLabelsWin: boolean;
-  /** Upstream never looks at labels again after initialisation. A policy for a label counts more. */
+  /** Upstream never updates labels after initialization. A policy for a label takes precedence. */
   readonly reconcileLabels: boolean;
-  /** How old a "this is your machine" may be for a new node. */
+  /** How old an observation of the instance may be when a Node joins. */
   readonly acceptsAge: Milliseconds;
-  /** Failures in a row before the Node shows a condition. */
+  /** Failed attempts in a row before the CloudReady condition is written. */
   readonly failuresBeforeCondition: number;
-  /** First and longest rest of a node whose machine the cloud does not show yet. */
+  /** For a Node whose instance the cloud does not show yet. */
   readonly notVisibleBackoff: { readonly first: Milliseconds; readonly cap: Milliseconds };
 }
 

@@ -1,5 +1,5 @@
-// What brings Nodes into the queue during a term: changes of theirs that concern us, answers to what was asked about them,
-// and listings that say something new of their machines. Those that join go first.
+// Enqueues Nodes during a leadership session: after relevant changes, when the inventory has answered their lookups, and when
+// a listing shows a change of their instance. Joining Nodes go first.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
@@ -10,57 +10,51 @@ import type { PendingLookups } from "../pending-lookups.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
 import type { ProblemTracker } from "./problems.ts";
 
-export interface TriggerDeps {
+export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
   readonly pendingLookups: PendingLookups;
   readonly ownWrites: OwnWrites<Node>;
   readonly problems: ProblemTracker;
-  /** What the cloud said of a Node's machine when everything was last written as it says. */
-  readonly dealtWith: ReadonlyMap<string, Instance>;
+  /** The instance that each Node agreed with when it was last reconciled. */
+  readonly syncedWith: ReadonlyMap<string, Instance>;
 }
 
-export function createTriggers(
-  { nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">,
-  { queue, pendingLookups, ownWrites, problems, dealtWith }: TriggerDeps,
-) {
-  const addNode = (node: Node): void =>
-    queue.add(node.metadata.name, {
-      priority: isUninitialized(node) ? priorities.urgent : priorities.normal,
-    });
-
-  /** A listing asked for by others. A Node it does not show keeps its rest: looking now would only ask for the next one. */
-  const isWorthChecking = (node: Node): boolean => {
-    const { name } = node.metadata;
-    if (pendingLookups.has(name)) return false;
-    const answer = inventory.check(identityOf(node));
-    return answer.kind === "exists" && answer.instance !== dealtWith.get(name);
-  };
-
-  /** Until what it returns is called. */
-  const begin = (): (() => void) => {
-    const stopNodes = nodes.subscribe(({ key, before, after }) => {
-      if (!ownWrites.isNews(key, before, after)) return;
-      if (after === undefined) queue.add(key);
-      else addNode(after);
-    });
-    const stopNews = inventory.subscribe((news) => {
-      for (const name of pendingLookups.keys) queue.add(name, { priority: priorities.urgent });
-      if (news !== "listing") return;
-      for (const node of nodes.list()) {
-        if (isWorthChecking(node)) queue.add(node.metadata.name, { priority: priorities.background });
-      }
-    });
-    // What went while another replica led was told to nobody here.
-    for (const name of [...dealtWith.keys(), ...problems.names]) {
-      if (nodes.get(name) === undefined) queue.add(name);
+/** Returns how to stop. */
+export function startTriggers(deps: TriggerDeps): () => void {
+  const { nodes, inventory, queue, pendingLookups, ownWrites, problems, syncedWith } = deps;
+  const stopNodes = nodes.subscribe(({ key, before, after }) => {
+    if (!ownWrites.isNews(key, before, after)) return;
+    if (after === undefined) queue.add(key);
+    else enqueue(queue, after);
+  });
+  const stopInventory = inventory.subscribe((update) => {
+    for (const name of pendingLookups.keys) queue.add(name, { priority: priorities.urgent });
+    if (update !== "listing") return;
+    for (const node of nodes.list()) {
+      if (hasNewInstance(node, deps)) queue.add(node.metadata.name, { priority: priorities.background });
     }
-    // The watch tells only what changes from here on; what is there already is looked at once.
-    for (const node of nodes.list()) addNode(node);
-    return () => {
-      stopNodes();
-      stopNews();
-    };
+  });
+  // Nodes that were deleted while another replica was the leader.
+  for (const name of [...syncedWith.keys(), ...problems.names]) {
+    if (nodes.get(name) === undefined) queue.add(name);
+  }
+  // Subscribers receive only later changes, so the present Nodes are enqueued once.
+  for (const node of nodes.list()) enqueue(queue, node);
+  return () => {
+    stopNodes();
+    stopInventory();
   };
+}
 
-  return { begin };
+function enqueue(queue: WorkQueue, node: Node): void {
+  const priority = isUninitialized(node) ? priorities.urgent : priorities.normal;
+  queue.add(node.metadata.name, { priority });
+}
+
+/** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
+function hasNewInstance(node: Node, { inventory, pendingLookups, syncedWith }: TriggerDeps): boolean {
+  const { name } = node.metadata;
+  if (pendingLookups.has(name)) return false;
+  const answer = inventory.check(identityOf(node));
+  return answer.kind === "exists" && answer.instance !== syncedWith.get(name);
 }

@@ -1,21 +1,22 @@
-// Names that Nodes had before. A machine seen under such a name may be the predecessor's, and a provider id is written
-// once and for ever: for the successor only what was seen since it came counts.
+// Remembers names that Nodes had before. An instance observed under such a name may be the predecessor's, and a provider id is
+// never changed once written, so only observations since the present Node was created count.
 
+import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { NodeStore } from "../node-deps.ts";
 
-const remembered = 3_600_000;
+const keepFor: Milliseconds = minutes(60);
 
 export class UsedNames {
   readonly #clock: Clock;
-  /** When the last Node of that name went, and when its successor came. */
+  /** When the last Node of that name was deleted, and when its successor was created. */
   readonly #names = new Map<string, { readonly freedAt: number; readonly takenAt?: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Follows the Nodes for good; calls back with every name whose Node became another one or none. */
+  /** Follows the Nodes for the life of the process. `onFreed` is called with every name whose Node was deleted or replaced. */
   follow(nodes: NodeStore, onFreed: (name: string) => void): void {
     nodes.subscribe(({ key, before, after }) => {
       if (before?.metadata.uid === after?.metadata.uid) return;
@@ -23,7 +24,7 @@ export class UsedNames {
       if (before !== undefined) {
         this.#names.set(key, { freedAt: now });
         for (const [name, { freedAt }] of this.#names) {
-          if (freedAt >= now - remembered) break;
+          if (freedAt >= now - keepFor) break;
           this.#names.delete(name);
         }
         onFreed(key);
@@ -35,7 +36,7 @@ export class UsedNames {
     });
   }
 
-  /** The moment from which a machine seen under this name is the present Node's. */
+  /** The moment since when an instance observed under this name is the present Node's. */
   countsFrom(name: string): number {
     return this.#names.get(name)?.takenAt ?? Number.NEGATIVE_INFINITY;
   }

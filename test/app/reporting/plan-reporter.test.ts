@@ -51,11 +51,11 @@ test("observe mode logs planned writes to a Node with their values, once per pla
   }
   expect(would()).toEqual([
     expect.stringMatching(
-      /^Would patch status: addresses \S+=\S+.* object="node\/n0" because="a node joined"$/,
+      /^Would patch status: addresses \S+=\S+.* object="node\/n0" because="the Node joined"$/,
     ),
     'Would patch: taint node.cloudprovider.kubernetes.io/shutdown:NoSchedule added object="node/n0" because="the instance is shut down"',
     expect.stringMatching(
-      /^Would patch: provider id fake:\/\/n0, taint node.cloudprovider.kubernetes.io\/uninitialized:NoSchedule removed, .*label node.kubernetes.io\/instance-type=t1.micro.* object="node\/n0" because="a node joined"$/,
+      /^Would patch: provider id fake:\/\/n0, taint node.cloudprovider.kubernetes.io\/uninitialized:NoSchedule removed, .*label node.kubernetes.io\/instance-type=t1.micro.* object="node\/n0" because="the Node joined"$/,
     ),
   ]);
 });

@@ -88,7 +88,7 @@ test("a Node without anything to match by gets an event, and is initialized once
   const reported = w.reported.filter(({ node }) => node === "n0");
   expect(reported.map(({ reason }) => reason)).toEqual(["NothingToMatchBy"]);
   expect(reported[0]?.message).toBe(
-    'Machines of this cloud are found by a system UUID, and node "n0" tells none. It is looked for as soon as the kubelet reports one; if it never does, set --provider-id on the kubelet.',
+    'This cloud finds instances by system UUID, and Node "n0" has none. The Node stays uninitialized until the kubelet reports one. If it never does, set --provider-id on the kubelet.',
   );
   expect(w.nodes.node("n0").status.conditions).toMatchObject([{ type: "CloudReady", status: "False" }]);
   expect(w.cloud.listings).toBe(0);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Inventory } from "../../../src/cloud/inventory.ts";
-import { createApplyPlan } from "../../../src/controllers/node/apply.ts";
+import { applyPlan } from "../../../src/controllers/node/apply.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
@@ -22,13 +22,13 @@ test("a taint that another writer adds during the address update stays when the 
     },
   };
   const ownWrites = { begin: () => undefined, end: () => false };
-  const applyPlan = createApplyPlan(writes as never, ownWrites as never, () => undefined);
+  const context = { writes, ownWrites, enqueue: () => undefined };
   const plan = {
     addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
     labels: {},
     removeUninitializedTaint: true,
   };
-  await applyPlan(node, plan as never, "it joins", new AbortController().signal);
+  await applyPlan(node, plan as never, "it joins", context as never, new AbortController().signal);
   expect(patches.at(-1)?.body).toContainEqual({ op: "add", path: "/spec/taints", value: [foreignTaint] });
 });
 

@@ -62,7 +62,7 @@ describe("planAddresses [F7]", () => {
   ];
   test.each(cases)("%s", (_, policy, expected) => {
     const plan = planAddresses(toNode({ name: "n" }), cloud, { ...nodeDefaults.addresses, ...policy });
-    expect(short(plan.wanted) ?? []).toEqual([...expected]);
+    expect(short(plan.desired) ?? []).toEqual([...expected]);
     expect(plan.problems.map(({ reason }) => reason)).toEqual(expected.length === 0 ? ["NoAddressLeft"] : []);
   });
 
@@ -72,15 +72,15 @@ describe("planAddresses [F7]", () => {
 
   test("drops values that are not IP addresses", () => {
     const plan = planAddresses(toNode({ name: "n" }), [I("nonsense"), I("10.0.0.1")], nodeDefaults.addresses);
-    expect(short(plan.wanted)).toEqual(["I 10.0.0.1"]);
+    expect(short(plan.desired)).toEqual(["I 10.0.0.1"]);
   });
 
   test("reports a mismatch with --node-ip with the expected and actual addresses and where to correct it [F8]", () => {
     const node = toNode({ name: "n", annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" } });
-    const { wanted, problems } = planAddresses(node, [I("10.0.0.1")], nodeDefaults.addresses);
-    expect(wanted).toBeUndefined();
+    const { desired, problems } = planAddresses(node, [I("10.0.0.1")], nodeDefaults.addresses);
+    expect(desired).toBeUndefined();
     expect(problems).toMatchObject([{ severity: "error", reason: "NodeIPMismatch" }]);
-    expect(problems[0]?.text).toContain('asks for "10.9.9.9", the cloud has 10.0.0.1');
+    expect(problems[0]?.text).toContain('requests "10.9.9.9", and the cloud reports 10.0.0.1');
     expect(problems[0]?.text).toContain("--node-ip");
   });
 

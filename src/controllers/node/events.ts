@@ -1,0 +1,92 @@
+// Every event and problem that the node controller reports, as a function of the objects that it is about. Pure; the texts
+// marked "upstream" begin as upstream's do, word for word.
+
+import type { Answer } from "../../cloud/inventory.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Node, NodeAddress } from "../../kube/objects.ts";
+import type { InstanceAddress, MatchKey } from "../../provider/instances.ts";
+import type { NodeEvent } from "../node-deps.ts";
+import { providerIDOf } from "../node-facts.ts";
+import { providedNodeIP } from "../well-known.ts";
+
+/** Upstream's message. */
+export function nodeSynced(): NodeEvent {
+  return { type: "Normal", reason: "Synced", message: "Node synced successfully" };
+}
+
+// Why no instance was found.
+
+const matchKeys = {
+  id: "provider ID",
+  name: "name",
+  uuid: "system UUID",
+  address: "IP address",
+} as const satisfies Record<MatchKey, string>;
+
+export function nothingToMatchBy({ metadata: { name } }: Node, matchBy: readonly MatchKey[]): Problem {
+  const keys = matchBy.map((key) => matchKeys[key]).join(" or ") || matchKeys.id;
+  return {
+    severity: "error",
+    reason: "NothingToMatchBy",
+    text: `This cloud finds instances by ${keys}, and Node ${JSON.stringify(name)} has none. The Node stays uninitialized until the kubelet reports one. If it never does, set --provider-id on the kubelet.`,
+  };
+}
+
+export function instanceNotFound(node: Node): Problem {
+  const id = providerIDOf(node);
+  const instance =
+    id === undefined ? `named ${JSON.stringify(node.metadata.name)}` : `with provider ID ${id}`;
+  return {
+    severity: "error",
+    reason: "NotFoundInCloud",
+    text: `The cloud has no instance ${instance}. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
+  };
+}
+
+export function ambiguousMatch(
+  { metadata: { name } }: Node,
+  { by, candidates }: Extract<Answer, { kind: "ambiguous" }>,
+): Problem {
+  const instances = candidates.map(({ id, names }) => `${id} (${names[0]})`).join(", ");
+  return {
+    severity: "error",
+    reason: "AmbiguousMatch",
+    text: `Several instances match Node ${JSON.stringify(name)} by ${matchKeys[by]}: ${instances}. The Node stays uninitialized. Give the instances different names, or set --provider-id on the kubelet.`,
+  };
+}
+
+// What differs between the Node and its instance.
+
+export function noAddressLeft({ metadata: { name } }: Node, cloud: readonly InstanceAddress[]): Problem {
+  const addresses = cloud.map(({ value }) => value).join(", ");
+  return {
+    severity: "error",
+    reason: "NoAddressLeft",
+    text: `The address policy excludes all addresses that the cloud reports for Node ${name}: ${addresses}. The Node keeps its present addresses. Correct --node-address-include, --node-address-exclude or --node-address-families.`,
+  };
+}
+
+/** Begins as upstream's message. */
+export function nodeIPMismatch(
+  { metadata: { name } }: Node,
+  requested: string,
+  wrong: string,
+  cloud: readonly NodeAddress[],
+): Problem {
+  const addresses = cloud.map(({ address }) => address).join(", ") || "none";
+  return {
+    severity: "error",
+    reason: "NodeIPMismatch",
+    key: providedNodeIP,
+    text: `provided node ip for node ${JSON.stringify(name)} is not valid: ${wrong}. The kubelet requests ${JSON.stringify(requested)}, and the cloud reports ${addresses}. Correct --node-ip on the kubelet.`,
+  };
+}
+
+export function labelDiffers(key: string, present: string, desired: string): Problem {
+  return {
+    severity: "warning",
+    reason: "LabelDiffers",
+    key,
+    text: `Label ${key} is ${JSON.stringify(present)}, but the cloud reports ${JSON.stringify(desired)}. Fairlead does not change it, because volumes and scheduling may depend on it. Correct it by hand, or set --label-policy=${key}=sync.`,
+  };
+}

@@ -46,12 +46,12 @@ const start = async (...flags: readonly string[]) => {
   const args = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", `--config=${path}`];
   let code: number | undefined;
   const ended = runProgram(fake as unknown as AnyProvider, args, streams, platform, stop.signal).then(
-    (with_) => {
-      code = with_;
+    (exitCode) => {
+      code = exitCode;
     },
   );
-  const said = (word: string): readonly string[] => lines.filter((line) => line.includes(word));
-  await world.until(() => said("leads now").length === 1, "it to lead");
+  const linesWith = (word: string): readonly string[] => lines.filter((line) => line.includes(word));
+  await world.until(() => linesWith("leads now").length === 1, "it to lead");
   const page = async (target: string): Promise<string> => {
     const asked = port?.handle({
       ...{ method: "GET", target, peer: undefined, body: async () => "" },
@@ -61,7 +61,7 @@ const start = async (...flags: readonly string[]) => {
     return (await asked)?.body ?? "";
   };
   return {
-    ...{ world, said, page },
+    ...{ world, linesWith, page },
     write: async (...next: readonly string[]) => {
       disk.put(path, file(...next));
       await world.pass(30);
@@ -76,10 +76,10 @@ const start = async (...flags: readonly string[]) => {
 };
 
 test("metrics of the process and its port continue with the next manager", async () => {
-  const { page, write, said, end } = await start("concurrent-service-syncs: 8");
+  const { page, write, linesWith, end } = await start("concurrent-service-syncs: 8");
   expect(await page("/metrics")).toMatch(/fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/);
   await write("concurrent-service-syncs: 9");
-  expect(said("--concurrent-service-syncs: 8 -> 9")).toHaveLength(1);
+  expect(linesWith("--concurrent-service-syncs: 8 -> 9")).toHaveLength(1);
   const metrics = await page("/metrics");
   expect(metrics).toMatch(/fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/);
   expect(metrics).toMatch(/apiserver_delegated_authz_request_total\{code="201"\} [1-9]/);
@@ -104,16 +104,16 @@ test("a reload adds the health checks of controllers that now run and removes th
 });
 
 test("the shutdown uses the drain timeout of the current configuration", async () => {
-  const { write, said, end } = await start("drain-timeout: 10s");
+  const { write, linesWith, end } = await start("drain-timeout: 10s");
   await write("drain-timeout: 25s");
   expect(await end()).toBe(0);
-  expect(said("finishing in-flight work")).toEqual([expect.stringContaining("withinSeconds=25")]);
+  expect(linesWith("finishing in-flight work")).toEqual([expect.stringContaining("withinSeconds=25")]);
 });
 
 test("a reload reports settings that take effect only after a restart", async () => {
-  const { page, write, said, end } = await start("profiling: true");
+  const { page, write, linesWith, end } = await start("profiling: true");
   await write("profiling: false", "logging-format: json");
-  expect(said("take effect after a restart")).toEqual([
+  expect(linesWith("take effect after a restart")).toEqual([
     expect.stringContaining("--profiling, --logging-format take effect after a restart"),
   ]);
   expect(await page("/flagz")).toContain("\nprofiling=true\n");
@@ -121,11 +121,11 @@ test("a reload reports settings that take effect only after a restart", async ()
 });
 
 test("a reload refuses what the executable refuses at its start", async () => {
-  const { write, said, end } = await start("cloud-provider: fake");
+  const { write, linesWith, end } = await start("cloud-provider: fake");
   await write("cloud-provider: other");
-  expect(said("--cloud-provider is")).toEqual([
+  expect(linesWith("--cloud-provider is")).toEqual([
     expect.stringContaining("run other-cloud-controller-manager"),
   ]);
-  expect(said("keeping the previous one")).toHaveLength(1);
+  expect(linesWith("keeping the previous one")).toHaveLength(1);
   await end();
 });

@@ -141,8 +141,10 @@ test.each(shipped)(
   async (_, provider, args, ignored) => {
     const { problems } = await read(provider, args);
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
-    const said = problems.filter(({ reason }) => reason === "FlagWithoutEffect").map(({ key }) => key);
-    expect(said).toEqual([...ignored]);
+    const reportedKeys = problems
+      .filter(({ reason }) => reason === "FlagWithoutEffect")
+      .map(({ key }) => key);
+    expect(reportedKeys).toEqual([...ignored]);
     expect(problems).toHaveLength(ignored.length);
   },
 );

@@ -10,25 +10,25 @@ import { openNotifySocket } from "../../src/platform/notify-socket.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { openDatagramSocket } from "../support/datagram-socket.ts";
 
-const heard = (watchdog?: number) => {
+const recordMessages = (watchdog?: number) => {
   const clock = new VirtualClock();
-  const said: string[] = [];
-  const send = (message: string) => said.push(message) > 0;
+  const sent: string[] = [];
+  const send = (message: string) => sent.push(message) > 0;
   const service = createSystemd(
     { send, monotonic: () => 42n },
     { clock, watchdog: watchdog === undefined ? undefined : milliseconds(watchdog) },
   );
-  return { clock, said, service };
+  return { clock, sent, service };
 };
 
 describe("systemd receives", () => {
   test("readiness, status, both ends of a reload, and the stop [N16]", () => {
-    const { said, service } = heard();
+    const { sent, service } = recordMessages();
     service.ready();
     service.status("leads\nREADY=0");
     service.reloading();
     service.stopping();
-    expect(said).toEqual([
+    expect(sent).toEqual([
       "READY=1",
       "STATUS=leads READY=0",
       "RELOADING=1\nMONOTONIC_USEC=42",
@@ -37,21 +37,21 @@ describe("systemd receives", () => {
   });
 
   test("watchdog messages while the process is healthy, and a status with the reason while it is stalled [N16]", async () => {
-    const { clock, said, service } = heard(5000);
+    const { clock, sent, service } = recordMessages(5000);
     let why: string | undefined;
     const stop = new AbortController();
     service.watch(() => why, stop.signal);
     await clock.advance(seconds(11));
-    expect(said).toEqual(["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
+    expect(sent).toEqual(["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
     why = "the watch of the Lease stands still";
     await clock.advance(seconds(10));
-    expect(said.slice(3)).toEqual(Array(2).fill("STATUS=not well: the watch of the Lease stands still"));
+    expect(sent.slice(3)).toEqual(Array(2).fill("STATUS=not well: the watch of the Lease stands still"));
     why = undefined;
     await clock.advance(seconds(5));
-    expect(said.at(-1)).toBe("WATCHDOG=1");
+    expect(sent.at(-1)).toBe("WATCHDOG=1");
     stop.abort();
     await clock.advance(seconds(60));
-    expect([said.length, clock.pending]).toEqual([6, 0]);
+    expect([sent.length, clock.pending]).toEqual([6, 0]);
   });
 
   test.each([

@@ -75,8 +75,8 @@ const startIn = async (
     await clock.advance(seconds(15));
     await done;
   };
-  const said = (word: string) => lines.filter((line) => line.includes(word));
-  return { disk, lines, said, results, tokens, managers, reloads, levels, end };
+  const linesWith = (word: string) => lines.filter((line) => line.includes(word));
+  return { disk, lines, linesWith, results, tokens, managers, reloads, levels, end };
 };
 
 test("ten broken and repaired configurations lose no Service and leave nothing behind [F69 N17]", async () => {
@@ -104,9 +104,9 @@ test("ten broken and repaired configurations lose no Service and leave nothing b
   expect(world.services()).toHaveLength(130);
   expect(process.results).toEqual(Array.from({ length: 10 }, () => ["refused", "applied"] as const).flat());
   expect(process.managers).toHaveLength(11);
-  expect(process.said("unknown flag no-such-flag")).toHaveLength(10);
-  expect(process.said("Configuration: --concurrent-service-syncs")).toHaveLength(10);
-  expect(process.said("ended badly")).toEqual([]);
+  expect(process.linesWith("unknown flag no-such-flag")).toHaveLength(10);
+  expect(process.linesWith("Configuration: --concurrent-service-syncs")).toHaveLength(10);
+  expect(process.linesWith("ended badly")).toEqual([]);
   // The next manager changes nothing in a converged world.
   world.forget();
   process.disk.put(config, body("30"));
@@ -122,7 +122,7 @@ test("a wrong file keeps the old configuration and is reported once, and again o
   await world.pass(10);
   process.disk.put(config, body("many"));
   await world.pass(60);
-  const reported = () => process.said(`${config}:4:29: concurrent-service-syncs must be a number`);
+  const reported = () => process.linesWith(`${config}:4:29: concurrent-service-syncs must be a number`);
   expect(reported()).toHaveLength(1);
   // The same mistake, noticed again by the process itself.
   process.disk.put(config, body("many"));
@@ -134,7 +134,7 @@ test("a wrong file keeps the old configuration and is reported once, and again o
     await world.pass(1);
     expect(process.results.at(-1)).toBe("refused");
     expect(reported()).toHaveLength(times);
-    expect(process.said("keeping the previous one")).toHaveLength(times);
+    expect(process.linesWith("keeping the previous one")).toHaveLength(times);
   }
   expect(process.managers).toHaveLength(1);
   world.create("web");
@@ -142,7 +142,7 @@ test("a wrong file keeps the old configuration and is reported once, and again o
   process.disk.put(config, body("8"));
   await world.pass(10);
   expect(process.results.at(-1)).toBe("unchanged");
-  expect(process.said("valid again")).toHaveLength(1);
+  expect(process.linesWith("valid again")).toHaveLength(1);
   await process.end();
 });
 
@@ -157,7 +157,7 @@ test("a new credential in the cloud's file is used without a restart and never s
   process.tokens.clear();
   await world.pass(60);
   expect([...process.tokens]).toEqual(["Bearer second-secret"]);
-  expect(process.said("Configuration: token: changed")).toHaveLength(1);
+  expect(process.linesWith("Configuration: token: changed")).toHaveLength(1);
   expect(process.lines.join("\n")).not.toContain("-secret");
   await process.end();
 });
@@ -171,7 +171,7 @@ test("a changed log verbosity needs no new manager, and a changed port is report
   expect(process.results).toEqual(["applied"]);
   expect(process.levels).toEqual([4]);
   expect(process.managers).toHaveLength(1);
-  expect(process.said("Changes to --secure-port take effect after a restart")).toHaveLength(1);
+  expect(process.linesWith("Changes to --secure-port take effect after a restart")).toHaveLength(1);
   await process.end();
 });
 
@@ -197,7 +197,7 @@ test("without any file, the process watches nothing and a requested reload chang
   process.reloads.request();
   await world.pass(1);
   expect(process.results).toEqual(["unchanged"]);
-  expect(process.said("Reloaded the configuration, without changes")).toHaveLength(1);
+  expect(process.linesWith("Reloaded the configuration, without changes")).toHaveLength(1);
   expect(process.managers).toHaveLength(1);
   await process.end();
 });

@@ -12,7 +12,7 @@ const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Leadership sessions of one controller. The test controls the Lease, and releasing it takes a moment. */
 const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> = {}) => {
   const stop = new AbortController();
-  const said: string[] = [];
+  const reported: string[] = [];
   let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
   const ended = runLeadershipSessions({
     stop: stop.signal,
@@ -28,14 +28,14 @@ const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> 
             signal.addEventListener("abort", () => resolve(), { once: true }),
           );
           await nextTick();
-          said.push("released");
+          reported.push("released");
         },
       } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
     },
     ...changes,
   });
   return {
-    said,
+    reported,
     stop,
     ended,
     lose: () => callbacks?.onLost("taken by another"),
@@ -64,9 +64,9 @@ test("a new leadership session starts only after the work of the previous one ha
 });
 
 test("a process whose controller failed releases its Lease before it ends", async () => {
-  const { said, ended } = sessions(() => Promise.reject(new Error("boom")));
+  const { reported, ended } = sessions(() => Promise.reject(new Error("boom")));
   expect(await ended.catch(String)).toContain("boom");
-  expect(said).toEqual(["released"]);
+  expect(reported).toEqual(["released"]);
 });
 
 test("losing the Lease during shutdown is not a failure, even with --exit-on-lost-lease", async () => {

@@ -11,7 +11,7 @@ const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Leadership sessions whose Lease the test controls. */
 const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
-  const said: string[] = [];
+  const reported: string[] = [];
   const stop = new AbortController();
   let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
   const ended = runLeadershipSessions({
@@ -19,8 +19,8 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
     identity: "me",
     log,
     controllers: [],
-    onSession: (isOurs) => said.push(isOurs ? "term begins" : "term ends"),
-    beforeRelease: async () => void said.push("last writes"),
+    onSession: (isOurs) => reported.push(isOurs ? "term begins" : "term ends"),
+    beforeRelease: async () => void reported.push("last writes"),
     elect: (given) => {
       callbacks = given;
       return {
@@ -29,39 +29,39 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
           await new Promise<void>((resolve) =>
             signal.addEventListener("abort", () => resolve(), { once: true }),
           );
-          said.push("released");
+          reported.push("released");
         },
       } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
     },
     ...changes,
   });
-  return { said, stop, ended, lose: () => callbacks?.onLost("taken by another") };
+  return { reported, stop, ended, lose: () => callbacks?.onLost("taken by another") };
 };
 
 test("a failing controller releases the Lease, and its error is reported after that", async () => {
-  const { said, ended } = sessions({
+  const { reported, ended } = sessions({
     controllers: [{ name: "x", run: () => Promise.reject(new Error("boom")) }],
   });
   expect(await ended.catch(String)).toContain("boom");
-  expect(said).toContain("released");
+  expect(reported).toContain("released");
 });
 
 test("a stop drains the work, then writes the last events, then releases the Lease [F67]", async () => {
   const work = Promise.withResolvers<void>();
-  const { said, stop, ended } = sessions({ controllers: [{ name: "x", run: () => work.promise }] });
+  const { reported, stop, ended } = sessions({ controllers: [{ name: "x", run: () => work.promise }] });
   await nextTick();
   stop.abort(new Draining("asked to stop", new AbortController().signal));
   await nextTick();
-  expect(said).toEqual(["term begins"]);
+  expect(reported).toEqual(["term begins"]);
   work.resolve();
   await ended;
-  expect(said).toEqual(["term begins", "term ends", "last writes", "released"]);
+  expect(reported).toEqual(["term begins", "term ends", "last writes", "released"]);
 });
 
 describe("a lost Lease", () => {
   test("cancels the controllers and keeps the process running [N14]", async () => {
     let reason: unknown;
-    const { said, stop, ended, lose } = sessions({
+    const { reported, stop, ended, lose } = sessions({
       controllers: [
         {
           name: "x",
@@ -78,11 +78,11 @@ describe("a lost Lease", () => {
     await nextTick();
     lose();
     await nextTick();
-    expect([String(reason), said]).toEqual(["Error: leadership was lost", ["term begins", "term ends"]]);
+    expect([String(reason), reported]).toEqual(["Error: leadership was lost", ["term begins", "term ends"]]);
     stop.abort(new Error("asked to stop"));
     await ended;
     // No events are left to write, and the end of the session is not reported twice.
-    expect(said).toEqual(["term begins", "term ends", "released"]);
+    expect(reported).toEqual(["term begins", "term ends", "released"]);
   });
 
   test("cancels the remaining work immediately during a drain [N14]", async () => {

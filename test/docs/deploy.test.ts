@@ -5,9 +5,9 @@ import { parse, parseAllDocuments } from "yaml";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 
-// What is shipped for operators, looked at as text; test/cluster runs the executable with these rights.
+// Checks the manifests in deploy as text; test/cluster runs the executable with these permissions.
 
-const shipped = (path: string): string =>
+const readManifest = (path: string): string =>
   readFileSync(resolve(import.meta.dir, "../../deploy", path), "utf8");
 
 interface Rule {
@@ -15,12 +15,12 @@ interface Rule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
-const rules = parseAllDocuments(shipped("rbac.yaml")).flatMap(
+const rules = parseAllDocuments(readManifest("rbac.yaml")).flatMap(
   (document) => (document.toJS() as { readonly rules?: readonly Rule[] }).rules ?? [],
 );
 
 describe("deploy/rbac.yaml", () => {
-  test("has no wildcard, and writes nothing but Nodes, Services, events, the Lease and reviews [F79]", () => {
+  test("has no wildcard, and writes only Nodes, Services, events, the Lease and reviews [F79]", () => {
     expect(rules.flatMap((rule) => [...rule.apiGroups, ...rule.resources, ...rule.verbs])).not.toContain("*");
     const writes = ["create", "update", "patch", "delete"];
     const written = rules.flatMap(({ resources, verbs }) =>
@@ -37,7 +37,7 @@ describe("deploy/rbac.yaml", () => {
       "tokenreviews",
     ]);
   });
-  test("reads no Secret, and deletes nothing but Nodes [F79]", () => {
+  test("reads no Secret, and deletes only Nodes [F79]", () => {
     expect(rules.flatMap(({ resources }) => resources)).not.toContain("secrets");
     expect(rules.flatMap(({ resources, verbs }) => (verbs.includes("delete") ? resources : []))).toEqual([
       "nodes",
@@ -48,7 +48,7 @@ describe("deploy/rbac.yaml", () => {
 describe("SECURITY.md", () => {
   const page = readFileSync(resolve(import.meta.dir, "../../SECURITY.md"), "utf8");
 
-  test("names every right of deploy/rbac.yaml, and no other [F79]", () => {
+  test("lists exactly the permissions of deploy/rbac.yaml [F79]", () => {
     const given: Record<string, string[]> = {};
     for (const { resources, verbs } of rules)
       for (const resource of resources)
@@ -66,23 +66,26 @@ interface PodSpec {
   readonly tolerations?: readonly { readonly key: string }[];
   readonly containers: readonly { readonly command: readonly string[]; readonly securityContext: object }[];
 }
-const staticPod = (): PodSpec => (parse(shipped("static-pod.yaml")) as { readonly spec: PodSpec }).spec;
+const staticPod = (): PodSpec => (parse(readManifest("static-pod.yaml")) as { readonly spec: PodSpec }).spec;
 const daemonSet = (): PodSpec =>
-  (parse(shipped("daemonset.yaml")) as { readonly spec: { readonly template: { readonly spec: PodSpec } } })
-    .spec.template.spec;
+  (
+    parse(readManifest("daemonset.yaml")) as {
+      readonly spec: { readonly template: { readonly spec: PodSpec } };
+    }
+  ).spec.template.spec;
 
 describe.each([
   ["static pod", staticPod],
   ["daemon set", daemonSet],
 ] as const)("the %s", (_, specOf) => {
-  test("runs as nobody in particular, on a read-only root, without capabilities [F80]", () => {
+  test("runs as an unprivileged user, on a read-only root, without capabilities [F80]", () => {
     const { securityContext, containers } = specOf();
     expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 });
     expect(containers.map((each) => each.securityContext)).toEqual([
       { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
     ]);
   });
-  test("gives flags that there are, and listens where only the machine's own kubelet comes [S7]", () => {
+  test("sets only flags that exist, and listens on loopback for the local kubelet [S7]", () => {
     const flags = specOf().containers[0]?.command.slice(1) ?? [];
     expect(readFlags(flags).problems).toEqual([]);
     expect(readFlags(flags).flags["bind-address"]).toEqual(ipAddress("127.0.0.1"));
@@ -90,14 +93,14 @@ describe.each([
   });
 });
 
-test("the daemon set is scheduled on a Node that waits to be initialised [S7]", () => {
+test("the daemon set tolerates the taint of uninitialised Nodes [S7]", () => {
   expect(daemonSet().tolerations?.map(({ key }) => key)).toContain(
     "node.cloudprovider.kubernetes.io/uninitialized",
   );
 });
 
-test("the unit runs as a user made for it, on a read-only system, without capabilities [N16 F80 F96]", () => {
-  const lines = shipped("systemd/fairlead@.service").split("\n");
+test("the unit runs as a dynamic user, on a read-only system, without capabilities [N16 F80 F96]", () => {
+  const lines = readManifest("systemd/fairlead@.service").split("\n");
   for (const line of [
     "Type=notify",
     "DynamicUser=yes",

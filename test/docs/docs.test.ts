@@ -1,4 +1,4 @@
-// The documents as far as a machine can check them: what they name is there. Whether they are true is for readers.
+// Checks that the documents name only files, headings, flags, commands and metrics that exist.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const markdownIn = (folder: string): readonly string[] =>
 const generated = ["events", "features", "flags", "metrics", "provider-reference"].map(
   (name) => `docs/${name}.md`,
 );
-/** Written by hand and about the program as it is now. Decision records say what was so then. */
+/** Written by hand, about the current program. Decision records describe the past. */
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...markdownIn("docs")].filter(
   (page) => !generated.includes(page),
 );
@@ -28,14 +28,14 @@ const matches = (text: string, pattern: RegExp): readonly string[] => [
   ...new Set([...text.matchAll(pattern)].map(([, found = ""]) => found)),
 ];
 
-/** Of old or of one provider; a page says what to do about them. */
-const notKnown = [
+/** Flags of old versions or single providers that docs/differences.md declares unknown. */
+const unknownFlags = [
   ...["logtostderr", "alsologtostderr", "stderrthreshold", "log-dir", "log-file", "log-file-max-size"],
   ...["one-output", "skip-headers", "skip-log-headers", "add-dir-header", "log-backtrace-at"],
   ...["port", "address", "cloud-provider-gce-lb-src-cidrs"],
 ];
 
-/** Flags that are not the manager's: whose they are, and the file that must know them where it is ours. */
+/** Flags of other programs, with the file that must contain them if it is part of this repository. */
 const elsewhere: readonly (readonly [file: string | undefined, flags: readonly string[]])[] = [
   ["scripts/start.ts", ["nodes", "cloud-latency", "faults", "port", "until-settled", "timeout"]],
   ["scripts/cloud.ts", ["machines"]],
@@ -43,15 +43,14 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
   ["scripts/docs.ts", ["check", "all", "executable", "cluster"]],
-  // The kubelet's, and kubectl's.
+  // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
-  // curl's.
+  // curl.
   [undefined, ["cacert"]],
-  // Those that docs/differences.md says are not known.
-  [undefined, notKnown],
+  [undefined, unknownFlags],
 ];
 
-/** As GitHub makes them: lower case, dashes for spaces, no punctuation. */
+/** As on GitHub: lower case, dashes for spaces, no punctuation. */
 const anchorsOf = (path: string): readonly string[] =>
   matches(textOf(path), /^#+ (.+)$/gm).map((heading) =>
     heading
@@ -63,7 +62,7 @@ const anchorsOf = (path: string): readonly string[] =>
 describe.each([...pages, ...decisions])("%s", (page) => {
   const text = textOf(page);
 
-  test("links to files and headings that are there", () => {
+  test("links only to files and headings that exist", () => {
     const broken = matches(text, /\]\(([^)\s]+)\)/g).filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;
       const [path = "", anchor] = link.split("#");
@@ -74,7 +73,7 @@ describe.each([...pages, ...decisions])("%s", (page) => {
     expect(broken).toEqual([]);
   });
 
-  test("has one title, and is no file of somebody's machine", () => {
+  test("has one title and no path of a developer's machine", () => {
     const prose = text.replaceAll(/```[\s\S]*?```/g, "");
     expect(matches(prose, /^# (.+)$/gm)).toHaveLength(1);
     expect(matches(text, /((?:\/home|\/root|\/Users|\/work)\/\S*)/g)).toEqual([]);
@@ -84,20 +83,20 @@ describe.each([...pages, ...decisions])("%s", (page) => {
 describe.each(pages)("%s", (page) => {
   const text = textOf(page);
 
-  test("names commands that package.json has", () => {
+  test("names only commands of package.json", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Readonly<Record<string, string>> };
     const named = matches(text, /\b(?:npm|bun) run ([a-z][\w:-]*)/g);
     const short = matches(text, /\bnpm (start|test)\b/g);
     expect([...named, ...short].filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 
-  test("names flags that exist", () => {
+  test("names only flags that exist", () => {
     const known = [...Object.keys(flagFields), ...elsewhere.flatMap(([, flags]) => flags)];
     const named = matches(text, /(?<![\w-])--([a-z][a-z0-9-]*)/g);
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test("names metrics that exist", () => {
+  test("names only metrics that exist", () => {
     const known = matches(metricsPage(), /^\| `([a-z_]+)`/gm);
     const named = matches(
       text,
@@ -107,7 +106,7 @@ describe.each(pages)("%s", (page) => {
     expect(named.filter((name) => !isPart(name))).toEqual([]);
   });
 
-  test("names files that are there", () => {
+  test("names only files that exist", () => {
     const named = matches(
       text,
       /`((?:src|providers|scripts|test|docs)\/[\w./-]+\.(?:ts|mjs|md)|(?:src|providers|scripts|test|docs)(?:\/[\w-]+)*)`/g,
@@ -116,7 +115,7 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
-test("flags that are not the manager's are known where they belong", () => {
+test("flags of other programs exist in their files", () => {
   for (const [file, flags] of elsewhere) {
     if (file === undefined) continue;
     const source = textOf(file);
@@ -124,14 +123,14 @@ test("flags that are not the manager's are known where they belong", () => {
   }
 });
 
-test("each decision record has a number of its own, in its name and in its title", () => {
+test("each decision record has a unique number in its name and title", () => {
   const numbers = decisions.map((path) => /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1] ?? path);
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
   const untitled = decisions.filter((path, index) => !textOf(path).startsWith(`# ${numbers[index]} `));
   expect(untitled).toEqual([]);
 });
 
-test("each difference has a number of its own, none is missing, and each has its kind", () => {
+test("each difference has a unique number and a kind, and no number is missing", () => {
   const rows = [...textOf("docs/differences.md").matchAll(/^\| D(\d+) \|.*$/gm)];
   const numbers = rows.map(([, number]) => Number(number)).toSorted((a, b) => a - b);
   expect(numbers).toEqual(rows.map((_, index) => index + 1));
@@ -139,18 +138,18 @@ test("each difference has a number of its own, none is missing, and each has its
   expect(rows.filter(([row]) => !kinds.test(row)).map(([row]) => row)).toEqual([]);
 });
 
-test("docs/flags.md is what the flag table says now; npm run docs makes it", () => {
+test("docs/flags.md is up to date; npm run docs generates it", () => {
   expect(textOf("docs/flags.md")).toBe(flagsPage());
 });
 
-test("docs/metrics.md is what the metrics declare now; npm run docs makes it [F84]", () => {
+test("docs/metrics.md is up to date; npm run docs generates it [F84]", () => {
   expect(textOf("docs/metrics.md")).toBe(metricsPage());
 });
 
-test("flags that docs/differences.md calls unknown are refused", () => {
-  const { problems } = readFlags(notKnown.map((name) => `--${name}=x`));
+test("flags that docs/differences.md declares unknown are refused", () => {
+  const { problems } = readFlags(unknownFlags.map((name) => `--${name}=x`));
   expect(problems.map(({ reason, key }) => [reason, key])).toEqual(
-    notKnown.map((name) => ["UnknownFlag", `--${name}`]),
+    unknownFlags.map((name) => ["UnknownFlag", `--${name}`]),
   );
   expect(readFlags(["--controllers=*,tagging"]).problems[0]?.text).toContain('unknown controller "tagging"');
 });

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { eventsPage } from "../../scripts/docs/events-page.ts";
 import { allReasons } from "../../scripts/docs/reasons/all.ts";
 
-// Reasons on events and conditions are one list, which people match on: whatever the code says is written down there, with
-// its type, and whatever is written there is said by the code.
+// Users match on the reasons of events and conditions. This compares the list behind docs/events.md with the code.
 
 const root = new URL("../../", import.meta.url).pathname;
 const filesIn = (folder: string): readonly string[] =>
@@ -17,26 +16,28 @@ const sources = ["src/controllers", "src/cloud", "src/app/leadership"].flatMap(f
 const found = (pattern: RegExp): readonly string[] =>
   sources.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, ...groups]) => groups.join(" ")));
 
-/** As literals of an object, or first in a call of a function that makes one. */
-const said = found(/(?:reason: |\b(?:warning|hold)\(\s*)"([A-Z][A-Za-z]+)"/g);
-/** Made of a verb and what the table of settings is about: `Invalid${noun}`. */
-const madeOf = filesIn("src/core").flatMap((text) =>
+/** Literals in an object, or the first argument of a function that creates one. */
+const literalReasons = found(/(?:reason: |\b(?:warning|hold)\(\s*)"([A-Z][A-Za-z]+)"/g);
+/** Composed of a verb and the subject of a settings table: `Invalid${noun}`. */
+const composedReasons = filesIn("src/core").flatMap((text) =>
   [...text.matchAll(/reason: `([A-Z][a-z]+)\$\{noun\}`/g)].map(([, verb]) => `${verb}Annotation`),
 );
-/** Of what ends or warns at the start: about flags and files, on no object. */
-const ofTheStart = ["InvalidLeaderMigration"];
+/** About flags and files at the start, on no object. */
+const startupReasons = ["InvalidLeaderMigration"];
 
-test("every reason on events and conditions is in the one list, and every one of the list is said [N8]", () => {
-  expect(said.length).toBeGreaterThan(40);
-  expect(madeOf.length).toBe(4);
+test("the list has exactly the reasons of the events and conditions in the code [N8]", () => {
+  expect(literalReasons.length).toBeGreaterThan(40);
+  expect(composedReasons.length).toBe(4);
   const listed = new Set(Object.keys(allReasons));
-  const inCode = new Set([...said, ...madeOf].filter((reason) => !ofTheStart.includes(reason)));
+  const inCode = new Set(
+    [...literalReasons, ...composedReasons].filter((reason) => !startupReasons.includes(reason)),
+  );
   expect([...inCode].filter((reason) => !listed.has(reason)).toSorted()).toEqual([]);
   const anywhere = (reason: string): boolean => sources.some((text) => text.includes(`"${reason}"`));
   expect([...listed].filter((reason) => !inCode.has(reason) && !anywhere(reason)).toSorted()).toEqual([]);
 });
 
-test("events have the type that the list says", () => {
+test("events have the type in the list", () => {
   const pairs = found(/type: "(Normal|Warning)",\s+reason: "([A-Z][A-Za-z]+)"/g);
   expect(pairs.length).toBeGreaterThan(10);
   for (const pair of pairs) {
@@ -45,13 +46,13 @@ test("events have the type that the list says", () => {
   }
 });
 
-test("a warning of ours says what to do", () => {
-  const silent = Object.entries(allReasons).filter(
+test("every warning has advice on what to do", () => {
+  const withoutAdvice = Object.entries(allReasons).filter(
     ([, { type, whatToDo }]) => type === "Warning" && whatToDo === undefined,
   );
-  expect(silent.map(([reason]) => reason)).toEqual([]);
+  expect(withoutAdvice.map(([reason]) => reason)).toEqual([]);
 });
 
-test("docs/events.md is what the list says now; npm run docs makes it", () => {
+test("docs/events.md is up to date; npm run docs generates it", () => {
   expect(readFileSync(`${root}docs/events.md`, "utf8")).toBe(eventsPage());
 });

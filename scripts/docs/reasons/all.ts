@@ -1,51 +1,55 @@
-// Every reason that the manager writes on events and conditions, or in the log where it is about no single object: the list
-// behind docs/events.md. A test compares it with the code, both ways; providers may add reasons of their own.
+// Every reason that the manager writes on events and conditions, or in the log if it is about no single object: the source of
+// docs/events.md. A test compares it with the code in both directions. Providers may add their own reasons.
 
 import { onNodes } from "./nodes.ts";
-import { onlyIfItLasts, type Reasons } from "./reason.ts";
+import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
 import { onServices } from "./services.ts";
 
-/** What a cloud answered, by kind of error: events on Nodes that join, and reasons of conditions everywhere. */
+/** The answer of the cloud, by kind of error: events on Nodes that join, and reasons of conditions. */
 export const ofTheCloud: Reasons = {
   CloudObjectNotFound: {
     type: "Warning",
-    when: "something that was there a moment ago is gone",
+    when: "An object that existed a moment ago is gone",
     whatToDo: onlyIfItLasts,
   },
-  CloudConflict: { type: "Warning", when: "somebody else changed the same thing", whatToDo: onlyIfItLasts },
-  CloudObjectBusy: { type: "Warning", when: "the cloud is still at something else", whatToDo: onlyIfItLasts },
-  RefusedByCloud: {
+  CloudConflict: { type: "Warning", when: "Another client changed the same object", whatToDo: onlyIfItLasts },
+  CloudObjectBusy: {
     type: "Warning",
-    when: "the cloud does not take what is asked for",
-    whatToDo: "read its words",
+    when: "The cloud is still applying another change to the object",
+    whatToDo: onlyIfItLasts,
   },
+  RefusedByCloud: { type: "Warning", when: "The cloud refused the request as invalid", whatToDo: seeAnswer },
   QuotaExceeded: {
     type: "Warning",
-    when: "a quota is full",
-    whatToDo: "have it raised, or remove something",
+    when: "A quota is exhausted",
+    whatToDo: "raise the quota, or delete unused objects",
   },
   CloudAuthFailed: {
     type: "Warning",
-    when: "the cloud does not accept our credentials",
+    when: "The cloud rejected the credentials",
     whatToDo: "renew them; a changed file is read without a restart",
   },
   CloudPermissionMissing: {
     type: "Warning",
-    when: "our credentials may not do this",
+    when: "The credentials lack a permission",
     whatToDo: "grant the operation that the message names",
   },
-  CloudThrottled: { type: "Warning", when: "the cloud wants fewer calls", whatToDo: onlyIfItLasts },
+  CloudThrottled: {
+    type: "Warning",
+    when: "The cloud limits the request rate",
+    whatToDo: onlyIfItLasts,
+  },
   CloudUnavailable: {
     type: "Warning",
-    when: "the cloud cannot be reached, or answers with a fault of its own",
-    whatToDo: "nothing is deleted meanwhile; check the way to it when it lasts",
+    when: "The cloud cannot be reached, or answers with a server error. No Node is deleted meanwhile",
+    whatToDo: "if it lasts, check the endpoint and the network",
   },
 };
 
 export const onLeases: Reasons = {
   LeaderElection: {
     type: "Normal",
-    when: "a replica became leader, or stopped leading; the message names it",
+    when: "A replica became leader or stopped leading; the message names it",
     upstream: true,
   },
 };
@@ -60,7 +64,7 @@ export const ofNetworks: Reasons = {
   NoRouteCreated: {
     type: "Warning",
     when: "`True`: a route is missing",
-    whatToDo: "look at the Node's events",
+    whatToDo: "check the events of the Node",
     upstream: true,
   },
 };
@@ -69,37 +73,36 @@ export const ofNetworks: Reasons = {
 export const inTheLog: Reasons = {
   RoutesSkipped: {
     type: "Warning",
-    when: "`--cluster-cidr` is missing or wrong: no route is made or removed",
-    whatToDo: "correct it",
+    when: "`--cluster-cidr` is missing or invalid. No route is created or removed",
+    whatToDo: "correct the flag",
   },
   RoutesUnknown: {
     type: "Warning",
-    when: "the cloud's routes could not be listed: none is made or removed",
+    when: "The routes of the cloud could not be listed. No route is created or removed",
     whatToDo: onlyIfItLasts,
   },
   RoutesUnfinished: {
     type: "Warning",
-    when: "a pass over the routes broke off; it is made again",
+    when: "A reconcile of the routes failed and will be retried",
     whatToDo: onlyIfItLasts,
   },
   RouteFamilyUnsupported: {
     type: "Warning",
-    when: "the cloud has no routes for a family: pod ranges of it get none",
+    when: "The cloud does not support routes for an address family. Its pod ranges get no route",
     whatToDo: "route that family by other means",
   },
   RouteTableNearLimit: {
     type: "Warning",
-    when: "the table of routes is at least four fifths full",
-    whatToDo: "remove routes that nobody needs, or have the limit raised",
+    when: "The route table is at least 80 % full",
+    whatToDo: "remove unused routes, or raise the limit",
   },
   FailedToRemoveRoute: {
     type: "Warning",
-    when: "a route of ours that no Node asks for could not be removed",
-    whatToDo: "read the cloud's words",
+    when: "A route that no Node needs could not be removed",
+    whatToDo: seeAnswer,
   },
 };
 
-/** Of whatever the manager writes. */
 export const allReasons: Reasons = {
   ...onNodes,
   ...ofTheCloud,

@@ -1,106 +1,114 @@
-// Reasons on Nodes: of the two node controllers and of routes. Data only.
+// Reasons on Nodes, of both Node controllers and the route controller. Data only.
 
-import { onlyIfItLasts, type Reasons } from "./reason.ts";
+import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
 
 export const onNodes: Reasons = {
   Synced: {
     type: "Normal",
-    when: "it joined: addresses, provider id and labels are there, the taint is gone",
+    when: "The Node is initialised: it has addresses, provider id and labels, and the taint is removed",
     upstream: true,
   },
   NothingToMatchBy: {
     type: "Warning",
-    when: "it tells nothing by which its machine could be found, such as a system UUID",
-    whatToDo: "have the kubelet set it, or give `--provider-id` to the kubelet",
+    when: "The Node has nothing that identifies its instance, such as a system UUID. It keeps its taint",
+    whatToDo: "let the kubelet report it, or set `--provider-id` of the kubelet",
   },
   NotFoundInCloud: {
     type: "Warning",
-    when: "the cloud has no machine for it; it waits with its taint and is looked for again",
-    whatToDo: "compare its name with the cloud's; look whether the machine is in another account or region",
+    when: "The cloud has no instance for the Node. It keeps its taint, and the lookup is retried",
+    whatToDo: "compare its name with the cloud; check whether the instance is in another account or region",
   },
   AmbiguousMatch: {
     type: "Warning",
-    when: "the cloud has several machines for it; the message names them",
-    whatToDo: "rename all but one, or give `--provider-id` to the kubelet",
+    when: "Several instances match the Node; the message names them. It keeps its taint",
+    whatToDo: "rename all but one, or set `--provider-id` of the kubelet",
   },
   NodeIPMismatch: {
     type: "Warning",
-    when: "the kubelet's `--node-ip` is not among the cloud's addresses",
+    when: "`--node-ip` of the kubelet is not an address of the instance",
     whatToDo: "correct `--node-ip`",
   },
   NoAddressLeft: {
     type: "Warning",
-    when: "`--node-address-…` leaves none of the cloud's addresses; those of before stay",
-    whatToDo: "widen the choice",
+    when: "The `--node-address-…` flags exclude all addresses of the instance. The Node keeps its previous addresses",
+    whatToDo: "correct the flags",
   },
   LabelDiffers: {
     type: "Warning",
-    when: "a label is not what the cloud says, and is left as it is",
-    whatToDo: "correct the label, or choose `--label-policy=KEY=sync`",
+    when: "A label differs from the cloud and is kept",
+    whatToDo: "correct the label, or set `--label-policy=KEY=sync`",
   },
   KubernetesRefused: {
     type: "Warning",
-    when: "the API server refused a write",
-    whatToDo: "read the message: a right is missing, or an admission rule is in the way",
+    when: "The API server refused a write",
+    whatToDo: "see the message: a missing permission, or an admission rule",
   },
-  InternalError: { type: "Warning", when: "a fault of ours or of the provider's", whatToDo: "report it" },
-  DeletingNode: { type: "Normal", when: "its machine is gone; said after it was deleted", upstream: true },
+  InternalError: {
+    type: "Warning",
+    when: "An internal error in Fairlead or the provider",
+    whatToDo: "file a bug with the message",
+  },
+  DeletingNode: {
+    type: "Normal",
+    when: "The instance is gone and the Node was deleted",
+    upstream: true,
+  },
   DeletingNodeFailed: {
     type: "Warning",
-    when: "its machine is gone, and the API server refused to delete it",
-    whatToDo: "read the message; mostly a right is missing",
+    when: "The instance is gone, and the API server refused to delete the Node",
+    whatToDo: "see the message; usually a permission is missing",
     upstream: true,
   },
   DeletionForbidden: {
     type: "Warning",
-    when: "its machine is gone, and `fairlead.dev/node-deletion=never` keeps it",
-    whatToDo: "delete it by hand, or take the annotation off",
+    when: "The instance is gone, and `fairlead.dev/node-deletion=never` keeps the Node",
+    whatToDo: "delete the Node, or remove the annotation",
   },
   DeletionObserved: {
     type: "Warning",
-    when: "its machine is gone, and `--node-deletion=observe` keeps it",
-    whatToDo: "choose `--node-deletion=enforce` when you trust what you see",
+    when: "The instance is gone, and `--node-deletion=observe` keeps the Node",
+    whatToDo: "set `--node-deletion=enforce` to delete such Nodes",
   },
   MassDeletionHeld: {
     type: "Warning",
-    when: "its machine looks gone, and so do too many others at once: none is deleted",
+    when: "The instance looks gone, and so do too many others at once. No Node is deleted",
     whatToDo:
-      "look whether the cloud lists everything; when they are gone indeed, `fairlead.dev/node-deletion=confirmed` lets each go",
+      "check whether the cloud lists all instances; to delete the Node anyway, set `fairlead.dev/node-deletion=confirmed`",
   },
   FailedToCreateRoute: {
     type: "Warning",
-    when: "a route could not be made; said at every attempt, as upstream does",
-    whatToDo: "read the cloud's words",
+    when: "A route could not be created; reported at every attempt, as upstream does",
+    whatToDo: seeAnswer,
     upstream: true,
   },
   RouteWaitsForMachine: {
     type: "Warning",
-    when: "the cloud shows no machine for it yet, so its pod ranges get no route",
-    whatToDo: "when it stays so, compare its name and provider id with the cloud's",
+    when: "The cloud has no instance for the Node yet, so its pod ranges get no route",
+    whatToDo: "if it lasts, compare its name and provider id with the cloud",
   },
   RouteUnknown: {
     type: "Warning",
-    when: "the cloud is at a route, and for some attempts could not be asked what has become of it",
+    when: "A route change is running in the cloud, and its result could not be read for several attempts",
     whatToDo: onlyIfItLasts,
   },
   InvalidPodCIDR: {
     type: "Warning",
-    when: "its pod range is none",
-    whatToDo: "correct `spec.podCIDRs`, which means a new Node",
+    when: "The pod range is not a valid CIDR",
+    whatToDo: "correct `spec.podCIDRs`, which requires a new Node",
   },
   PodCIDROutsideCluster: {
     type: "Warning",
-    when: "its pod range lies outside `--cluster-cidr`, so it gets no route",
-    whatToDo: "widen the flag if the range is right",
+    when: "The pod range is outside `--cluster-cidr`, so it gets no route",
+    whatToDo: "extend the flag if the range is right",
   },
   PodCIDRTaken: {
     type: "Warning",
-    when: "its pod range is another Node's",
-    whatToDo: "look who gives out ranges: two allocators are at work",
+    when: "Another Node has the same pod range",
+    whatToDo: "find the second allocator of pod ranges and disable one",
   },
   RouteTaken: {
     type: "Warning",
-    when: "there is a route for its pod range that is not ours and leads elsewhere",
+    when: "A route that Fairlead does not own has this pod range and leads elsewhere",
     whatToDo: "remove that route, or give the Node another range",
   },
 };

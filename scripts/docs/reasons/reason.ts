@@ -1,15 +1,17 @@
-// One reason on events and conditions, as docs/events.md tells it. What reasons there are stands beside this file, by what
-// they are about.
+// The entry for one reason of an event or condition in docs/events.md. The entries are in the other files of this folder, by
+// the object that they are about.
 
 export interface Reason {
   readonly type: "Normal" | "Warning";
   readonly when: string;
-  /** Nothing, where it only tells. */
+  /** Absent if nothing needs to be done. */
   readonly whatToDo?: string;
-  /** Upstream has it under this name and in these words. */
+  /** Upstream has the reason under this name and with this message. */
   readonly upstream?: true;
 }
 export type Reasons = Readonly<Record<string, Reason>>;
 
-/** For what passes by itself. */
+/** For problems that usually disappear. */
 export const onlyIfItLasts = "nothing, unless it lasts";
+
+export const seeAnswer = "see the message for the cloud's answer";

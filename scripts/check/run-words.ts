@@ -10,15 +10,29 @@ const places = ["*.md", "{docs,deploy,src,providers,scripts,test}/**/*.{md,ts,mj
 
 /** Files and folders that are still being rewritten. The list only gets shorter, and ends empty. */
 const notYetClean: readonly string[] = [
-  ...["deploy", "docs", "providers", "scripts"],
-  ...["src/app", "src/cloud", "src/config-file", "src/controllers", "src/core", "src/kit", "src/kube"],
-  ...["src/platform", "src/provider", "src/runtime", "src/server", "src/telemetry", "src/testing"],
-  ...["test/app", "test/bench", "test/build", "test/cloud", "test/cluster", "test/config-file"],
-  ...["test/controllers", "test/core", "test/docs", "test/executable", "test/kit", "test/kube"],
-  ...["test/new-provider", "test/parity", "test/providers", "test/runtime", "test/server"],
-  ...["test/simulation", "test/support", "test/testing"],
+  ...["docs/decisions/0003-own-kubernetes-client.md", "docs/write-a-provider.md"],
+  ...[
+    "providers/fake",
+    "src/app",
+    "src/cloud",
+    "src/controllers",
+    "src/kube",
+    "src/platform",
+    "src/provider",
+  ],
+  ...[
+    "src/server",
+    "src/telemetry",
+    "test/app",
+    "test/build",
+    "test/cloud",
+    "test/cluster",
+    "test/controllers",
+  ],
+  ...["test/core", "test/executable", "test/kit", "test/kube", "test/new-provider", "test/parity"],
+  ...["test/providers", "test/runtime", "test/simulation", "test/support", "test/testing"],
 ];
-/** `--all` also reads those. */
+/** `--all` includes them. */
 const isAll = process.argv.includes("--all");
 const isSkipped = (path: string): boolean =>
   isExempt(path) || (!isAll && notYetClean.some((entry) => path === entry || path.startsWith(`${entry}/`)));

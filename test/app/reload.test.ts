@@ -51,7 +51,7 @@ const start = async (...flags: readonly string[]) => {
     },
   );
   const linesWith = (word: string): readonly string[] => lines.filter((line) => line.includes(word));
-  await world.until(() => linesWith("leads now").length === 1, "it to lead");
+  await world.until(() => linesWith("Acquired leadership").length === 1, "it to lead");
   const page = async (target: string): Promise<string> => {
     const asked = port?.handle({
       ...{ method: "GET", target, peer: undefined, body: async () => "" },

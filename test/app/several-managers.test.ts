@@ -188,7 +188,7 @@ test("leader migration runs migrated controllers under the shared Lease and the 
   } as never);
   await clock.until(() => node("east-1") === undefined, minutes(30), "the Node to go after the hand-over");
   expect(holder(shared)).toBe(holder("ccm-east"));
-  expect(lines.join("")).toContain("This replica leads now");
+  expect(lines.join("")).toContain("Acquired leadership");
   expect(made.leadershipHealth()).toBeUndefined();
 });
 

@@ -46,9 +46,9 @@ test("the process logs its endpoints at start, and drains, releases the Lease an
     expect.stringMatching(
       /^Started fake-cloud-controller-manager \S+ mode="enforce" apiServer="https:\/\/sandbox:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
     ),
-    "This replica leads now",
+    "Acquired leadership",
     "Asked to stop by SIGTERM; finishing in-flight work withinSeconds=10",
-    "The Lease kube-system/cloud-controller-manager was given up",
+    "Released the Lease kube-system/cloud-controller-manager",
     "fake-cloud-controller-manager exits code=0",
   ]);
   expect(text).not.toContain("hunter2");

@@ -22,7 +22,7 @@ const holder = async (): Promise<string> => {
   return lease === undefined ? "" : holderOf(lease);
 };
 const leads = (manager: KeptProcess): Promise<true> =>
-  cluster.until("the replica to lead", () => manager.output().includes("This replica leads now"));
+  cluster.until("the replica to lead", () => manager.output().includes("Acquired leadership"));
 const waits = (manager: KeptProcess): Promise<true> =>
   cluster.until("the replica to wait", () => / leads\b(?! now)/.test(manager.output()));
 

@@ -166,7 +166,7 @@ test.each([
   // A balancer that takes for ever: the reconcile is in hand.
   cluster.cloud.faults.add({ kind: "hang", operation: "POST /balancers", calls: 1000 });
   const manager = cluster.manager({ flags: ["--drain-timeout=60s", "--secure-port=0"] });
-  await cluster.until("the replica to lead", () => manager.output().includes("This replica leads now"));
+  await cluster.until("the replica to lead", () => manager.output().includes("Acquired leadership"));
   await cluster.api.request(
     {
       verb: "create",

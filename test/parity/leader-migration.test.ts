@@ -122,7 +122,7 @@ describe("TestLeaderMigrationOptions", () => {
   test("TestLeaderMigrationOptions: names a file that does not exist [F68]", async () => {
     const { problems } = await readMigrationOf(flags({ "leader-migration-config": "/nowhere" }), none);
     expect(problems[0]?.text).toBe(
-      "--leader-migration-config: /nowhere cannot be read (ENOENT); check that it is there and that we may read it",
+      "--leader-migration-config: cannot read /nowhere (ENOENT); check that the file exists and that this process may read it",
     );
   });
   test.each([{ "enable-leader-migration": false }, { "leader-elect": false }])(

@@ -65,7 +65,7 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     balancers: listed(balancersOf(manager)),
     orphans: listed(manager.orphans().map(({ group }) => group)),
     /** Of the last look at the table. */
-    routes: manager.routes(),
+    routes: manager.lastRouteSync(),
     eventsWaiting: manager.pendingEvents(),
     journal: listed(
       manager.journal

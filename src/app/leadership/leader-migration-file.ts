@@ -1,4 +1,4 @@
-// Where leader migration is read from: the file that the flag names, or upstream's built-in configuration.
+// Reads the leader migration from the file of --leader-migration-config, or uses upstream's default configuration.
 
 import { codeOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -8,6 +8,7 @@ import {
   createMigration,
   defaultMigration,
   type LeaderMigration,
+  type ParsedMigration,
   readMigration,
 } from "./leader-migration.ts";
 
@@ -20,9 +21,9 @@ function problem(text: string): Problem {
   };
 }
 
-/** From the text of a file: strict, so that a field written twice is an error too. */
-export async function readMigrationText(text: string): Promise<ReturnType<typeof readMigration>> {
-  // Loaded only here: hardly anybody migrates, and everybody would keep a megabyte for it.
+/** Strict: duplicate fields are errors. */
+export async function readMigrationText(text: string): Promise<ParsedMigration> {
+  // Loaded only here: the parser takes a megabyte of memory, and few clusters migrate.
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { uniqueKeys: true });
   if (document.errors.length > 0) {
@@ -31,7 +32,7 @@ export async function readMigrationText(text: string): Promise<ReturnType<typeof
   return readMigration(document.toJS() as unknown);
 }
 
-/** As upstream: without leader election, and without the flag that enables it, there is none. */
+/** As upstream, without leader election there is no leader migration. */
 export async function readMigrationOf(
   flags: Pick<Flags, "leader-elect" | "enable-leader-migration" | "leader-migration-config">,
   files: Pick<Files, "read">,
@@ -45,7 +46,11 @@ export async function readMigrationOf(
   } catch (error) {
     const code = codeOf(error) || "unknown error";
     return {
-      problems: [problem(`${path} cannot be read (${code}); check that it is there and that we may read it`)],
+      problems: [
+        problem(
+          `cannot read ${path} (${code}); check that the file exists and that this process may read it`,
+        ),
+      ],
     };
   }
   const { migration, problems } = await readMigrationText(text);

@@ -1,10 +1,10 @@
 // Leader migration: which controllers run under the Lease that is shared with kube-controller-manager while they move out of
-// it, read strictly from a LeaderMigrationConfiguration. Pure.
+// it. Parses a LeaderMigrationConfiguration strictly. Pure.
 
 import type { Problem } from "../../core/problem.ts";
 import { type ControllerName, controllerNamed } from "../flags/controller-names.ts";
 
-/** Under the main Lease, under the shared one, or in another component. */
+/** Runs under the main Lease, under the shared Lease, or in another component. */
 export type Place = "main" | "migrated" | "elsewhere";
 
 export interface LeaderMigration {
@@ -17,8 +17,19 @@ export interface ControllerLeader {
   readonly component: string;
 }
 
-/** Upstream's built-in one. */
-export const defaultMigration = {
+export interface MigrationConfiguration {
+  readonly leaderName: string;
+  readonly controllerLeaders: readonly ControllerLeader[];
+}
+
+export interface ParsedMigration {
+  /** Undefined if there are problems. */
+  readonly migration?: MigrationConfiguration;
+  readonly problems: readonly Problem[];
+}
+
+/** Upstream's default. */
+export const defaultMigration: MigrationConfiguration = {
   leaderName: "cloud-provider-extraction-migration",
   controllerLeaders: ["route-controller", "service-controller", "cloud-node-lifecycle-controller"].map(
     (name): ControllerLeader => ({ name, component: "*" }),
@@ -26,12 +37,12 @@ export const defaultMigration = {
 };
 
 export function createMigration(
-  { leaderName, controllerLeaders }: typeof defaultMigration,
+  { leaderName, controllerLeaders }: MigrationConfiguration,
   component = "cloud-controller-manager",
 ): LeaderMigration {
   const places = new Map<ControllerName, Place>();
   for (const leader of controllerLeaders) {
-    // By every name it has: upstream compares the present ones only, and so forgets two of its own three.
+    // By every name: upstream compares only current names, so two of the three in its own default match nothing.
     const name = controllerNamed(leader.name);
     if (name === undefined) continue;
     places.set(name, leader.component === component || leader.component === "*" ? "migrated" : "elsewhere");
@@ -47,13 +58,10 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** From what the file's YAML says; every problem at once, each beginning with where it is. */
-export function readMigration(source: unknown): {
-  readonly migration?: typeof defaultMigration;
-  readonly problems: readonly Problem[];
-} {
+/** Reports every problem at once; each text starts with its path. */
+export function readMigration(source: unknown): ParsedMigration {
   const problems: Problem[] = [];
-  const wrong = (text: string): undefined => {
+  const report = (text: string): undefined => {
     problems.push({
       severity: "error",
       reason: "InvalidLeaderMigration",
@@ -63,36 +71,36 @@ export function readMigration(source: unknown): {
   };
   const refuseUnknown = (fields: object, known: readonly string[], path: string): void => {
     for (const key of Object.keys(fields))
-      if (!known.includes(key)) wrong(`${path}${key} is not known; there are ${known.join(", ")}`);
+      if (!known.includes(key)) report(`${path}${key} is unknown; allowed: ${known.join(", ")}`);
   };
   const textOf = (value: unknown, path: string): string => {
     if (typeof value === "string" && value !== "") return value;
-    wrong(`${path} must be a text that is not empty, got ${JSON.stringify(value) ?? "nothing"}`);
+    report(`${path} must be a non-empty string, got ${JSON.stringify(value) ?? "nothing"}`);
     return "";
   };
 
   if (!isFields(source)) {
-    wrong(`must be an object of kind ${kind}, and the file holds none`);
+    report(`the file must contain an object of kind ${kind}`);
     return { problems };
   }
   const { apiVersion, resourceLock = "leases", controllerLeaders = [] } = source;
   refuseUnknown(source, ["apiVersion", "kind", "leaderName", "resourceLock", "controllerLeaders"], "");
-  if (source["kind"] !== kind) wrong(`kind must be ${kind}, got ${JSON.stringify(source["kind"])}`);
+  if (source["kind"] !== kind) report(`kind must be ${kind}, got ${JSON.stringify(source["kind"])}`);
   if (!versions.includes(String(apiVersion)))
-    wrong(`apiVersion must be one of ${versions.join(", ")}, got ${JSON.stringify(apiVersion)}`);
+    report(`apiVersion must be one of ${versions.join(", ")}, got ${JSON.stringify(apiVersion)}`);
   const leaderName = textOf(source["leaderName"], "leaderName");
   if (resourceLock === "endpoints")
-    wrong('resourceLock "endpoints" no longer exists in Kubernetes; write leases');
+    report('resourceLock "endpoints" no longer exists in Kubernetes; use leases');
   else if (resourceLock !== "leases")
-    wrong(`resourceLock must be leases, got ${JSON.stringify(resourceLock)}`);
+    report(`resourceLock must be leases, got ${JSON.stringify(resourceLock)}`);
   if (!Array.isArray(controllerLeaders)) {
-    wrong(`controllerLeaders must be a list, got ${JSON.stringify(controllerLeaders)}`);
+    report(`controllerLeaders must be a list, got ${JSON.stringify(controllerLeaders)}`);
     return { problems };
   }
   const leaders = (controllerLeaders as unknown[]).map((leader, index): ControllerLeader => {
     const path = `controllerLeaders[${index}]`;
     if (!isFields(leader)) {
-      wrong(`${path} must have name and component`);
+      report(`${path} must be an object with name and component`);
       return { name: "", component: "" };
     }
     refuseUnknown(leader, ["name", "component"], `${path}.`);

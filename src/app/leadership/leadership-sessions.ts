@@ -1,103 +1,119 @@
-// Terms of leadership: the controllers run while the Lease is held, rest when it is lost, and run again when it is back.
-// Losing it does not end the process, unless that is asked for.
+// Runs the controllers under one Lease: they run while the Lease is held, stop when it is lost, and run again when it is
+// reacquired. Losing the Lease does not end the process, unless --exit-on-lost-lease is set.
 
 import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/lease.ts";
 import { Draining, endOf } from "../../runtime/draining.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 
+type ElectionCallbacks = Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "onHolder" | "onProblem">;
+
 export interface LeadershipSessionsOptions {
   readonly stop: AbortSignal;
   readonly identity: string;
   readonly controllers: readonly Task[];
   readonly log: Log;
-  readonly elect: (
-    callbacks: Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "onHolder" | "onProblem">,
-  ) => LeaderElection;
-  /** Told when a term begins and when it ends, the Lease still held if it ends because we were asked to stop. */
-  readonly onSession?: (isOurs: boolean) => void;
-  /** The work has ended and the Lease is still held: what is left to be written goes now. */
+  readonly elect: (callbacks: ElectionCallbacks) => LeaderElection;
+  /** Called when a session begins and ends. On shutdown, the Lease is still held when it ends. */
+  readonly onSession?: (isLeader: boolean) => void;
+  /** Called on shutdown when the controllers have ended and the Lease is still held, for the last writes. */
   readonly beforeRelease?: () => Promise<void>;
   readonly onProblem?: (error: unknown) => void;
   readonly exitOnLoss?: boolean;
 }
 
-interface LeadershipSession {
+interface Session {
   readonly controller: AbortController;
-  /** Cuts what is in hand when a drain has lasted long enough, or the Lease is lost in the middle of it. */
-  readonly cut: AbortController;
+  /** Cancels in-flight work when a drain times out, or when the Lease is lost during the drain. */
+  readonly cancel: AbortController;
   readonly ended: Promise<void>;
 }
 
-export async function runLeadershipSessions(options: LeadershipSessionsOptions): Promise<void> {
-  const { stop, identity, controllers, log, elect, onSession, beforeRelease } = options;
-  let session: LeadershipSession | undefined;
-  let leads = false;
-  const failure = Promise.withResolvers<never>();
-  // Nobody may be waiting for it when it happens.
-  failure.promise.catch(() => undefined);
-  const electionEnd = new AbortController();
+export class LeadershipSessions {
+  readonly #options: LeadershipSessionsOptions;
+  readonly #failure = Promise.withResolvers<never>();
+  readonly #electionEnd = new AbortController();
+  #session: Session | undefined;
+  #isLeader = false;
 
-  const begin = (): void => {
+  constructor(options: LeadershipSessionsOptions) {
+    this.#options = options;
+    // A failure may occur before run() waits for it.
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  async run(): Promise<void> {
+    const { stop, elect } = this.#options;
+    const election = elect({
+      onAcquired: () => this.#begin(),
+      onLost: (reason) => this.#lose(reason),
+      onHolder: (holder) => this.#logHolder(holder),
+      onProblem: (error) => this.#options.onProblem?.(error),
+    });
+    const stopped = new Promise<void>((resolve) => {
+      const end = () => resolve(this.#drain());
+      if (stop.aborted) end();
+      else stop.addEventListener("abort", end, { once: true });
+    });
+    const elected = election.run(this.#electionEnd.signal);
+    try {
+      await Promise.race([Promise.all([elected, stopped]), this.#failure.promise]);
+    } finally {
+      // After a failure too: the Lease is released, so the next replica does not wait until it expires.
+      this.#electionEnd.abort(new Error("the controllers have ended"));
+      await elected;
+      this.#session?.cancel.abort();
+    }
+  }
+
+  #begin(): void {
+    const { log, controllers, stop } = this.#options;
+    log.info("Acquired leadership");
+    this.#setLeader(true);
     const controller = new AbortController();
-    const before = session?.ended ?? Promise.resolve();
-    const ended = before.then(() => runTogether(controllers, controller.signal)).catch(failure.reject);
-    session = { controller, cut: endOf(stop), ended };
-  };
-  const setLeads = (isOurs: boolean): void => {
-    if (leads === isOurs) return;
-    leads = isOurs;
-    onSession?.(isOurs);
-  };
-  const election = elect({
-    onAcquired: () => {
-      log.info("This replica leads now");
-      setLeads(true);
-      begin();
-    },
-    onLost: (reason) => {
-      log.warn(`This replica leads no more: ${reason}`);
-      setLeads(false);
-      const lost = new Error("leadership was lost");
-      session?.controller.abort(lost);
-      session?.cut.abort(lost);
-      if (options.exitOnLoss === true && !stop.aborted) {
-        failure.reject(new Error(`leaderelection lost, and --exit-on-lost-lease is given: ${reason}`));
-      }
-    },
-    onHolder: (holder) => {
-      if (holder === "") log.info("Nobody leads");
-      else if (holder !== identity) log.info(`${holder} leads; this replica waits and does nothing`);
-    },
-    onProblem: (error) => options.onProblem?.(error),
-  });
+    const before = this.#session?.ended ?? Promise.resolve();
+    const ended = before
+      .then(() => runTogether(controllers, controller.signal))
+      .catch((error: unknown) => this.#failure.reject(error));
+    this.#session = { controller, cancel: endOf(stop), ended };
+  }
 
-  // The work stops first; only then is the Lease given up.
-  const onStop = async (): Promise<void> => {
-    const { reason } = stop;
-    if (session !== undefined) {
-      const isDrain = reason instanceof Draining;
-      session.controller.abort(isDrain ? new Draining(reason.message, session.cut.signal) : reason);
-      await session.ended;
+  #lose(reason: string): void {
+    const { log, stop, exitOnLoss } = this.#options;
+    log.warn(`Lost leadership: ${reason}`);
+    this.#setLeader(false);
+    const lost = new Error("leadership was lost");
+    this.#session?.controller.abort(lost);
+    this.#session?.cancel.abort(lost);
+    if (exitOnLoss === true && !stop.aborted) {
+      this.#failure.reject(new Error(`leaderelection lost, and --exit-on-lost-lease is set: ${reason}`));
     }
-    if (leads) {
-      setLeads(false);
-      await beforeRelease?.();
+  }
+
+  #logHolder(holder: string): void {
+    const { log, identity } = this.#options;
+    if (holder === "") log.info("No current leader");
+    else if (holder !== identity) log.info(`${holder} is the leader; this replica is on standby`);
+  }
+
+  /** Stops the controllers first, and releases the Lease only afterwards. */
+  async #drain(): Promise<void> {
+    const { reason } = this.#options.stop;
+    if (this.#session !== undefined) {
+      const { controller, cancel, ended } = this.#session;
+      controller.abort(reason instanceof Draining ? new Draining(reason.message, cancel.signal) : reason);
+      await ended;
     }
-    electionEnd.abort(reason);
-  };
-  const stopped = new Promise<void>((resolve) => {
-    const end = () => resolve(onStop());
-    if (stop.aborted) end();
-    else stop.addEventListener("abort", end, { once: true });
-  });
-  const elected = election.run(electionEnd.signal);
-  try {
-    await Promise.race([Promise.all([elected, stopped]), failure.promise]);
-  } finally {
-    // Also after a failure: the next replica need not sit out the duration of a Lease that nobody uses.
-    electionEnd.abort(new Error("the controllers have ended"));
-    await elected;
-    session?.cut.abort();
+    if (this.#isLeader) {
+      this.#setLeader(false);
+      await this.#options.beforeRelease?.();
+    }
+    this.#electionEnd.abort(reason);
+  }
+
+  #setLeader(isLeader: boolean): void {
+    if (this.#isLeader === isLeader) return;
+    this.#isLeader = isLeader;
+    this.#options.onSession?.(isLeader);
   }
 }

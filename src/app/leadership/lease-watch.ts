@@ -1,8 +1,9 @@
-// Watches the one Lease of the leader election, so that a replica that waits takes over as soon as the leader gives up and
-// not at its next look. It is a help and no more: without the permission to watch, candidates look as often as ever.
+// Watches the Lease of the leader election, so that a standby replica takes over as soon as the leader releases it. Without the
+// permission to watch, a takeover takes up to one retry period longer.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import type { KubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import { leases } from "../../kube/resources.ts";
@@ -11,72 +12,80 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { missingLeaseRights } from "./lease-rights.ts";
+import { missingLeasePermissions } from "./lease-permissions.ts";
 
 export interface LeaseWatchOptions {
   readonly api: KubeApi;
-  /** For the question what else may not be done with it: no gate, places of its own. */
+  /** For checking the permissions: in the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly namespace: string;
   readonly name: string;
-  /** Nobody holds it now, or it is gone. */
+  /** The Lease has no holder, or was deleted. */
   readonly onFree: () => void;
 }
 
-export interface LeaseWatch extends Task {
-  /** How long ago anything happened to it, be it a failure. */
-  readonly idle: () => Milliseconds | undefined;
+/** A working watch has an event, a reconnect or a failure every few minutes. */
+const stalledAfter = minutes(10);
+
+export function isStalled(idle: Milliseconds | undefined): boolean {
+  return idle !== undefined && idle > stalledAfter;
 }
 
-/** A watch that lives hears something, is opened anew or fails, every few minutes; this long it never rests. */
-const maxBackoff = minutes(10);
+export class LeaseWatch implements Task {
+  readonly name = "lease watch";
+  readonly #options: LeaseWatchOptions;
+  readonly #reflector: Reflector<Lease>;
+  #isReported = false;
+  #stop: AbortSignal | undefined;
 
-export const isStill = (idle: Milliseconds | undefined): boolean => idle !== undefined && idle > maxBackoff;
+  constructor(options: LeaseWatchOptions) {
+    const { api, clock, random, namespace, name, onFree } = options;
+    this.#options = options;
+    this.#reflector = new Reflector<Lease>({
+      api,
+      resource: leases,
+      clock,
+      random,
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+      onProblem: (problem) => this.#report(problem),
+    });
+    this.#reflector.store.subscribe(({ after }) => {
+      if (after === undefined || holderOf(after) === "") onFree();
+    });
+  }
 
-export function leaseWatch({
-  api,
-  reserved,
-  clock,
-  random,
-  log,
-  namespace,
-  name,
-  onFree,
-}: LeaseWatchOptions): LeaseWatch {
-  let isReported = false;
-  let askRights: () => void = () => undefined;
-  const reflector = new Reflector<Lease>({
-    api,
-    resource: leases,
-    clock,
-    random,
-    namespace,
-    fieldSelector: `metadata.name=${name}`,
-    // Whatever else is wrong is wrong with the election too, which says it.
-    onProblem: ({ kind, message }) => {
-      if (kind !== "forbidden" || isReported) return;
-      isReported = true;
-      log.warn(
-        `The Lease ${namespace}/${name} may not be watched, so a hand-over takes a retry period longer: ${message}`,
-      );
-      askRights();
-    },
-  });
-  reflector.store.subscribe(({ after }) => {
-    if (after === undefined || holderOf(after) === "") onFree();
-  });
-  const run = (stop: AbortSignal): Promise<void> => {
-    askRights = () => {
-      missingLeaseRights(reserved, { namespace, name }, stop).then(
-        (missing) => missing !== undefined && log.error(missing),
-        // Whoever may not even ask is told so by the election, if it comes to that.
-        () => undefined,
-      );
-    };
-    return reflector.run(stop);
-  };
-  return { name: "lease watch", run, idle: () => reflector.idle() };
+  /** Time since anything happened to the watch, failures included; undefined before it starts. */
+  get idle(): Milliseconds | undefined {
+    return this.#reflector.idle();
+  }
+
+  run(stop: AbortSignal): Promise<void> {
+    this.#stop = stop;
+    return this.#reflector.run(stop);
+  }
+
+  /** Other problems also fail the election, which reports them. */
+  #report({ kind, message }: KubeError): void {
+    const { log, namespace, name } = this.#options;
+    if (kind !== "forbidden" || this.#isReported) return;
+    this.#isReported = true;
+    log.warn(
+      `Cannot watch the Lease ${namespace}/${name}, so a takeover takes up to one retry period longer: ${message}`,
+    );
+    void this.#reportPermissions();
+  }
+
+  async #reportPermissions(): Promise<void> {
+    const { reserved, log, namespace, name } = this.#options;
+    if (this.#stop === undefined) return;
+    // If even this check is forbidden, the election reports what it needs.
+    const missing = await missingLeasePermissions(reserved, { namespace, name }, this.#stop).catch(
+      () => undefined,
+    );
+    if (missing !== undefined) log.error(missing);
+  }
 }

@@ -1,4 +1,4 @@
-// Whether the cloud has ever answered this process, and what went wrong last: for readiness, and for people who look.
+// Whether the cloud has ever answered this process, for readiness and observe mode, and the last failure.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 
@@ -6,14 +6,14 @@ export class CloudContact {
   #hasAnswered = false;
   #failure: string | undefined;
 
-  readonly saw = ({ account, operation, failure }: CloudCallReport): void => {
+  record({ account, operation, failure }: CloudCallReport): void {
     if (failure === undefined) this.#hasAnswered = true;
-    else this.#failure = `${operation} of ${account} ended in ${failure}`;
-  };
+    else this.#failure = `${operation} of account ${account} failed: ${failure}`;
+  }
 
-  /** Until the first answer, however it goes later: an outage of the cloud is no reason to take a replica away. */
+  /** Undefined after the first answer, even if later calls fail: an outage of the cloud must not make a replica unready. */
   get problem(): string | undefined {
     if (this.#hasAnswered) return undefined;
-    return `the cloud has not answered yet: ${this.#failure ?? "it was not asked"}`;
+    return `the cloud has not answered yet: ${this.#failure ?? "no request was sent"}`;
   }
 }

@@ -1,59 +1,70 @@
-// All controllers of a manager, put together: what each is given, its queue, and the task that runs it. Which of them run is
-// decided by flags and by the Leases.
+// Composes all controllers of a manager, with their queues and the tasks that run them. Flags and Leases decide which run.
 
+import type { NodeController } from "../../controllers/node/controller.ts";
+import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
-import type { Files } from "../../platform/files.ts";
 import type { Instances } from "../../provider/instances.ts";
 import type { Task } from "../../runtime/run-together.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import { composeNodes } from "./compose-nodes.ts";
-import { composeRoutes } from "./compose-routes.ts";
-import { composeServices } from "./compose-services.ts";
+import { composeLifecycle, composeNodes } from "./compose-nodes.ts";
+import { type ComposedRoutes, composeRoutes } from "./compose-routes.ts";
+import { type ComposedServices, composeServices } from "./compose-services.ts";
 import type { ControllerContext } from "./controller-context.ts";
-import type { Watched } from "./watch-resource.ts";
+import type { WatchedResource } from "./watched-resource.ts";
 
-export interface ControllerParts {
+export interface ControllersDeps {
   readonly provider: AnyProvider;
   readonly instances: Instances;
   readonly contextOf: (name: ControllerName) => ControllerContext;
-  readonly nodes: Watched<Node>;
-  readonly services: Watched<Service>;
-  readonly files: Files;
-  /** Until everything has ended. */
-  readonly signal: AbortSignal;
+  readonly nodes: WatchedResource<Node>;
+  readonly services: WatchedResource<Service>;
 }
 
 export interface ControllerTask extends Task {
   readonly name: ControllerName;
 }
 
-export function composeControllers(parts: ControllerParts) {
-  const { provider, instances, contextOf, nodes, services, files, signal } = parts;
-  const { node, lifecycle } = composeNodes(contextOf, instances);
-  const service = composeServices({ ...contextOf("service"), files }, provider, services.objects, signal);
-  const route = composeRoutes(contextOf("node-route"), nodes.isSynced);
-  const task = (name: ControllerName, from: Pick<Task, "run"> | undefined): readonly ControllerTask[] =>
-    from === undefined ? [] : [{ name, run: (stop) => from.run(stop) }];
+export interface Controllers {
+  readonly node: NodeController;
+  readonly lifecycle: LifecycleController;
+  /** Undefined if the cloud has no load balancers. */
+  readonly service: ComposedServices | undefined;
+  /** Undefined if the cloud has no routes, or the flags disable them. */
+  readonly route: ComposedRoutes | undefined;
+  /** By upstream's names. */
+  readonly queues: Readonly<Record<string, WorkQueue>>;
+  readonly tasks: readonly ControllerTask[];
+}
+
+export function composeControllers(deps: ControllersDeps): Controllers {
+  const { provider, instances, contextOf, nodes, services } = deps;
+  const node = composeNodes(contextOf("cloud-node"), instances);
+  const lifecycle = composeLifecycle(contextOf("cloud-node-lifecycle"));
+  const service = composeServices(contextOf("service"), provider, services.objects);
+  const route = composeRoutes(contextOf("node-route"), () => nodes.isSynced);
   return {
     node,
     lifecycle,
-    /** Undefined where the cloud has no balancers. */
     service,
-    /** Undefined where no routes are made. */
     route,
-    /** By upstream's names of them. */
-    queues: {
+    queues: defined({
       Nodes: node.queue,
       "node-lifecycle": lifecycle.queue,
-      ...(service !== undefined && { service: service.queue }),
-      ...(route !== undefined && { Routes: route.queue }),
-    },
+      service: service?.queue,
+      Routes: route?.queue,
+    }) as Readonly<Record<string, WorkQueue>>,
     tasks: [
-      ...task("cloud-node", node),
-      ...task("cloud-node-lifecycle", lifecycle),
-      ...task("service", service),
-      ...task("node-route", route),
+      ...taskOf("cloud-node", node),
+      ...taskOf("cloud-node-lifecycle", lifecycle),
+      ...taskOf("service", service),
+      ...taskOf("node-route", route),
     ],
   };
+}
+
+function taskOf(name: ControllerName, controller: Pick<Task, "run"> | undefined): readonly ControllerTask[] {
+  return controller === undefined ? [] : [{ name, run: (signal) => controller.run(signal) }];
 }

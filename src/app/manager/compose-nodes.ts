@@ -1,4 +1,4 @@
-// The node and node-lifecycle controllers, put together.
+// Composes the node and node-lifecycle controllers.
 
 import { NodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
@@ -6,7 +6,7 @@ import { LifecycleController } from "../../controllers/node-lifecycle/controller
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { KubeObject, Node, ObjectReference } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
-import type { ControllerName } from "../flags/controller-names.ts";
+import type { Flags } from "../flags/table.ts";
 import { objectReporter } from "../reporting/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
@@ -19,14 +19,14 @@ function nodeReference({ metadata: { name, uid } }: KubeObject): ObjectReference
   };
 }
 
-/** Whether a Node is this manager's: without a selector every one is. */
-export function isSelectedBy(flags: ControllerContext["settings"]["flags"]) {
-  return ({ metadata }: Node): boolean =>
-    [...(flags["node-selector"] ?? [])].every(([key, value]) => metadata.labels?.[key] === value);
+/** Whether --node-selector matches a Node; without a selector every Node matches. */
+export function isSelectedBy(flags: Flags): (node: Node) => boolean {
+  const required = [...(flags["node-selector"] ?? [])];
+  return ({ metadata }) => required.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/** What every controller of Nodes is given; `component` names it on events. */
-export function nodePorts(context: ControllerContext, component: string): NodeDeps {
+/** `component` is the source of the controller's events. */
+export function nodeDeps(context: ControllerContext, component: string): NodeDeps {
   const { api, journal, clock, random, inventory, nodes, settings, log } = context;
   const { flags } = settings;
   return {
@@ -48,19 +48,18 @@ export function nodePorts(context: ControllerContext, component: string): NodeDe
   };
 }
 
-export function composeNodes(contextOf: (task: ControllerName) => ControllerContext, instances: Instances) {
-  const context = contextOf("cloud-node");
-  const lifecycle = contextOf("cloud-node-lifecycle");
-  return {
-    node: new NodeController({
-      ...nodePorts(context, "cloud-node-controller"),
-      settings: context.settings.nodes,
-      ownPrefixes: instances.labelPrefixes ?? [],
-      onInitialized: (_, ageMs) => context.metrics.initialized(ageMs),
-    }),
-    lifecycle: new LifecycleController({
-      ...nodePorts(lifecycle, "cloud-node-lifecycle-controller"),
-      settings: lifecycle.settings.lifecycle,
-    }),
-  };
+export function composeNodes(context: ControllerContext, instances: Instances): NodeController {
+  return new NodeController({
+    ...nodeDeps(context, "cloud-node-controller"),
+    settings: context.settings.nodes,
+    ownPrefixes: instances.labelPrefixes ?? [],
+    onInitialized: (_, ageMs) => context.metrics.initialized(ageMs),
+  });
+}
+
+export function composeLifecycle(context: ControllerContext): LifecycleController {
+  return new LifecycleController({
+    ...nodeDeps(context, "cloud-node-lifecycle-controller"),
+    settings: context.settings.lifecycle,
+  });
 }

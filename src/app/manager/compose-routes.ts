@@ -1,13 +1,25 @@
-// The route controller, put together, or the reason why there is none: routes are skipped with a word, never the process.
+// Composes the route controller. Without usable flags it logs why routes are skipped; the other controllers still run.
 
 import { RouteController } from "../../controllers/route/controller.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
-import { nodePorts } from "./compose-nodes.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
+import { nodeDeps } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-export function composeRoutes(context: ControllerContext, isSynced: () => boolean) {
+export interface ComposedRoutes {
+  readonly queue: WorkQueue;
+  run(signal: AbortSignal): Promise<void>;
+  /** The result of the last sync. */
+  lastSync(): RouteSync | undefined;
+}
+
+/** Undefined if the cloud has no routes, or the flags disable them. */
+export function composeRoutes(
+  context: ControllerContext,
+  isSynced: () => boolean,
+): ComposedRoutes | undefined {
   const { clock, journal, log, connected, settings, metrics } = context;
   const { flags } = settings;
   const { routes } = connected.cloud;
@@ -19,8 +31,8 @@ export function composeRoutes(context: ControllerContext, isSynced: () => boolea
   }
   let last: RouteSync | undefined;
   const controller = new RouteController({
-    // Upstream's name on events, underscore and all.
-    ...nodePorts(context, "route_controller"),
+    // Upstream's event source, with the underscore.
+    ...nodeDeps(context, "route_controller"),
     isSynced,
     send: journalledCloudSend({ journal, clock, mode: flags.mode }),
     routes,
@@ -35,7 +47,7 @@ export function composeRoutes(context: ControllerContext, isSynced: () => boolea
   });
   return {
     queue: controller.queue,
-    run: (signal: AbortSignal) => controller.run(signal),
-    last: () => last,
+    run: (signal) => controller.run(signal),
+    lastSync: () => last,
   };
 }

@@ -1,4 +1,4 @@
-// The service controller, put together: what it watches, the one listing of balancers, its writes and its words.
+// Composes the service controller: its watches, the shared listing of load balancers, its writes and its events.
 
 import { SharedListing } from "../../cloud/shared-listing.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
@@ -6,13 +6,14 @@ import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
 import { createServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
+import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { KubeObject, ObjectReference, Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
-import type { Files } from "../../platform/files.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { runTogether } from "../../runtime/run-together.ts";
+import { runTogether, type Task } from "../../runtime/run-together.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { objectReporter } from "../reporting/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
@@ -29,43 +30,41 @@ function serviceReference({ metadata: { name, namespace = "default", uid } }: Ku
   };
 }
 
-/** Undefined where the cloud has no load balancers. */
+export interface ComposedServices {
+  readonly queue: WorkQueue;
+  readonly listing: SharedListing<ObservedLoadBalancer>;
+  /** Load balancers with our mark that no Service needs. */
+  orphans(): readonly ObservedLoadBalancer[];
+  activeProblems(): ReadonlyMap<string, readonly string[]>;
+  /** Keys of the Services in a group. */
+  membersOf(group: string): readonly string[];
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Undefined if the cloud has no load balancers. */
 export function composeServices(
-  context: ControllerContext & { readonly files: Files },
+  context: ControllerContext,
   provider: AnyProvider,
   services: LatestObjects<Service>,
-  signal: AbortSignal,
-) {
-  const {
-    api,
-    clock,
-    random,
-    files,
-    log,
-    journal,
-    metrics,
-    nodes,
-    inventory,
-    settings,
-    connected,
-    isObserving,
-  } = context;
+): ComposedServices | undefined {
+  const { api, clock, random, files, log, journal, metrics, nodes, inventory, settings, connected } = context;
+  const { isObserving, life } = context;
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
   const { flags } = settings;
   if (flags["load-balancer-target-drain"] > 0 && balancers.drains !== true) {
     log.warn(
-      "--load-balancer-target-drain has no effect: balancers of this cloud cannot keep a target without new connections, so nodes that leave are left out at once",
+      "--load-balancer-target-drain has no effect: load balancers of this cloud do not support draining, so targets are removed immediately",
     );
   }
   const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
     random,
-    signal,
+    signal: life,
     list: (call) => balancers.list(call),
     onListenerError: (error) =>
       log.error(
-        `What follows a listing of balancers went wrong and is left out this time: ${messageOf(error)}`,
+        `Cannot process the listing of load balancers; skipped until the next one: ${messageOf(error)}`,
       ),
   });
   const report = objectReporter(context, "service-controller", serviceReference);
@@ -95,15 +94,17 @@ export function composeServices(
     report,
     note: (message, fields) => log.info(message, fields),
     journal: (step, group, outcome, detail) =>
-      journal.record({
-        target: "cloud",
-        action: step.do,
-        object: `balancer/${step.on ?? group}`,
-        why: "a Service wishes it",
-        at: clock.now(),
-        outcome,
-        ...(detail !== undefined && { detail }),
-      }),
+      journal.record(
+        defined({
+          target: "cloud" as const,
+          action: step.do,
+          object: `balancer/${step.on ?? group}`,
+          why: "desired state of its Services",
+          at: clock.now(),
+          outcome,
+          detail,
+        }),
+      ),
     observer: metrics.services,
     isObserving,
     clock,
@@ -118,27 +119,18 @@ export function composeServices(
       remember: (service) => services.remember(service),
     }),
   });
-  const run = async (stop: AbortSignal): Promise<void> => {
+  const run = async (signal: AbortSignal): Promise<void> => {
     const stopReporting = reportOrphans(listing, controller.orphans, log);
+    const tasks: readonly Task[] = [
+      { name: "service", run: (stop) => controller.run(stop) },
+      { name: "load balancer drift", run: (stop) => checkForDrift(listing, context, stop) },
+    ];
     try {
-      await runTogether(
-        [
-          { name: "service", run: (signalOfTask) => controller.run(signalOfTask) },
-          { name: "balancer drift", run: (signalOfTask) => checkForDrift(listing, context, signalOfTask) },
-        ],
-        stop,
-      );
+      await runTogether(tasks, signal);
     } finally {
       stopReporting();
     }
   };
   const { queue, orphans, activeProblems, groups } = controller;
-  return {
-    queue,
-    orphans,
-    activeProblems,
-    membersOf: (group: string) => groups.membersOf(group),
-    listing,
-    run,
-  };
+  return { queue, listing, orphans, activeProblems, membersOf: (group) => groups.membersOf(group), run };
 }

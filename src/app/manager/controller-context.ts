@@ -1,4 +1,4 @@
-// What every controller of one manager shares: clients, clock, journal, events. Made once in `manager.ts`.
+// What every controller of a manager shares: clients, clock, journal, events and settings. Created in `manager.ts`.
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
@@ -6,6 +6,7 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Journal } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -17,6 +18,7 @@ export interface ControllerContext {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
+  readonly files: Files;
   readonly log: Log;
   readonly journal: Journal;
   readonly metrics: ManagerMetrics;
@@ -26,4 +28,6 @@ export interface ControllerContext {
   readonly connected: ConnectedCloud;
   readonly inventory: Inventory;
   readonly nodes: LatestObjects<Node>;
+  /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
+  readonly life: AbortSignal;
 }

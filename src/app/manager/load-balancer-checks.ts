@@ -1,5 +1,5 @@
-// What goes on beside the service controller, with the listing that it works from: a look now and then at what somebody
-// changed by hand, and a word about balancers that nobody asks for.
+// Checks that run next to the service controller: a regular listing that finds drift, and a warning about orphaned load
+// balancers.
 
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
@@ -7,9 +7,9 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-const checkEvery = minutes(20);
+const checkInterval = minutes(20);
 
-/** One listing now and then: what somebody changed by hand is seen, at the cost of its pages. */
+/** Requests a listing regularly, so that changes made in the cloud are found. */
 export async function checkForDrift(
   listing: Pick<SharedListing<unknown>, "want">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
@@ -17,13 +17,13 @@ export async function checkForDrift(
 ): Promise<void> {
   while (!signal.aborted) {
     listing.want(clock.monotonic(), "refresh");
-    // Replicas that began together need not ask together.
-    const pause = milliseconds(checkEvery * (1 + random.fraction() / 2));
+    // Jitter, so that replicas that started together do not list together.
+    const pause = milliseconds(checkInterval * (1 + random.fraction() / 2));
     await sleep(clock, pause, signal).catch(() => undefined);
   }
 }
 
-/** Each set of orphans once, after the listing that shows it. Gives back what ends it. */
+/** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
 export function reportOrphans(
   listing: Pick<SharedListing<unknown>, "subscribe">,
   orphans: () => readonly { readonly group: string }[],
@@ -31,10 +31,12 @@ export function reportOrphans(
 ): () => void {
   let reported = "";
   return listing.subscribe(() => {
-    const groups = orphans().map(({ group }) => group);
-    const text = groups.toSorted().join(", ");
+    const groups = orphans()
+      .map(({ group }) => group)
+      .toSorted();
+    const text = groups.join(", ");
     if (text !== reported && text !== "") {
-      log.warn("Load balancers with our mark that no Service asks for", {
+      log.warn("Orphaned load balancers: they have this cluster's mark, and no Service needs them", {
         count: groups.length,
         groups: text,
       });

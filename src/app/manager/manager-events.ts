@@ -1,5 +1,5 @@
-// The events of a manager: those about its work, which a Lease gates like every other write, and those about the Lease
-// itself, which are told after it is lost. Both are written to the end, and a moment longer.
+// Records a manager's events: events of the controllers, gated by the Lease like every write, and leader election events, which
+// are also written after the Lease is lost.
 
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -21,23 +21,45 @@ export interface ManagerEventsOptions {
   readonly onLost: NonNullable<EventRecorderOptions["onLost"]>;
 }
 
-export function createManagerEvents({ api, clock, random, log, mayWrite, onLost }: ManagerEventsOptions) {
-  const events = new EventRecorder({ api: api.as({ mayWrite }), clock, random, onLost });
-  const announcements = new EventRecorder({ api: api.as({ mayWrite: () => true }), clock, random });
-  const writing = new AbortController();
-  const tasks: readonly Task[] = [
-    { name: "events", run: () => events.run(writing.signal) },
-    { name: "announcements", run: () => announcements.run(writing.signal) },
-  ];
-  return {
-    events,
-    announcements,
-    tasks,
-    /** Waits for what is pending, but not for long. */
-    flush: (): Promise<void> =>
-      withDeadline(clock, seconds(2), "The last events", writing.signal, async (stop) => {
-        await Promise.all([events.whenIdle(stop), announcements.whenIdle(stop)]);
-      }).catch((error: unknown) => log.warn(messageOf(error))),
-    close: (): void => writing.abort(),
-  };
+/** How long to wait for pending events before the Lease is released. */
+const flushDeadline = seconds(2);
+
+export class ManagerEvents {
+  /** Events of the controllers. */
+  readonly events: EventRecorder;
+  /** Leader election events. */
+  readonly announcements: EventRecorder;
+  readonly tasks: readonly Task[];
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #writing = new AbortController();
+
+  constructor({ api, clock, random, log, mayWrite, onLost }: ManagerEventsOptions) {
+    this.#clock = clock;
+    this.#log = log;
+    this.events = new EventRecorder({ api: api.as({ mayWrite }), clock, random, onLost });
+    this.announcements = new EventRecorder({ api: api.as({ mayWrite: () => true }), clock, random });
+    this.tasks = [
+      { name: "events", run: () => this.events.run(this.#writing.signal) },
+      { name: "announcements", run: () => this.announcements.run(this.#writing.signal) },
+    ];
+  }
+
+  /** Waits until pending events are written, but not for long. */
+  async flush(): Promise<void> {
+    const flushed = withDeadline(
+      this.#clock,
+      flushDeadline,
+      "The last events",
+      this.#writing.signal,
+      async (stop) => {
+        await Promise.all([this.events.whenIdle(stop), this.announcements.whenIdle(stop)]);
+      },
+    );
+    await flushed.catch((error: unknown) => this.#log.warn(messageOf(error)));
+  }
+
+  close(): void {
+    this.#writing.abort();
+  }
 }

@@ -1,20 +1,28 @@
-// What may be asked of a running manager: by the pages, by the health checks, by tests. It shows and changes nothing.
+// What can be read of a running manager: by the pages, the health checks and tests. It changes nothing.
 
+import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
+import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { NodeController } from "../../controllers/node/controller.ts";
+import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Journal } from "../../runtime/journal.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { type ConnectedCloud, shownCloud } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
 import type { Leadership } from "../leadership/leadership.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { CloudContact } from "./cloud-contact.ts";
-import type { composeControllers } from "./compose-controllers.ts";
-import type { Watched } from "./watch-resource.ts";
+import type { Controllers } from "./compose-controllers.ts";
+import type { CacheState, WatchedResource } from "./watched-resource.ts";
 
-export interface ViewParts {
+export interface ViewDeps {
   readonly flags: Flags;
   readonly identity: string;
+  /** On the monotonic clock. */
   readonly startedAt: number;
   readonly journal: Journal;
   readonly metrics: ManagerMetrics;
@@ -22,49 +30,94 @@ export interface ViewParts {
   readonly connected: ConnectedCloud;
   readonly contact: CloudContact;
   readonly leadership: Leadership;
-  readonly leads: () => boolean;
-  readonly composed: ReturnType<typeof composeControllers>;
+  readonly composed: Controllers;
   /** Names of the tasks that run while this replica leads. */
   readonly running: readonly string[];
-  /** Those that run: what nobody needs is not watched. */
-  readonly watches: Readonly<Record<string, Pick<Watched, "cache" | "isSynced" | "stalled">>>;
+  /** Only watches that run: without a controller that needs it, a resource is not watched. */
+  readonly watches: Readonly<Record<string, Pick<WatchedResource, "cache" | "isSynced" | "stalled">>>;
   readonly events: { readonly pending: number };
-  /** For reviews and what the cluster says of access: places of their own, no gate. */
+  /** For reviews: in the reserved lane and without a write gate. */
   readonly reserved: KubeApi;
   readonly onKubeRequest: (request: RequestObservation) => void;
 }
 
-export function viewOf(parts: ViewParts) {
-  const { flags, identity, startedAt, journal, metrics, inventory, connected, contact } = parts;
-  const { leadership, leads, composed, running, watches, events, reserved, onKubeRequest } = parts;
+type FromDeps =
+  | "flags"
+  | "identity"
+  | "startedAt"
+  | "journal"
+  | "metrics"
+  | "inventory"
+  | "reserved"
+  | "onKubeRequest";
+
+export interface ManagerView extends Pick<ViewDeps, FromDeps> {
+  readonly mode: Flags["mode"];
+  /** The API server, the cloud and its accounts, for the log. */
+  readonly connections: Readonly<Record<string, string>>;
+  readonly queues: Readonly<Record<string, WorkQueue>>;
+  readonly accounts: readonly GovernedAccount<unknown>[];
+  /** Undefined if the cloud has no load balancers. */
+  readonly balancers: SharedListing<ObservedLoadBalancer> | undefined;
+  /** Nodes with a problem, by name. */
+  readonly problems: NodeController["problems"]["all"];
+  /** Nodes that may be deleted or tainted, by name. */
+  readonly candidates: LifecycleController["candidates"];
+  readonly controllers: readonly string[];
+  leads(): boolean;
+  membersOf(group: string): readonly string[];
+  orphans(): readonly ObservedLoadBalancer[];
+  serviceProblems(): ReadonlyMap<string, readonly string[]>;
+  lastRouteSync(): RouteSync | undefined;
+  caches(): Readonly<Record<string, CacheState>>;
+  /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
+  cloudProblem(): string | undefined;
+  /** Upstream's `leaderElection` health check; undefined when healthy. */
+  leadershipHealth(): string | undefined;
+  /** Why the process should be restarted; undefined while it makes progress. */
+  stalled(): string | undefined;
+  pendingEvents(): number;
+  isIdle(): boolean;
+}
+
+export function viewOf(deps: ViewDeps): ManagerView {
+  const { flags, connected, contact, leadership, composed, events, reserved } = deps;
   const { node, lifecycle, service, route, queues } = composed;
-  const watched = Object.values(watches);
+  const watches = Object.values(deps.watches);
+  const leads = (): boolean => leadership.anyGate() === true;
   return {
-    ...{ flags, identity, startedAt, journal, metrics, inventory, queues, leads, reserved, onKubeRequest },
+    flags,
+    identity: deps.identity,
+    startedAt: deps.startedAt,
+    journal: deps.journal,
+    metrics: deps.metrics,
+    inventory: deps.inventory,
+    reserved,
+    onKubeRequest: deps.onKubeRequest,
     mode: flags.mode,
     connections: { apiServer: reserved.origin, ...shownCloud(connected) },
+    queues,
     accounts: connected.accounts,
     balancers: service?.listing,
-    membersOf: (group: string) => service?.membersOf(group) ?? [],
-    orphans: () => service?.orphans() ?? [],
-    serviceProblems: () => service?.activeProblems() ?? new Map<string, readonly string[]>(),
-    routes: () => route?.last(),
     problems: node.problems.all,
     candidates: lifecycle.candidates,
-    controllers: running,
-    caches: () => Object.fromEntries(Object.entries(watches).map(([name, { cache }]) => [name, cache()])),
-    /** A replica that waits asks the cloud nothing, so it knows nothing against it. */
-    cloudProblem: (): string | undefined => (leads() ? contact.problem : undefined),
-    /** What stands against counting this process as healthy, as upstream's `leaderElection` check. */
-    leadershipHealth: leadership.health,
-    /** Why this process should be ended from outside: something that never rests has stood still. */
-    stalled: (): string | undefined =>
+    controllers: deps.running,
+    leads,
+    membersOf: (group) => service?.membersOf(group) ?? [],
+    orphans: () => service?.orphans() ?? [],
+    serviceProblems: () => service?.activeProblems() ?? new Map(),
+    lastRouteSync: () => route?.lastSync(),
+    caches: () =>
+      Object.fromEntries(Object.entries(deps.watches).map(([name, watch]) => [name, watch.cache] as const)),
+    cloudProblem: () => (leads() ? contact.problem : undefined),
+    leadershipHealth: () => leadership.health(),
+    stalled: () =>
       leadership.health() ??
       leadership.stalled() ??
-      watched.map(({ stalled }) => stalled()).find((why) => why !== undefined),
+      watches.map(({ stalled }) => stalled).find((reason) => reason !== undefined),
     pendingEvents: () => events.pending,
     isIdle: () =>
-      watched.every(({ isSynced }) => isSynced()) &&
+      watches.every(({ isSynced }) => isSynced) &&
       Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
       events.pending === 0,
   };

@@ -1,8 +1,11 @@
-// The manager, put together by hand: what talks to the API server, what talks to the cloud, and the controllers between
-// them. Everything that waits or asks comes in through the seams, so a whole manager runs in a test's virtual time.
+// Composes one manager: the Kubernetes client, the cloud, and the controllers. Everything that waits or sends requests is
+// injected, so tests run a whole manager in virtual time.
 
 import { Inventory } from "../../cloud/inventory.ts";
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import { defined } from "../../core/defined.ts";
+import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
 import { createGarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { endOf } from "../../runtime/draining.ts";
@@ -15,12 +18,12 @@ import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
 import { readMigrationOf } from "../leadership/leader-migration-file.ts";
-import { createLeadership } from "../leadership/leadership.ts";
+import { Leadership } from "../leadership/leadership.ts";
 import { createManagerMetrics } from "../metrics/manager-metrics.ts";
-import { createApiServerProblems } from "../reporting/api-server-problems.ts";
-import { createCloudProblems } from "../reporting/cloud-problems.ts";
+import { ApiServerProblems } from "../reporting/api-server-problems.ts";
+import { CloudProblems } from "../reporting/cloud-problems.ts";
 import { observationOf, observationTask } from "../reporting/observe-summary.ts";
-import { createPlanReporter } from "../reporting/plan-reporter.ts";
+import { PlanReporter } from "../reporting/plan-reporter.ts";
 import { requestReporter } from "../reporting/request-reporter.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
@@ -28,138 +31,199 @@ import { CloudContact } from "./cloud-contact.ts";
 import { composeControllers } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
-import { createManagerEvents } from "./manager-events.ts";
-import { viewOf } from "./manager-view.ts";
+import { ManagerEvents } from "./manager-events.ts";
+import { type ManagerView, viewOf } from "./manager-view.ts";
 import { openClouds } from "./open-clouds.ts";
-import { reported } from "./reported-task.ts";
-import { watched } from "./watch-resource.ts";
+import { WatchedResource } from "./watched-resource.ts";
 
 export interface ManagerOptions {
   readonly provider: AnyProvider;
   readonly settings: ReadFlags;
   readonly platform: ManagerPlatform;
   readonly log: Log;
-  /** By which the Lease knows this process; without it, a new one. */
+  /** The holder identity in the Lease. If unset, a new one. */
   readonly identity?: string;
-  /** In a few words, for systemd. */
+  /** A short status for systemd. */
   readonly onStatus?: (text: string) => void;
 }
 
-/** One for each process, however many managers it makes. */
+export interface Manager extends ManagerView {
+  readonly nodes: LatestObjects<Node>;
+  readonly services: LatestObjects<Service>;
+  /** Runs until the signal that it was created with is aborted. */
+  run(): Promise<void>;
+}
+
+/** Created once per process, so that a reload keeps the Lease. */
 export function replicaIdentity(
   { environment, random }: Pick<ManagerPlatform, "environment" | "random">,
   name: string,
-) {
+): string {
   return `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
 }
 
-export async function createManager(
-  { provider, settings, platform, log, identity: given, onStatus }: ManagerOptions,
-  signal: AbortSignal,
-) {
+export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
+  const { provider, settings, platform, log, onStatus } = options;
   const { flags } = settings;
-  const { clock, random } = platform;
+  const { clock, random, files } = platform;
   const name = `${provider.name}-cloud-controller-manager`;
-  const identity = given ?? replicaIdentity(platform, name);
+  const identity = options.identity ?? replicaIdentity(platform, name);
   const isObserving = flags.mode === "observe";
-  /** Until everything has ended, which after a drain is later than the wish to stop. */
+  /** Aborted when everything has ended, which after a drain is later than the request to stop. */
   const life = endOf(signal);
 
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
+  const plans = new PlanReporter(log);
   journal.subscribe(metrics.mutation);
-  const plans = createPlanReporter(log);
-  journal.subscribe(plans.report);
+  journal.subscribe((entry) => plans.report(entry));
   const garbage = createGarbageMeter();
-  const reporter = requestReporter(log, metrics, createCloudProblems(log, clock));
-  const apiServerProblems = createApiServerProblems(log, clock);
+  const requests = requestReporter(log, metrics, new CloudProblems(log, clock));
+  const apiServerProblems = new ApiServerProblems(log, clock);
 
-  const { migration, problems } = await readMigrationOf(flags, platform.files);
+  const { migration, problems } = await readMigrationOf(flags, files);
   if (problems.length > 0) throw new ConfigurationError(problems);
-  const leadership = createLeadership({
-    ...{ flags, identity, clock, random, log },
-    ...(migration !== undefined && { migration }),
-    onSession: (lease, isOurs) => {
-      metrics.leads(lease, isOurs);
-      onStatus?.(`${isOurs ? "leads" : "waits for the Lease"} ${lease}`);
+  const leadership = new Leadership({
+    flags,
+    identity,
+    clock,
+    random,
+    log,
+    migration,
+    onSession: (lease, isLeader) => {
+      metrics.leads(lease, isLeader);
+      onStatus?.(isLeader ? `Leader of Lease ${lease}` : `Standby: waiting for Lease ${lease}`);
     },
     onProblem: (error) => apiServerProblems.failed(error),
     onSlowPath: metrics.slowElection,
   });
-  const leads = (): boolean => leadership.anyGate() === true;
   const gates = {
     main: leadership.gateOf("main"),
-    ...(migration !== undefined && { migrated: leadership.gateOf("migrated") }),
+    migrated: migration === undefined ? undefined : leadership.gateOf("migrated"),
   };
 
-  const userAgent = `${name}/${version}`;
-  const hooks = { userAgent, mayWrite: gates.main, onRequest: reporter.kube, onDecoded: garbage };
-  const { api, reserved } = await connectKube(flags, platform, hooks, signal);
+  const { api, reserved } = await connectKube(
+    flags,
+    platform,
+    {
+      userAgent: `${name}/${version}`,
+      mayWrite: gates.main,
+      onRequest: requests.kube,
+      onDecoded: garbage,
+    },
+    signal,
+  );
   metrics.serverIs(api.origin);
   const contact = new CloudContact();
   const clouds = openClouds({
-    ...{ provider, settings, platform, log, gates, signal: life.signal },
+    provider,
+    settings,
+    platform,
+    log,
+    gates,
+    life: life.signal,
     report: (call) => {
-      reporter.cloud(call);
-      contact.saw(call);
+      requests.cloud(call);
+      contact.record(call);
     },
   });
-
   const { instances, main: connected } = clouds;
   const inventory = new Inventory({ instances, clock, signal: life.signal });
-  const nodes = watched(nodeResource, { api, clock, random }, apiServerProblems);
-  const services = watched(serviceResource, { api, clock, random }, apiServerProblems);
-  const managerEvents = createManagerEvents({
-    ...{ api, clock, random, log, mayWrite: leadership.anyGate },
+  const watchDeps = { api, clock, random, problems: apiServerProblems };
+  const nodes = new WatchedResource(nodeResource, watchDeps);
+  const services = new WatchedResource(serviceResource, watchDeps);
+  const managerEvents = new ManagerEvents({
+    api,
+    clock,
+    random,
+    log,
+    mayWrite: () => leadership.anyGate(),
     onLost: (why, { reason, object }) => {
       metrics.lostEvent(why);
-      log.debug(2, "An event was not written", { why, reason, object: object.name });
+      log.debug(2, "Dropped an event", { why, reason, object: object.name });
     },
   });
   const { events } = managerEvents;
+
   const context: ControllerContext = {
-    ...{ api, clock, random, log, journal, metrics, events, settings, isObserving, connected, inventory },
+    api,
+    clock,
+    random,
+    files,
+    log,
+    journal,
+    metrics,
+    events,
+    settings,
+    isObserving,
+    connected,
+    inventory,
     nodes: nodes.objects,
+    life: life.signal,
   };
-  /** A controller under another Lease has gates of its own. */
+  /** Controllers under the shared Lease have their own write gates. */
   const contextOf = (task: ControllerName): ControllerContext =>
     gates.migrated !== undefined && leadership.isMigrated(task)
       ? { ...context, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
       : context;
-  const composed = composeControllers({
-    ...{ provider, instances, contextOf, nodes, services },
-    files: platform.files,
-    signal: life.signal,
-  });
+  const composed = composeControllers({ provider, instances, contextOf, nodes, services });
   const { queues, lifecycle, service } = composed;
   metrics.watch(connected.accounts, inventory, queues);
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage(reconcileGarbage) });
-  const { candidates } = lifecycle;
-  metrics.alerts({ leads, isSelected: isSelectedBy(flags), nodes: nodes.objects, candidates, service });
 
   const refresh: Task = {
     name: "inventory",
-    run: (stop) => {
-      const fixed = flags["node-status-update-frequency"];
-      return runRefreshLoop({ inventory, clock, policy: fixed === undefined ? {} : { fixed } }, stop);
-    },
+    run: (stop) =>
+      runRefreshLoop(
+        { inventory, clock, policy: defined({ fixed: flags["node-status-update-frequency"] }) },
+        stop,
+      ),
   };
-  const enabled = composed.tasks.filter((task) => settings.controllers.has(task.name));
-  const controllers = enabled.filter((task) => leadership.isHere(task.name));
-  /** Whoever has no Services to look after may lack the right to list them. */
-  const runsServices = controllers.some((task) => task.name === "service");
-  const watches = { nodes, ...(runsServices && { services }) };
+  const controllers = composed.tasks.filter(
+    (task) => settings.controllers.has(task.name) && leadership.isHere(task.name),
+  );
+  const needsServices = controllers.some((task) => task.name === "service");
+  // Without the service controller, the permission to list Services may be missing.
+  const watches = defined({ nodes, services: needsServices ? services : undefined });
+  const allWatches: readonly (WatchedResource<Node> | WatchedResource<Service>)[] = needsServices
+    ? [nodes, services]
+    : [nodes];
 
-  /** All that takes a Lease: it begins when the caches are filled, and everything ends with it. */
-  const work = async (stop: AbortSignal): Promise<void> => {
+  const view = viewOf({
+    flags,
+    identity,
+    startedAt: clock.monotonic(),
+    journal,
+    metrics,
+    inventory,
+    connected,
+    contact,
+    leadership,
+    composed,
+    running: [...controllers, refresh].map((task) => task.name),
+    watches,
+    events,
+    reserved,
+    onKubeRequest: requests.kube,
+  });
+  metrics.alerts({
+    leads: view.leads,
+    isSelected: isSelectedBy(flags),
+    nodes: nodes.objects,
+    candidates: lifecycle.candidates,
+    service,
+  });
+
+  /** Runs the controllers while this replica leads, from the first sync of the caches on. */
+  const lead = async (stop: AbortSignal): Promise<void> => {
     try {
-      for (const each of Object.values(watches)) await each.whenSynced(stop);
+      for (const watch of allWatches) await watch.whenSynced(stop);
       await leadership.run(
         {
           reserved,
-          tasks: [...controllers.map((task) => reported(task, metrics.runs)), refresh],
-          beforeRelease: managerEvents.flush,
-          ...(!isObserving && { announcements: managerEvents.announcements }),
+          tasks: [...controllers.map((task) => withRunningMetric(task, metrics.runs)), refresh],
+          beforeRelease: () => managerEvents.flush(),
+          announcements: isObserving ? undefined : managerEvents.announcements,
         },
         stop,
       );
@@ -168,32 +232,36 @@ export async function createManager(
       life.abort();
     }
   };
-  const view = viewOf({
-    ...{ flags, identity, journal, metrics, inventory, connected, contact, leadership, leads, composed },
-    ...{ watches, events, reserved, onKubeRequest: reporter.kube, startedAt: clock.monotonic() },
-    running: [...controllers, refresh].map((task) => task.name),
-  });
-  const observe = observationTask(
-    () => observationOf(view, { nodes: nodes.objects, services: services.objects, desired: plans.desired() }),
+  const summary = observationTask(
+    () => observationOf(view, { nodes: nodes.objects, services: services.objects, changes: plans.size }),
     { log, clock },
   );
-  return {
-    ...view,
-    nodes: nodes.objects,
-    services: services.objects,
-    run: (): Promise<void> =>
-      runTogether(
-        [
-          ...leadership.watches(api, reserved),
-          // Caches stay warm while another replica leads, so that a hand-over costs no listing.
-          ...Object.values(watches),
-          ...managerEvents.tasks,
-          { name: "controllers", run: work },
-          ...(isObserving ? [observe] : []),
-        ],
-        signal,
-      ),
-  };
+  const run = (): Promise<void> =>
+    runTogether(
+      [
+        ...leadership.watches(api, reserved),
+        // Standby replicas watch too, so that a new leader starts with warm caches.
+        ...allWatches,
+        ...managerEvents.tasks,
+        { name: "controllers", run: lead },
+        ...(isObserving ? [summary] : []),
+      ],
+      signal,
+    );
+  return { ...view, nodes: nodes.objects, services: services.objects, run };
 }
 
-export type Manager = Awaited<ReturnType<typeof createManager>>;
+/** The task, with the metric of running controllers. */
+function withRunningMetric(task: Task, runs: (name: string, isRunning: boolean) => void): Task {
+  return {
+    name: task.name,
+    run: async (stop) => {
+      runs(task.name, true);
+      try {
+        await task.run(stop);
+      } finally {
+        runs(task.name, false);
+      }
+    },
+  };
+}

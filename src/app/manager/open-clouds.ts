@@ -1,5 +1,5 @@
-// The way to the cloud, opened: once, and once more for the controllers under another Lease, whose writes have a gate of
-// their own. Asks the cloud nothing yet.
+// Connects to the cloud: once, and a second time for controllers under another Lease, whose changes need their own gate. Sends
+// no requests yet.
 
 import type { AccountContext } from "../../cloud/account.ts";
 import type { WriteGate } from "../../kube/requests/request.ts";
@@ -16,30 +16,31 @@ export interface OpenCloudsOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly report: AccountContext["report"];
-  /** `migrated` only where controllers move to another Lease. */
-  readonly gates: { readonly main: WriteGate; readonly migrated?: WriteGate };
-  /** Until everything has ended. */
-  readonly signal: AbortSignal;
+  /** `migrated` is set only if controllers migrate to another Lease. */
+  readonly gates: { readonly main: WriteGate; readonly migrated: WriteGate | undefined };
+  /** Aborted when the manager has ended. */
+  readonly life: AbortSignal;
 }
 
 export interface OpenClouds {
   readonly main: ConnectedCloud;
-  /** The same one where nothing migrates. */
+  /** The same as `main` if no controllers migrate. */
   readonly migrated: ConnectedCloud;
   readonly instances: Instances;
 }
 
-/** Throws a ConfigurationError for what the operator must mend. */
+/** Throws a ConfigurationError for invalid settings. */
 export function openClouds({
   provider,
   settings,
-  platform: { cloudTransport: transport, clock, random, environment },
+  platform,
   log,
   report,
   gates,
-  signal,
+  life,
 }: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
+  const { cloudTransport: transport, clock, random, environment } = platform;
   const mayMutate =
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
     () => {
@@ -52,7 +53,11 @@ export function openClouds({
       provider,
       { environment, ...settings.cloud, cluster: flags["cluster-name"] },
       {
-        ...{ transport, clock, random, report, signal },
+        transport,
+        clock,
+        random,
+        report,
+        signal: life,
         deadline: flags["cloud-call-timeout"],
         mayMutate: mayMutate(gate),
       },

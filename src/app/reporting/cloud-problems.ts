@@ -1,28 +1,35 @@
-// What is wrong with a whole account of the cloud, said once for all whose work waits for it: that it does not answer, or does
-// not know us. Said again when it lasts, with a word when it is over.
+// Logs that an account of the cloud is unreachable or rejects the credentials: once for all objects that wait for it, again if
+// it lasts, and when it is over.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { minutes, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-type Kind = "away" | "refused";
+type Kind = "unreachable" | "rejected";
 
-/** While it lasts. */
-const sayAgainAfter = minutes(5);
-/** When it comes and goes. */
-const sayAnewAfter = seconds(30);
+interface AccountProblem {
+  readonly since: number;
+  isReported: boolean;
+}
 
-function kindOf({ failure, status }: CloudCallReport): Kind | "answered" | "fine" | undefined {
+/** How often to repeat the message of a lasting problem. */
+const repeatAfter = minutes(5);
+/** How often to report a problem that comes and goes. */
+const reportAgainAfter = seconds(30);
+
+/** What a call says about its account: "answered" is an error that proves that the cloud is reachable. */
+function kindOf({ failure, status }: CloudCallReport): Kind | "answered" | "succeeded" | undefined {
   switch (failure) {
     case undefined:
-      return "fine";
+      return "succeeded";
     case "unauthorized":
-      return "refused";
+      return "rejected";
     case "unavailable":
     case "deadline":
     case "breaker":
-      return status === undefined ? "away" : undefined;
+      return status === undefined ? "unreachable" : undefined;
     case "aborted":
     case "fenced":
     case "unexpected":
@@ -32,44 +39,47 @@ function kindOf({ failure, status }: CloudCallReport): Kind | "answered" | "fine
   }
 }
 
-export function createCloudProblems(log: Log, clock: Pick<Clock, "monotonic">) {
-  const problems = new Map<string, { readonly since: number; isReported: boolean }>();
-  const reportedAt = new Map<string, number>();
+export class CloudProblems {
+  readonly #log: Log;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #problems = new Map<string, AccountProblem>();
+  readonly #reportedAt = new Map<string, number>();
 
-  const over = (account: string, kind: Kind): void => {
-    const problem = problems.get(`${kind} ${account}`);
+  constructor(log: Log, clock: Pick<Clock, "monotonic">) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  record(call: CloudCallReport): void {
+    const { account, message } = call;
+    const kind = kindOf(call);
+    if (kind === "succeeded" || kind === "answered") this.#recover(account, "unreachable");
+    if (kind === "succeeded") this.#recover(account, "rejected");
+    if (kind === "unreachable" || kind === "rejected") this.#fail(account, kind, message);
+  }
+
+  #fail(account: string, kind: Kind, message: string | undefined): void {
+    const key = `${kind} ${account}`;
+    const now = this.#clock.monotonic();
+    const problem = this.#problems.get(key) ?? { since: now, isReported: false };
+    this.#problems.set(key, problem);
+    const last = this.#reportedAt.get(key);
+    if (last !== undefined && now - last < (problem.isReported ? repeatAfter : reportAgainAfter)) return;
+    this.#reportedAt.set(key, now);
+    const forSeconds = problem.isReported ? Math.round((now - problem.since) / 1000) : undefined;
+    this.#log.warn(message ?? "The cloud does not respond", defined({ account, forSeconds }));
+    problem.isReported = true;
+  }
+
+  #recover(account: string, kind: Kind): void {
+    const key = `${kind} ${account}`;
+    const problem = this.#problems.get(key);
     if (problem === undefined) return;
-    problems.delete(`${kind} ${account}`);
+    this.#problems.delete(key);
     if (!problem.isReported) return;
-    const afterSeconds = Math.round((clock.monotonic() - problem.since) / 1000);
-    log.info(kind === "away" ? "The cloud answers again" : "The cloud accepts our credentials again", {
-      account,
-      afterSeconds,
-    });
-  };
-
-  return {
-    saw: (call: CloudCallReport): void => {
-      const { account, message } = call;
-      const kind = kindOf(call);
-      if (kind === undefined) return;
-      if (kind === "fine" || kind === "answered") {
-        over(account, "away");
-        if (kind === "fine") over(account, "refused");
-        return;
-      }
-      const key = `${kind} ${account}`;
-      const now = clock.monotonic();
-      const problem = problems.get(key) ?? { since: now, isReported: false };
-      problems.set(key, problem);
-      const last = reportedAt.get(key);
-      if (last !== undefined && now - last < (problem.isReported ? sayAgainAfter : sayAnewAfter)) return;
-      reportedAt.set(key, now);
-      log.warn(message ?? "The cloud does not answer", {
-        account,
-        ...(problem.isReported && { forSeconds: Math.round((now - problem.since) / 1000) }),
-      });
-      problem.isReported = true;
-    },
-  };
+    const afterSeconds = Math.round((this.#clock.monotonic() - problem.since) / 1000);
+    const text =
+      kind === "unreachable" ? "The cloud is reachable again" : "The cloud accepts the credentials again";
+    this.#log.info(text, { account, afterSeconds });
+  }
 }

@@ -1,4 +1,4 @@
-// Says something about an object: in the log always, as an event unless we only observe.
+// Reports on an object: in the log, and as an event unless in observe mode.
 
 import type { NodeEvent } from "../../controllers/node-deps.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
@@ -11,15 +11,16 @@ export interface ReporterDeps {
   readonly isObserving: boolean;
 }
 
+/** `component` is the source of the events. */
 export function objectReporter(
   { log, events, isObserving }: ReporterDeps,
   component: string,
   referTo: (object: KubeObject) => ObjectReference,
-) {
-  return (about: KubeObject, { type, reason, message, quiet }: NodeEvent): void => {
+): (object: KubeObject, event: NodeEvent) => void {
+  return (about, { type, reason, message, quiet }) => {
     const object = referTo(about);
     const name = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
-    // What would be done is told by the plan; "Ensuring …" would be a lie.
+    // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.
     if (isObserving && type === "Normal") return;
     const fields = { [object.kind.toLowerCase()]: name, reason };
     if (quiet === true) log.debug(2, message, fields);

@@ -1,5 +1,5 @@
-// What observing has come to, said once all has been looked at and whenever that changes: that nothing would be done is said
-// too, so that a manager that could not look is never taken for one that agrees.
+// The summary of observe mode: how many changes would be made, logged once everything was evaluated and whenever it changes. It
+// also says when nothing would change, so that a manager that could not evaluate is not mistaken for one without changes.
 
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
@@ -11,71 +11,73 @@ import type { Log } from "../../telemetry/log.ts";
 export interface Observation {
   readonly nodes: number;
   readonly services: number;
-  /** Different things that it would do. */
-  readonly desired: number;
-  /** Nodes and Services of which it cannot say. */
+  /** Different changes that would be made. */
+  readonly changes: number;
+  /** Nodes and Services that could not be evaluated. */
   readonly problems: number;
 }
 
-interface Checker {
+interface ObservedManager {
   isIdle(): boolean;
-  /** Undefined once it has answered, and where nobody asks it. */
   cloudProblem(): string | undefined;
   leads(): boolean;
   readonly problems: ReadonlyMap<string, unknown>;
   serviceProblems(): ReadonlyMap<string, unknown>;
 }
 
-/** Undefined while something is still being looked at. */
+interface ObservedObjects {
+  readonly nodes: { readonly size: number };
+  readonly services: { list(): readonly Service[] };
+  readonly changes: number;
+}
+
+/** Undefined until everything was evaluated. */
 export function observationOf(
-  manager: Checker,
-  seen: {
-    readonly nodes: { readonly size: number };
-    readonly services: { list(): readonly Service[] };
-    readonly desired: number;
-  },
+  manager: ObservedManager,
+  { nodes, services, changes }: ObservedObjects,
 ): Observation | undefined {
-  return manager.isIdle() && manager.leads() && manager.cloudProblem() === undefined
-    ? {
-        nodes: seen.nodes.size,
-        services: seen.services.list().filter(isLoadBalancer).length,
-        desired: seen.desired,
-        problems: manager.problems.size + manager.serviceProblems().size,
-      }
-    : undefined;
+  if (!manager.isIdle() || !manager.leads() || manager.cloudProblem() !== undefined) return undefined;
+  return {
+    nodes: nodes.size,
+    services: services.list().filter(isLoadBalancer).length,
+    changes,
+    problems: manager.problems.size + manager.serviceProblems().size,
+  };
 }
 
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-export function describeObservation({ nodes, services, desired, problems }: Observation): string {
-  const seen = `Observed ${count(nodes, "Node")} and ${count(services, "Service")} of type LoadBalancer`;
-  const would =
-    desired === 0 ? "nothing would be done" : `${count(desired, "thing")} would be done, told above`;
-  const unclear = `; of ${problems} it cannot be said, as the warnings tell`;
-  return `${seen}: ${would}${problems === 0 ? "" : unclear}`;
+export function describeObservation({ nodes, services, changes, problems }: Observation): string {
+  const evaluated = `Observed ${count(nodes, "Node")} and ${count(services, "Service")} of type LoadBalancer`;
+  const planned =
+    changes === 0
+      ? "no changes would be made"
+      : `${count(changes, "change")} would be made (see the log above)`;
+  const unclear = `; ${count(problems, "object")} could not be evaluated (see the warnings above)`;
+  return `${evaluated}: ${planned}${problems === 0 ? "" : unclear}`;
 }
 
-const period = seconds(5);
+const interval = seconds(5);
 
 export function observationTask(
-  check: () => Observation | undefined,
+  observe: () => Observation | undefined,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
 ): Task {
   return {
     name: "observation",
     run: async (stop) => {
       let reported = "";
-      let before = "";
+      let previous = "";
       while (!stop.aborted) {
-        const seen = check();
-        const text = seen === undefined ? "" : describeObservation(seen);
-        // Twice in a row: between two steps of one round nobody is at work either.
-        if (text !== "" && text === before && text !== reported) {
+        const observation = observe();
+        const text = observation === undefined ? "" : describeObservation(observation);
+        // Twice in a row, because queues are briefly empty between two steps of a reconcile.
+        if (text !== "" && text === previous && text !== reported) {
           log.info(text);
           reported = text;
         }
-        before = text;
-        await sleep(clock, period, stop).catch(() => undefined);
+        previous = text;
+        await sleep(clock, interval, stop).catch(() => undefined);
       }
     },
   };

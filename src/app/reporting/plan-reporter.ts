@@ -1,33 +1,37 @@
-// In observe mode nothing is written, so the log is where the plan is: each wish for an object with its values, once for as
-// long as it stays the same. A wish is known by its reason, for an object may be given several, which come in turns.
+// Logs the planned changes in observe mode, where nothing is written: each with its values, once while it stays the same.
 
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-/** Objects remembered at most; beyond that a line may come again. */
+/** Maximum number of remembered changes; beyond it, a change may be logged again. */
 const capacity = 50_000;
 
-export interface PlanReporter {
-  readonly report: (entry: JournalEntry) => void;
-  /** Different wishes so far. */
-  readonly desired: () => number;
-}
+export class PlanReporter {
+  readonly #log: Log;
+  readonly #reported = new Map<string, string>();
 
-export function createPlanReporter(log: Log): PlanReporter {
-  const reported = new Map<string, string>();
-  const report = ({ outcome, action, object, why, target, detail }: JournalEntry): void => {
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Number of different changes so far. */
+  get size(): number {
+    return this.#reported.size;
+  }
+
+  report({ outcome, action, object, why, target, detail }: JournalEntry): void {
     if (outcome !== "observed") {
-      log.debug(2, action, { object, outcome, why });
+      this.#log.debug(2, action, { object, outcome, why });
       return;
     }
-    // The paths of a patch depend on what others have put there meanwhile; its values do not.
+    // The detail has the values of a patch; its paths depend on what other writers have added.
     const [kind = action] = action.split(": ");
-    const desired = detail === undefined ? action : `${kind}: ${detail}`;
+    const change = detail === undefined ? action : `${kind}: ${detail}`;
+    // The reason is part of the key, because several changes of one object may be planned in turn.
     const key = `${target} ${object} ${kind} ${why}`;
-    if (reported.get(key) === desired) return;
-    if (reported.size >= capacity) reported.clear();
-    reported.set(key, desired);
-    log.info(`Would ${desired}`, { object, because: why });
-  };
-  return { report, desired: () => reported.size };
+    if (this.#reported.get(key) === change) return;
+    if (this.#reported.size >= capacity) this.#reported.clear();
+    this.#reported.set(key, change);
+    this.#log.info(`Would ${change}`, { object, because: why });
+  }
 }

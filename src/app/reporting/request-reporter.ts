@@ -1,20 +1,25 @@
-// Each request to the API server and to the cloud, counted always and told with `--v=4`. Neither bodies nor headers are told.
+// Counts every request to the API server and the cloud, and logs it at --v=4, without bodies and headers.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import type { createCloudProblems } from "./cloud-problems.ts";
+import type { CloudProblems } from "./cloud-problems.ts";
 
 const level = 4;
+
+export interface RequestReporter {
+  readonly kube: (request: RequestObservation) => void;
+  readonly cloud: (call: CloudCallReport) => void;
+}
 
 export function requestReporter(
   log: Log,
   metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">,
-  problems: Pick<ReturnType<typeof createCloudProblems>, "saw">,
-) {
+  problems: Pick<CloudProblems, "record">,
+): RequestReporter {
   return {
-    kube: (request: RequestObservation): void => {
+    kube: (request) => {
       metrics.kubeRequest(request);
       const { verb, resource, object, code, duration } = request;
       log.debug(level, `API server: ${verb} ${resource}`, {
@@ -23,9 +28,9 @@ export function requestReporter(
         milliseconds: Math.round(duration),
       });
     },
-    cloud: (call: CloudCallReport): void => {
+    cloud: (call) => {
       metrics.cloudCall(call);
-      problems.saw(call);
+      problems.record(call);
       const { account, operation, status, failure, durationMs } = call;
       log.debug(level, `Cloud: ${operation}`, {
         account,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import {
+  LeadershipSessions,
   type LeadershipSessionsOptions,
-  runLeadershipSessions,
 } from "../../../src/app/leadership/leadership-sessions.ts";
 import type { Task } from "../../../src/runtime/run-together.ts";
 
@@ -14,7 +14,7 @@ const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> 
   const stop = new AbortController();
   const reported: string[] = [];
   let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
-  const ended = runLeadershipSessions({
+  const ended = new LeadershipSessions({
     stop: stop.signal,
     identity: "me",
     log,
@@ -33,7 +33,7 @@ const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> 
       } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
     },
     ...changes,
-  });
+  }).run();
   return {
     reported,
     stop,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
+  LeadershipSessions,
   type LeadershipSessionsOptions,
-  runLeadershipSessions,
 } from "../../../src/app/leadership/leadership-sessions.ts";
 import { Draining } from "../../../src/runtime/draining.ts";
 
@@ -14,12 +14,12 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
   const reported: string[] = [];
   const stop = new AbortController();
   let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
-  const ended = runLeadershipSessions({
+  const ended = new LeadershipSessions({
     stop: stop.signal,
     identity: "me",
     log,
     controllers: [],
-    onSession: (isOurs) => reported.push(isOurs ? "term begins" : "term ends"),
+    onSession: (isLeader) => reported.push(isLeader ? "session begins" : "session ends"),
     beforeRelease: async () => void reported.push("last writes"),
     elect: (given) => {
       callbacks = given;
@@ -34,7 +34,7 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
       } as unknown as ReturnType<LeadershipSessionsOptions["elect"]>;
     },
     ...changes,
-  });
+  }).run();
   return { reported, stop, ended, lose: () => callbacks?.onLost("taken by another") };
 };
 
@@ -52,10 +52,10 @@ test("a stop drains the work, then writes the last events, then releases the Lea
   await nextTick();
   stop.abort(new Draining("asked to stop", new AbortController().signal));
   await nextTick();
-  expect(reported).toEqual(["term begins"]);
+  expect(reported).toEqual(["session begins"]);
   work.resolve();
   await ended;
-  expect(reported).toEqual(["term begins", "term ends", "last writes", "released"]);
+  expect(reported).toEqual(["session begins", "session ends", "last writes", "released"]);
 });
 
 describe("a lost Lease", () => {
@@ -78,11 +78,14 @@ describe("a lost Lease", () => {
     await nextTick();
     lose();
     await nextTick();
-    expect([String(reason), reported]).toEqual(["Error: leadership was lost", ["term begins", "term ends"]]);
+    expect([String(reason), reported]).toEqual([
+      "Error: leadership was lost",
+      ["session begins", "session ends"],
+    ]);
     stop.abort(new Error("asked to stop"));
     await ended;
     // No events are left to write, and the end of the session is not reported twice.
-    expect(reported).toEqual(["term begins", "term ends", "released"]);
+    expect(reported).toEqual(["session begins", "session ends", "released"]);
   });
 
   test("cancels the remaining work immediately during a drain [N14]", async () => {

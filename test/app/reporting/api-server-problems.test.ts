@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createApiServerProblems } from "../../../src/app/reporting/api-server-problems.ts";
+import { ApiServerProblems } from "../../../src/app/reporting/api-server-problems.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -10,7 +10,7 @@ const setUp = () => {
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });
   return {
     clock,
-    problems: createApiServerProblems(log, clock),
+    problems: new ApiServerProblems(log, clock),
     said: () => lines.map((line) => line.split("] ")[1]?.trim()),
   };
 };
@@ -26,7 +26,7 @@ test("an unreachable API server is logged once for all watches, and its recovery
   problems.recovered("nodes");
   expect(said()).toHaveLength(1);
   problems.recovered("services");
-  expect(said().slice(1)).toEqual(["Every watch works again afterSeconds=100"]);
+  expect(said().slice(1)).toEqual(["All watches of the API server work again afterSeconds=100"]);
   problems.failed(new Error("cannot be reached"), "nodes");
   expect(said()).toHaveLength(3);
 });

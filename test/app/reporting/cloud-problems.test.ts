@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { asTransport } from "../../../providers/fake/simulator/transport.ts";
-import { createCloudProblems } from "../../../src/app/reporting/cloud-problems.ts";
+import { CloudProblems } from "../../../src/app/reporting/cloud-problems.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
@@ -47,7 +47,7 @@ test("an unreachable cloud is one log line with its address for all Services, an
   isAway = false;
   await w.pass(300);
   const later = w.logged.map(textOf).slice(said.length);
-  expect(later[0]).toMatch(/^The cloud answers again account="fake" afterSeconds=\d+$/);
+  expect(later[0]).toMatch(/^The cloud is reachable again account="fake" afterSeconds=\d+$/);
   expect(later.filter((line) => line.startsWith("Ensured load balancer"))).toHaveLength(10);
 });
 
@@ -69,15 +69,15 @@ const setUp = () => {
   const clock = new VirtualClock();
   const lines: string[] = [];
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(textOf(line)) });
-  const problems = createCloudProblems(log, clock);
+  const problems = new CloudProblems(log, clock);
   const call = { account: "a", operation: "GET /x", mutates: false, durationMs: 1 };
   return {
     clock,
     lines,
     fails: (failure: string, account = "a") =>
-      problems.saw({ ...call, account, failure, message: `it is ${failure}` }),
+      problems.record({ ...call, account, failure, message: `it is ${failure}` }),
     answers: (status = 200) =>
-      problems.saw({ ...call, status, ...(status >= 400 && { failure: "not-found", message: "no" }) }),
+      problems.record({ ...call, status, ...(status >= 400 && { failure: "not-found", message: "no" }) }),
   };
 };
 
@@ -99,7 +99,7 @@ test("a failure that comes and goes is logged at most every half minute, and its
     await clock.advance(seconds(6));
   }
   expect(lines).toHaveLength(4);
-  expect(lines.filter((line) => line.startsWith("The cloud answers again"))).toHaveLength(2);
+  expect(lines.filter((line) => line.startsWith("The cloud is reachable again"))).toHaveLength(2);
 });
 
 test("rejected credentials are logged once and end only with a successful call", () => {
@@ -109,7 +109,7 @@ test("rejected credentials are logged once and end only with a successful call",
   fails("unauthorized");
   expect(lines).toEqual(['it is unauthorized account="a"']);
   answers();
-  expect(lines.at(-1)).toStartWith("The cloud accepts our credentials again");
+  expect(lines.at(-1)).toStartWith("The cloud accepts the credentials again");
 });
 
 test("failures that say nothing about the account are not logged here", () => {

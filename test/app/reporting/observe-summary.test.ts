@@ -10,16 +10,16 @@ const observed = (w: ServiceWorld): readonly string[] =>
 
 test.each([
   [
-    { nodes: 1, services: 0, desired: 0, problems: 0 },
-    "1 Node and 0 Services of type LoadBalancer: nothing would be done",
+    { nodes: 1, services: 0, changes: 0, problems: 0 },
+    "1 Node and 0 Services of type LoadBalancer: no changes would be made",
   ],
   [
-    { nodes: 9, services: 1, desired: 1, problems: 0 },
-    "9 Nodes and 1 Service of type LoadBalancer: 1 thing would be done, told above",
+    { nodes: 9, services: 1, changes: 1, problems: 0 },
+    "9 Nodes and 1 Service of type LoadBalancer: 1 change would be made (see the log above)",
   ],
   [
-    { nodes: 9, services: 2, desired: 0, problems: 3 },
-    "9 Nodes and 2 Services of type LoadBalancer: nothing would be done; of 3 it cannot be said, as the warnings tell",
+    { nodes: 9, services: 2, changes: 0, problems: 3 },
+    "9 Nodes and 2 Services of type LoadBalancer: no changes would be made; 3 objects could not be evaluated (see the warnings above)",
   ],
 ])("describeObservation summarizes %j", (observation, text) => {
   expect(describeObservation(observation)).toBe(`Observed ${text}`);
@@ -31,13 +31,13 @@ test("observe mode logs its summary once, and again when it changes [N3]", async
   await w.start("--mode=observe");
   await w.pass(120);
   expect(observed(w)).toEqual([
-    "Observed 3 Nodes and 0 Services of type LoadBalancer: nothing would be done",
+    "Observed 3 Nodes and 0 Services of type LoadBalancer: no changes would be made",
   ]);
   w.create("web");
   await w.pass(120);
   expect(observed(w).slice(1)).toEqual([
     expect.stringMatching(
-      /^Observed 3 Nodes and 1 Service of type LoadBalancer: \d+ things? would be done, told above$/,
+      /^Observed 3 Nodes and 1 Service of type LoadBalancer: \d+ changes? would be made \(see the log above\)$/,
     ),
   ]);
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { createPlanReporter } from "../../../src/app/reporting/plan-reporter.ts";
+import { PlanReporter } from "../../../src/app/reporting/plan-reporter.ts";
 import { describePatch } from "../../../src/controllers/writes/describe-patch.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
@@ -33,7 +33,8 @@ const observing = () => {
     clock: w.clock,
     write: (line) => lines.push(line),
   });
-  w.nodes.journal.subscribe(createPlanReporter(log).report);
+  const plans = new PlanReporter(log);
+  w.nodes.journal.subscribe((entry) => plans.report(entry));
   end = () => w.stop();
   return { w, would: () => textsOf(lines) };
 };
@@ -86,7 +87,7 @@ test("observe mode logs planned cloud changes with the Service, its ports and th
   await w.pass(7200);
   expect(textsOf(w.logged)).toEqual([
     expect.stringMatching(
-      /^Would create balancer: for default\/web: ports 80\/TCP 443\/TCP to 3 targets object="balancer\/a[0-9a-f]+" because="a Service wishes it"$/,
+      /^Would create balancer: for default\/web: ports 80\/TCP 443\/TCP to 3 targets object="balancer\/a[0-9a-f]+" because="desired state of its Services"$/,
     ),
   ]);
 });

@@ -1,5 +1,5 @@
-// What leader election may not do with its Lease, asked of the API server: a replica whose caches cannot be filled never
-// comes to try, and would say nothing of it. Asked only where something is forbidden already; it decides nothing.
+// Asks the API server which permissions leader election is missing. A replica whose caches never sync does not try to acquire
+// its Lease, so it would not report them otherwise.
 
 import { seconds } from "../../core/brand.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -14,14 +14,14 @@ export interface LeaseName {
   readonly name: string;
 }
 
-/** Undefined when nothing is missing; throws when the API server does not say. */
-export async function missingLeaseRights(
+/** Undefined if no permission is missing. Throws if the API server does not answer. */
+export async function missingLeasePermissions(
   api: Pick<KubeApi, "request">,
   { namespace, name }: LeaseName,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const isAllowed = async (verb: (typeof verbs)[number]): Promise<boolean> => {
-    // A role that names its objects cannot allow to create one of them.
+    // RBAC cannot restrict create to a resource name.
     const named = verb === "create" ? {} : { name };
     const resourceAttributes = {
       verb,
@@ -49,7 +49,7 @@ export async function missingLeaseRights(
   };
   const allowed = await Promise.all(verbs.map(isAllowed));
   const missing = verbs.filter((_, at) => allowed[at] === false);
-  // One that is there already need not be made.
+  // Without create only, an existing Lease still works.
   if (missing.every((verb) => verb === "create")) return undefined;
-  return `This replica cannot lead: it may not ${missing.join(", ")} the Lease ${namespace}/${name}. Expected get, create and update; compare the cluster's roles with deploy/rbac.yaml, and the subject of the RoleBinding with who we are.`;
+  return `Missing permissions for leader election: ${missing.join(", ")} on the Lease ${namespace}/${name}, so this replica cannot become leader. Grant get, create and update as in deploy/rbac.yaml, and check the subject of the RoleBinding.`;
 }

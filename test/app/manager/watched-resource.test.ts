@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { watched } from "../../../src/app/manager/watch-resource.ts";
+import { WatchedResource } from "../../../src/app/manager/watched-resource.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
@@ -15,19 +15,19 @@ const problems = { failed: () => undefined, recovered: () => undefined };
 
 test("a started watch reports that it is stalled after ten minutes, and one that has not started does not", async () => {
   const clock = new VirtualClock();
-  const platform = { api: silent, clock, random: seededRandom(1) };
-  const both = [watched(nodes, platform, problems), watched(services, platform, problems)];
-  expect(both.map(({ stalled }) => stalled())).toEqual([undefined, undefined]);
+  const deps = { api: silent, clock, random: seededRandom(1), problems };
+  const both = [new WatchedResource(nodes, deps), new WatchedResource(services, deps)];
+  expect(both.map(({ stalled }) => stalled)).toEqual([undefined, undefined]);
   const stop = new AbortController();
   for (const each of both) void each.run(stop.signal);
   await clock.advance(minutes(9));
-  expect(both.map(({ stalled }) => stalled())).toEqual([undefined, undefined]);
+  expect(both.map(({ stalled }) => stalled)).toEqual([undefined, undefined]);
   await clock.advance(minutes(2));
-  expect(both.map(({ stalled }) => stalled())).toEqual([
-    "the watch of nodes stands still",
-    "the watch of services stands still",
+  expect(both.map(({ stalled }) => stalled)).toEqual([
+    "the watch of nodes is stalled",
+    "the watch of services is stalled",
   ]);
-  expect(both[0]?.cache()).toEqual({ isSynced: false, objects: 0, heardSecondsAgo: 0, problem: undefined });
+  expect(both[0]?.cache).toEqual({ isSynced: false, objects: 0, heardSecondsAgo: 0, problem: undefined });
   stop.abort();
   await clock.advance(seconds(1));
 });

@@ -1,0 +1,84 @@
+// A watched resource: the objects of its watch, with our own writes visible before the watch returns them, and whether the
+// watch is synced or stalled.
+
+import { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import type { KubeObject } from "../../kube/objects.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { Reflector } from "../../kube/watch/reflector.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Task } from "../../runtime/run-together.ts";
+import { isStalled } from "../leadership/lease-watch.ts";
+import type { ApiServerProblems } from "../reporting/api-server-problems.ts";
+
+export interface CacheState {
+  readonly isSynced: boolean;
+  readonly objects: number;
+  readonly heardSecondsAgo: number;
+  readonly problem: string | undefined;
+}
+
+export interface WatchDeps {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly problems: Pick<ApiServerProblems, "failed" | "recovered">;
+}
+
+export class WatchedResource<T extends KubeObject = KubeObject> implements Task {
+  readonly name: string;
+  readonly objects: LatestObjects<T>;
+  readonly #reflector: Reflector<T>;
+
+  constructor(resource: Resource<T>, { api, clock, random, problems }: WatchDeps) {
+    const { plural } = resource;
+    this.name = `the watch of ${plural}`;
+    const reflector = new Reflector<T>({
+      api,
+      resource,
+      clock,
+      random,
+      onProblem: (problem) => problems.failed(problem, plural),
+      onRecovered: () => problems.recovered(plural),
+    });
+    const { store } = reflector;
+    this.#reflector = reflector;
+    this.objects = new LatestObjects<T>({
+      get: (key) => store.get(key),
+      list: () => [...store.list()],
+      get size() {
+        return store.size;
+      },
+      subscribe: (listener) => store.subscribe(listener),
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
+  }
+
+  get isSynced(): boolean {
+    return this.#reflector.store.synced;
+  }
+
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return this.#reflector.store.whenSynced(signal);
+  }
+
+  /** For /debug/state. */
+  get cache(): CacheState {
+    const { store } = this.#reflector;
+    return {
+      isSynced: store.synced,
+      objects: store.size,
+      heardSecondsAgo: Math.round((this.#reflector.age() ?? 0) / 1000),
+      problem: this.#reflector.problem?.message,
+    };
+  }
+
+  /** Why the watch counts as stalled; undefined while it makes progress. */
+  get stalled(): string | undefined {
+    return isStalled(this.#reflector.idle()) ? `${this.name} is stalled` : undefined;
+  }
+}

@@ -13,8 +13,8 @@ import { H, I, inCloud } from "../support/upstream-nodes.ts";
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
-describe("a joining Node, not pinned by upstream", () => {
-  test("loses the kubelet's zone and instance type to the cloud's, in both spellings", async () => {
+describe("node controller on a joining Node", () => {
+  test("replaces the kubelet's zone and instance type by the cloud's, in both spellings", async () => {
     const cloud = { zone: "a", region: "r", type: "big" };
     world = new NodeControllers({ machines: [machine("n0", cloud)] }).start("node");
     const kubelet = {
@@ -49,7 +49,7 @@ describe("a joining Node, not pinned by upstream", () => {
     expect(world.nodes.sent).toHaveLength(2);
   });
 
-  test("updates each histogram once, with its age, when its taint is removed [F15]", async () => {
+  test("updates each histogram once, with the Node's age, when the taint is removed [F15]", async () => {
     const w = new ServiceWorld({ nodes: 0 });
     await w.start("--controllers=cloud-node");
     const { id } = w.cloud.machines.add("young");
@@ -89,7 +89,7 @@ test("a refresh without its machine leaves the Node byte for byte, without an ev
   expect(world.reasons("n0")).toEqual([]);
 });
 
-describe("events of a deletion", () => {
+describe("node lifecycle not tested upstream", () => {
   const gone = (at: NodeControllers) =>
     at.nodes.add({
       name: "n0",
@@ -98,7 +98,7 @@ describe("events of a deletion", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
 
-  test("are a Warning with upstream's message when refused, and Normal when it succeeds", async () => {
+  test("reports a refused deletion as a Warning with upstream's message, and a successful one as Normal", async () => {
     const w = new NodeControllers().start("lifecycle");
     world = w;
     w.nodes.server.faults.intercept = ({ method }) =>
@@ -118,7 +118,7 @@ describe("events of a deletion", () => {
     });
   });
 
-  test("a hundred Nodes that are not Ready but have machines cost a few listings and no write", async () => {
+  test("needs a few listings and no write for a hundred Nodes that are not Ready but have machines", async () => {
     const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
     const w = new NodeControllers({ machines: names.map((name) => machine(name)) }).start("lifecycle");
     world = w;

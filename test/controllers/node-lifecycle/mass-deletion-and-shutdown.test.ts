@@ -160,8 +160,8 @@ describe("mass deletion", () => {
   });
 });
 
-describe("a machine that exists", () => {
-  test("adds the shutdown taint to its Node while stopped and removes it when started [F19]", async () => {
+describe("lifecycle controller with an existing machine", () => {
+  test("adds the shutdown taint while the machine is stopped and removes it when started [F19]", async () => {
     const w = setUp({ machines: [machine("n0", { state: "stopped" })] }).start("lifecycle");
     settled(w, "n0");
     await w.pass(5);
@@ -173,7 +173,7 @@ describe("a machine that exists", () => {
     expect(w.nodes.node("n0").spec.taints).toBeUndefined();
   });
 
-  test("causes no cloud request to remove the shutdown taint of a Ready Node [F19]", async () => {
+  test("removes the shutdown taint of a Ready Node without a cloud request [F19]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0", "True");
     const foreign = { key: "a", effect: "NoExecute" };
@@ -183,7 +183,7 @@ describe("a machine that exists", () => {
     expect(w.cloud.calls).toEqual([]);
   });
 
-  test("is looked up for its state when listings omit it, and the taint does not flap [F19]", async () => {
+  test("looks up the machine's state when listings omit it, and the taint does not flap [F19]", async () => {
     const w = setUp({ script: both, machines: [machine("n0", { state: "stopped" })] });
     const { cloud } = w;
     const list = cloud.list.bind(cloud);
@@ -199,7 +199,7 @@ describe("a machine that exists", () => {
     expect(w.nodes.sent).toHaveLength(1);
   });
 
-  test("is checked in one listing with all other Nodes that are not Ready [F24]", async () => {
+  test("checks all Nodes that are not Ready in one listing [F24]", async () => {
     const all = names(100);
     const script = { takes: milliseconds(20), pageSize: 50 };
     const w = setUp({ script, machines: all.map((name) => machine(name)) }).start("lifecycle");

@@ -20,8 +20,8 @@ const settled = (at: NodeControllers, name: string, status: "True" | "False" | "
     status: { conditions: [{ type: "Ready", status }] },
   });
 
-describe("a deleted machine", () => {
-  test("leads to the deletion of its Node after two proofs over the confirmation time [F18 F21]", async () => {
+describe("lifecycle controller with a missing machine", () => {
+  test("deletes the Node after two proofs over the confirmation time [F18 F21]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0");
     await w.pass(29);
@@ -34,7 +34,7 @@ describe("a deleted machine", () => {
     ]);
   });
 
-  test("is proved by a listing and by a lookup when the cloud has both [F21]", async () => {
+  test("requires a listing and a lookup as proofs when the cloud has both [F21]", async () => {
     const w = setUp({ script: both }).start("lifecycle");
     settled(w, "n0");
     await w.pass(35);
@@ -44,7 +44,7 @@ describe("a deleted machine", () => {
   });
 
   test.each(["listing", "lookup"] as const)(
-    "keeps its Node while only the %s misses it [F21]",
+    "keeps the Node while only the %s misses the machine [F21]",
     async (liar) => {
       const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
       w.cloud.hidden.set("n0", liar);
@@ -55,7 +55,7 @@ describe("a deleted machine", () => {
     },
   );
 
-  test("keeps its Node when the cloud misses it for less than the confirmation time [F21]", async () => {
+  test("keeps the Node when the cloud misses the machine for less than the confirmation time [F21]", async () => {
     const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
     w.cloud.hidden.set("n0", "both");
     settled(w, "n0");
@@ -65,7 +65,7 @@ describe("a deleted machine", () => {
     expect(w.nodes.names()).toEqual(["n0"]);
   });
 
-  test("keeps its Node while that is Ready", async () => {
+  test("keeps the Node while it is Ready", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0", "True");
     await w.pass(3600);
@@ -73,7 +73,7 @@ describe("a deleted machine", () => {
     expect(w.cloud.calls).toEqual([]);
   });
 
-  test("keeps its Node when that becomes Ready between the last proof and the delete", async () => {
+  test("keeps the Node when it becomes Ready between the last proof and the delete", async () => {
     const w = setUp({ lag: 5000 }).start("lifecycle");
     settled(w, "n0");
     await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.proofs.length === 1, "the first proof");
@@ -86,7 +86,7 @@ describe("a deleted machine", () => {
     expect(w.reasons("n0")).not.toContain("DeletingNodeFailed");
   });
 
-  test("does not affect a new Node with the same name", async () => {
+  test("keeps a new Node with the same name", async () => {
     const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
     w.start("lifecycle");
     settled(w, "n0");
@@ -105,7 +105,7 @@ describe("a deleted machine", () => {
     expect(w.nodes.node("n0").metadata.uid).toBe("another");
   });
 
-  test("keeps its Node when it was missed only by name and the Node has a provider id now", async () => {
+  test("keeps the Node when its machine was missed only by name and it has a provider id now", async () => {
     const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
     w.start("lifecycle");
     w.nodes.add({
@@ -122,7 +122,7 @@ describe("a deleted machine", () => {
     expect(w.nodes.names()).toEqual(["n0"]);
   });
 
-  test("leads to the deletion of a Node that existed before the controller started [F18]", async () => {
+  test("deletes a Node that existed before the controller started [F18]", async () => {
     const w = setUp();
     settled(w, "n0");
     w.start("lifecycle");
@@ -130,7 +130,7 @@ describe("a deleted machine", () => {
     expect(w.nodes.names()).toEqual([]);
   });
 
-  test("keeps its Node when that is paused, foreign, or already being deleted [F12]", async () => {
+  test("keeps Nodes that are paused, foreign, or already being deleted [F12]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "paused");
     w.nodes.annotate("paused", { "fairlead.dev/paused": "true" });

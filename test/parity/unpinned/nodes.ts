@@ -14,7 +14,7 @@ export const nodeBehaviours: readonly Unpinned[] = [
   },
   {
     behaviour: "both histograms",
-    provedBy: ["updates each histogram once, with its age, when its taint is removed [F15]"],
+    provedBy: ["updates each histogram once, with the Node's age, when the taint is removed [F15]"],
   },
   {
     behaviour: "conflict retry from the lister",
@@ -27,12 +27,12 @@ export const nodeBehaviours: readonly Unpinned[] = [
   },
   {
     behaviour: "label overwrite where the node has another zone or type",
-    provedBy: ["loses the kubelet's zone and instance type to the cloud's, in both spellings"],
+    provedBy: ["replaces the kubelet's zone and instance type by the cloud's, in both spellings"],
   },
   {
     behaviour: "instance-type labels at all",
     provedBy: [
-      "loses the kubelet's zone and instance type to the cloud's, in both spellings",
+      "replaces the kubelet's zone and instance type by the cloud's, in both spellings",
       "follows a resized machine",
     ],
   },
@@ -75,13 +75,13 @@ export const nodeBehaviours: readonly Unpinned[] = [
 export const lifecycleBehaviours: readonly Unpinned[] = [
   {
     behaviour: "V2 shutdown",
-    provedBy: ["adds the shutdown taint to its Node while stopped and removes it when started [F19]"],
+    provedBy: ["adds the shutdown taint while the machine is stopped and removes it when started [F19]"],
     note: "D25",
   },
   {
     behaviour: "shutdown-taint removal when Ready returns",
     provedBy: [
-      "causes no cloud request to remove the shutdown taint of a Ready Node [F19]",
+      "removes the shutdown taint of a Ready Node without a cloud request [F19]",
       "removes the shutdown taint of a Ready Node",
     ],
   },
@@ -96,19 +96,21 @@ export const lifecycleBehaviours: readonly Unpinned[] = [
   },
   {
     behaviour: "event types and texts",
-    provedBy: ["are a Warning with upstream's message when refused, and Normal when it succeeds"],
+    provedBy: [
+      "reports a refused deletion as a Warning with upstream's message, and a successful one as Normal",
+    ],
     note: "D23",
   },
   {
     behaviour: "deletionTimestamp nodes",
-    provedBy: ["keeps its Node when that is paused, foreign, or already being deleted [F12]"],
+    provedBy: ["keeps Nodes that are paused, foreign, or already being deleted [F12]"],
     note: "D24",
   },
   {
     behaviour: "request count per pass",
     provedBy: [
-      "a hundred Nodes that are not Ready but have machines cost a few listings and no write",
-      "is checked in one listing with all other Nodes that are not Ready [F24]",
+      "needs a few listings and no write for a hundred Nodes that are not Ready but have machines",
+      "checks all Nodes that are not Ready in one listing [F24]",
     ],
     note: "D26",
   },

@@ -1,5 +1,5 @@
-// The table of resources we talk about: where they live in the API and what is kept of them.
-// It makes no request; custom resources of a provider are declared with the same interface.
+// The table of API resources that Fairlead uses: their paths, and how their objects are slimmed. A provider declares its
+// custom resources with the same interface.
 
 import type {
   ConfigMap,
@@ -21,7 +21,7 @@ export interface Resource<T extends KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** What came, which has more fields than T says, to what is kept. */
+  /** Drops the fields that T does not have. */
   slim(raw: T): T;
 }
 
@@ -66,7 +66,7 @@ export const leases: Resource<Lease> = {
   plural: "leases",
   kind: "Lease",
   namespaced: true,
-  // Written back as a whole, so annotations stay too.
+  // Written back as a whole, so every field stays.
   slim: (raw) => raw,
 };
 
@@ -109,7 +109,7 @@ export function withQuery(path: string, query: Query | undefined): string {
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }
 
-/** The table as a whole, for those who go through it. */
+/** All of them, for iteration. */
 export const resources = {
   nodes,
   services,

@@ -1,11 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
-import {
-  createEventCorrelator,
-  type Occurrence,
-  type Series,
-} from "../../src/kube/events/event-correlator.ts";
-import { EventRecorder } from "../../src/kube/events/events.ts";
+import { EventCorrelator, type Occurrence, type Series } from "../../src/kube/events/event-correlator.ts";
+import { EventRecorder } from "../../src/kube/events/event-recorder.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { type Answer, json, scripted } from "./support/scripted.ts";
@@ -22,7 +18,8 @@ const about = (name: string, message = "Node synced successfully"): Occurrence =
 
 describe("event correlator", () => {
   test("counts equal events, and combines different ones from the tenth on", () => {
-    const { correlate } = createEventCorrelator(new VirtualClock());
+    const correlator = new EventCorrelator(new VirtualClock());
+    const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
     expect([
       correlate(about("a"))?.count,
       correlate(about("a"))?.count,
@@ -37,7 +34,8 @@ describe("event correlator", () => {
 
   test("drops events about one object from the 26th on, and passes one every five minutes, without limiting other objects", async () => {
     const clock = new VirtualClock();
-    const { correlate } = createEventCorrelator(clock);
+    const correlator = new EventCorrelator(clock);
+    const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
     const passed = (): number =>
       Array.from({ length: 30 }, () => correlate(about("a"))).filter(Boolean).length;
     expect(passed()).toBe(25);
@@ -48,7 +46,8 @@ describe("event correlator", () => {
 
   test("stops combining after ten minutes without events", async () => {
     const clock = new VirtualClock();
-    const { correlate } = createEventCorrelator(clock);
+    const correlator = new EventCorrelator(clock);
+    const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
     for (let n = 0; n < 12; n++) correlate(about("a", `m${n}`));
     await clock.advance(minutes(11));
     expect(correlate(about("a", "later"))?.occurrence.message).toBe("later");

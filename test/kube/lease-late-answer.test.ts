@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
 import { KubeError } from "../../src/kube/errors/kube-error.ts";
-import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
+import { LeaderElection } from "../../src/kube/leader-election/leader-election.ts";
 import type { Lease } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
+import { LeaderElection } from "../../src/kube/leader-election/leader-election.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted } from "./support/scripted.ts";

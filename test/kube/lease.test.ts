@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { electionTimingProblem, LeaderElection } from "../../src/kube/leader-election/lease.ts";
+import { electionTimingProblem, LeaderElection } from "../../src/kube/leader-election/leader-election.ts";
 import type { Lease } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -143,7 +143,7 @@ describe("leader election with failing renewals", () => {
     });
     await clock.until(() => one.reported.length > 1, seconds(5), "the loss");
     expect(clock.monotonic() - sentAt).toBe(10_000);
-    expect(one.reported[1]).toContain("not renewed within 10 s");
+    expect(one.reported[1]).toContain("not renewed within 10s");
     expect(one.leader.isHeld()).toBe(false);
     setMood("answers");
     await clock.advance(seconds(10));
@@ -175,7 +175,7 @@ describe("leader election with failing renewals", () => {
     await clock.advance(seconds(3));
     expect(one.reported[1]).toContain('now held by "other"');
     expect(one.leader.mayWrite(milliseconds(0))).toMatchObject({
-      reason: expect.stringContaining("not ours"),
+      reason: expect.stringContaining("does not hold the Lease"),
     });
     one.stop.abort();
     await one.ended;
@@ -197,8 +197,8 @@ test("leader election uses the wall clock for the Lease's age when that advanced
 
 test("electionTimingProblem refuses timings that allow two leaders", () => {
   expect(electionTimingProblem(seconds(10), seconds(10), seconds(2))).toContain(
-    "longer than the renew deadline",
+    "must be longer than the renew deadline",
   );
-  expect(electionTimingProblem(seconds(15), seconds(2), seconds(2))).toContain("1.2 retry periods");
+  expect(electionTimingProblem(seconds(15), seconds(2), seconds(2))).toContain("1.2 times the retry period");
   expect(electionTimingProblem(seconds(15), seconds(10), seconds(2))).toBeUndefined();
 });

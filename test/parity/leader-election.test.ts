@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
-import { LeaderElection } from "../../src/kube/leader-election/lease.ts";
+import { LeaderElection } from "../../src/kube/leader-election/leader-election.ts";
 import type { Lease, LeaseSpec } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";

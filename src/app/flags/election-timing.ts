@@ -2,7 +2,7 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
-import { electionTimingProblem } from "../../kube/leader-election/lease.ts";
+import { electionTimingProblem } from "../../kube/leader-election/leader-election.ts";
 import type { Flags } from "./table.ts";
 
 /** Writes stop this long before the Lease can expire, so that a write that was sent has arrived by then. */

@@ -1,7 +1,7 @@
 // Runs the controllers under one Lease: they run while the Lease is held, stop when it is lost, and run again when it is
 // reacquired. Losing the Lease does not end the process, unless --exit-on-lost-lease is set.
 
-import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/lease.ts";
+import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/leader-election.ts";
 import { Draining, endOf } from "../../runtime/draining.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";

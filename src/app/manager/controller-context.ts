@@ -3,7 +3,7 @@
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
-import type { EventRecorder } from "../../kube/events/events.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";

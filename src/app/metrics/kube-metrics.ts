@@ -1,6 +1,6 @@
 // The metrics of what is asked of the API server, by client-go's names and buckets, and of the events that it never got.
 
-import type { EventLoss } from "../../kube/events/events.ts";
+import type { EventLoss } from "../../kube/events/event-recorder.ts";
 import { methodOf, type RequestObservation } from "../../kube/requests/request.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 

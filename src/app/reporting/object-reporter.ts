@@ -1,7 +1,7 @@
 // Reports on an object: in the log, and as an event unless in observe mode.
 
 import type { NodeEvent } from "../../controllers/node-deps.ts";
-import type { EventRecorder } from "../../kube/events/events.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { KubeObject, ObjectReference } from "../../kube/objects.ts";
 import type { Log } from "../../telemetry/log.ts";
 

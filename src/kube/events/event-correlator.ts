@@ -1,10 +1,10 @@
-// Decides which of the things that happened become events, and which only count up an earlier one, as client-go does:
-// many different messages become one, equal ones are counted, floods about one object are cut off. It writes nothing.
+// Decides which occurrences become events and which count up an earlier one, as client-go does: equal messages are counted,
+// many different ones are combined, and floods about one object are dropped. It writes nothing.
 
 import { minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ObjectReference } from "../objects.ts";
-import { Recent } from "./recent.ts";
+import { LruMap } from "./lru-map.ts";
 
 export interface Occurrence {
   readonly component: string;
@@ -14,15 +14,15 @@ export interface Occurrence {
   readonly message: string;
 }
 
-/** Occurrences that are one event to the API server, which is counted up. Kept lean: thousands of Nodes have one each. */
+/** Occurrences that the API server stores as one event with a count. Small, because thousands of Nodes have one each. */
 export interface Series {
   readonly message: string;
   count: number;
   /** Wall time. */
   first: number;
-  /** Attempts in a row that failed to write it. */
+  /** Failed attempts to write it, in a row. */
   failures?: number;
-  /** Where it was written, once it was. */
+  /** The stored event, after the first successful write. */
   written?: { readonly name: string; readonly namespace: string };
 }
 
@@ -35,15 +35,15 @@ export interface Correlated {
 }
 
 interface OwnSeries extends Series {
-  /** Among the different messages of late. */
-  counts: boolean;
+  /** Counts towards the limit of different messages. */
+  isDistinct: boolean;
 }
 
 interface Group {
   readonly type: Occurrence["type"];
   readonly reason: string;
   last: number;
-  /** By message, oldest first. Nearly always there is one. */
+  /** By message, oldest first; nearly always one. */
   series: OwnSeries | OwnSeries[];
   combined?: Series;
 }
@@ -59,94 +59,92 @@ interface Subject {
   warning?: Bucket;
 }
 
-/** One thing is kept as itself, several as a list. */
+/** A single item is stored without a list, to save memory. */
 function listed<T extends object>(some: T | T[] | undefined): readonly T[] {
   return some === undefined ? [] : Array.isArray(some) ? some : [some];
 }
 
 const capacity = 4096;
 const burst = 25;
-const refillEvery = seconds(300);
-const distinctMessages = 10;
-/** Messages of one reason whose counts are remembered. */
-const mostSeries = 32;
-const longestGap = minutes(10);
+const refillInterval = seconds(300);
+const maxDistinct = 10;
+/** Messages of one reason whose counts are kept. */
+const maxSeries = 32;
+const maxGap = minutes(10);
 
-export interface EventCorrelator {
-  /** undefined: cut off by the spam filter. */
-  correlate(occurrence: Occurrence): Correlated | undefined;
-}
+export class EventCorrelator {
+  readonly #clock: Clock;
+  readonly #subjects = new LruMap<Subject>(capacity);
 
-export function createEventCorrelator(clock: Clock): EventCorrelator {
-  const subjects = new Recent<Subject>(capacity);
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
-  /** The group of this occurrence, made where there is none. */
-  const groupOf = (occurrence: Occurrence): { readonly subject: Subject; readonly group: Group } => {
+  /** Undefined when the spam filter drops the occurrence. */
+  correlate(occurrence: Occurrence): Correlated | undefined {
+    const { subject, group } = this.#groupOf(occurrence);
+    const series = this.#seriesOf(group, occurrence.message);
+    series.count += 1;
+    if (!this.#takeToken(subject, occurrence.type)) return undefined;
+    const isCombined = series === group.combined;
+    const message = isCombined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
+    return {
+      series,
+      occurrence: isCombined ? { ...occurrence, message } : occurrence,
+      count: series.count,
+      last: this.#clock.now(),
+    };
+  }
+
+  /** The group of this occurrence, created if necessary. */
+  #groupOf(occurrence: Occurrence): { readonly subject: Subject; readonly group: Group } {
     const { component, object, type, reason } = occurrence;
     const { kind, namespace, name, uid, apiVersion } = object;
     const key = [component, kind, namespace, name, uid, apiVersion].join("\0");
-    let subject = subjects.get(key);
-    const known = listed(subject?.groups).find((each) => each.type === type && each.reason === reason);
-    const group: Group = known ?? { type, reason, last: clock.monotonic(), series: [] };
+    const now = this.#clock.monotonic();
+    let subject = this.#subjects.get(key);
+    const known = listed(subject?.groups).find((group) => group.type === type && group.reason === reason);
+    const group: Group = known ?? { type, reason, last: now, series: [] };
     if (subject === undefined) {
       subject = { groups: group };
-      subjects.set(key, subject);
+      this.#subjects.set(key, subject);
     } else if (known === undefined) subject.groups = [...listed(subject.groups), group];
-    const now = clock.monotonic();
-    // After a silence the messages are counted anew, the events are not.
-    if (now - group.last > longestGap) for (const each of listed(group.series)) each.counts = false;
+    // After a pause, different messages are counted from zero again; the counts of events continue.
+    if (now - group.last > maxGap) for (const series of listed(group.series)) series.isDistinct = false;
     group.last = now;
     return { subject, group };
-  };
+  }
 
-  const passes = (subject: Subject, type: Occurrence["type"]): boolean => {
-    const now = clock.monotonic();
+  /** The spam filter: a token bucket per object and type. */
+  #takeToken(subject: Subject, type: Occurrence["type"]): boolean {
+    const now = this.#clock.monotonic();
     const kind = type === "Normal" ? "normal" : "warning";
     subject[kind] ??= { tokens: burst, at: now };
     const bucket = subject[kind];
-    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) / refillEvery);
+    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) / refillInterval);
     bucket.at = now;
     if (bucket.tokens < 1) return false;
     bucket.tokens -= 1;
     return true;
-  };
+  }
 
-  /** The event that an occurrence counts up: its own, or one for all when there are too many different ones. */
-  const seriesOf = (group: Group, message: string): Series => {
+  /** The series that an occurrence counts up: its own, or the combined one when there are too many different messages. */
+  #seriesOf(group: Group, message: string): Series {
     const all = listed(group.series);
-    const known = all.find((each) => each.message === message);
-    if (known?.counts === true && all.length === 1) return known;
-    const own = known ?? { message, count: 0, first: clock.now(), counts: true };
-    const isLatest = known?.counts === true;
-    own.counts = true;
-    const kept = isLatest ? [...all] : [...all.filter((each) => each !== own), own];
-    if (kept.length > mostSeries) kept.shift();
+    const known = all.find((series) => series.message === message);
+    const wasDistinct = known?.isDistinct === true;
+    if (wasDistinct && all.length === 1) return known;
+    const own = known ?? { message, count: 0, first: this.#clock.now(), isDistinct: true };
+    own.isDistinct = true;
+    const kept = wasDistinct ? [...all] : [...all.filter((series) => series !== own), own];
+    if (kept.length > maxSeries) kept.shift();
     group.series = kept.length === 1 ? own : kept;
-    const counting = kept.filter(({ counts }) => counts);
-    const [oldest] = counting;
-    if (counting.length < distinctMessages || oldest === undefined) return own;
-    // Kept one short of the limit, so that the next one counts too.
-    oldest.counts = false;
-    group.combined ??= { message, count: 0, first: clock.now() };
+    const distinct = kept.filter(({ isDistinct }) => isDistinct);
+    const [oldest] = distinct;
+    if (distinct.length < maxDistinct || oldest === undefined) return own;
+    // One below the limit, so that the next different message reaches it again.
+    oldest.isDistinct = false;
+    group.combined ??= { message, count: 0, first: this.#clock.now() };
     return group.combined;
-  };
-
-  return {
-    correlate: (occurrence) => {
-      const { subject, group } = groupOf(occurrence);
-      const series = seriesOf(group, occurrence.message);
-      series.count += 1;
-      if (!passes(subject, occurrence.type)) return undefined;
-      const isCombined = series === group.combined;
-      const message = isCombined
-        ? `(combined from similar events): ${occurrence.message}`
-        : occurrence.message;
-      return {
-        series,
-        occurrence: isCombined ? { ...occurrence, message } : occurrence,
-        count: series.count,
-        last: clock.now(),
-      };
-    },
-  };
+  }
 }

@@ -1,11 +1,11 @@
-// What is written into a leader election's Lease, and how two of its states compare. Pure.
+// The specs that a leader election writes into its Lease, and how two records compare. Pure.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { type Lease, type LeaseSpec, toMicroTime } from "../objects.ts";
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 
-/** Whether somebody wrote since: any difference counts, times of different machines are never compared. */
+/** False when any client wrote the Lease in between. Times of different machines are never compared. */
 export function isSameRecord(one: Lease, other: Lease): boolean {
   return (
     one.metadata.uid === other.metadata.uid &&
@@ -13,7 +13,7 @@ export function isSameRecord(one: Lease, other: Lease): boolean {
   );
 }
 
-/** What we write to take or keep it. Fields we do not know stay. */
+/** The spec to take or renew the Lease. Unknown fields stay. */
 export function heldSpec(
   previous: LeaseSpec | undefined,
   identity: string,
@@ -32,7 +32,7 @@ export function heldSpec(
   };
 }
 
-/** What we write to give it up at once, as client-go does. */
+/** The spec to release the Lease, as client-go writes it. */
 export function releasedSpec(previous: LeaseSpec | undefined, now: number): LeaseSpec {
   return {
     ...previous,

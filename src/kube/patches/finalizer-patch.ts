@@ -1,24 +1,24 @@
-// Adds or takes away one finalizer and guards the others. Pure; undefined when there is nothing to do.
+// A patch that adds or removes one finalizer and guards the others; undefined when nothing would change. Pure.
 
 import type { KubeObject } from "../objects.ts";
 import { jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 
 const path = "/metadata/finalizers";
 
-/** Written through the status subresource where the Go manager's role allows only that (`services/status`). */
+/** With `subresource` for roles that allow only `services/status`, as that of the Go manager. */
 export function finalizerPatch(
   object: KubeObject,
   finalizer: string,
-  wanted: "present" | "absent",
+  desired: "present" | "absent",
   subresource?: "status",
 ): Patch | undefined {
   const present = object.metadata.finalizers;
-  if ((present ?? []).includes(finalizer) === (wanted === "present")) return undefined;
-  const others = (present ?? []).filter((each) => each !== finalizer);
-  const next = wanted === "present" ? [...others, finalizer] : others;
+  if ((present ?? []).includes(finalizer) === (desired === "present")) return undefined;
+  const others = (present ?? []).filter((other) => other !== finalizer);
+  const next = desired === "present" ? [...others, finalizer] : others;
   const change =
     next.length === 0 ? ({ op: "remove", path } as const) : ({ op: "add", path, value: next } as const);
-  // An object that goes takes no finalizer any more: the server would call that invalid, and it is only a lost race.
-  const alive = wanted === "present" ? [testValue("/metadata/deletionTimestamp", undefined)] : [];
+  // The server rejects a new finalizer on an object in deletion as invalid. The guard makes it a failed precondition.
+  const alive = desired === "present" ? [testValue("/metadata/deletionTimestamp", undefined)] : [];
   return jsonPatch([testUID(object), ...alive, testValue(path, present), change], subresource);
 }

@@ -1,17 +1,17 @@
-// Patches of Nodes, guarded by uid and by the values they replace rather than by resourceVersion: kubelets write status
-// all the time. Pure; a patch that would change nothing is undefined.
+// Patches of Nodes; undefined when nothing would change. They are guarded by uid and by the values that they replace, not by
+// resourceVersion, because kubelets write the status all the time. Pure.
 
 import type { Condition, Node, NodeAddress, Taint } from "../objects.ts";
 import { changeMap, type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 
 export interface NodeChange {
   readonly node: Node;
-  /** Only ever set where there is none. */
+  /** Applied only to a Node without a provider id. */
   readonly providerID?: string;
-  /** undefined takes a label away. */
+  /** Undefined removes a label. */
   readonly labels?: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
-  /** The whole new list. */
+  /** The complete new list. */
   readonly taints?: readonly Taint[];
   readonly podCIDRs?: readonly string[];
 }
@@ -27,12 +27,12 @@ function changeTaints(node: Node, taints: readonly Taint[] | undefined): readonl
   return present === undefined ? [] : [guard, { op: "remove", path }];
 }
 
-/** One write for provider id, labels and taints; refused as "precondition" when any of them is no longer as it was. */
+/** One write for provider id, labels and taints. It fails as "precondition" when another client changed one of them. */
 export function guardedNodePatch(change: NodeChange): Patch | undefined {
   const { node, providerID, labels, annotations, taints, podCIDRs } = change;
-  const sets = providerID !== undefined && providerID !== "" && (node.spec.providerID ?? "") === "";
+  const setsID = providerID !== undefined && providerID !== "" && (node.spec.providerID ?? "") === "";
   const steps: readonly JsonPatchStep[] = [
-    ...(sets
+    ...(setsID
       ? [
           testValue("/spec/providerID", node.spec.providerID),
           { op: "add", path: "/spec/providerID", value: providerID } as const,
@@ -52,7 +52,7 @@ export function guardedNodePatch(change: NodeChange): Patch | undefined {
   return steps.length === 0 ? undefined : jsonPatch([testUID(node), ...steps]);
 }
 
-/** The whole new list of addresses, on the status subresource. */
+/** Replaces all addresses, on the status subresource. */
 export function nodeAddressesPatch(node: Node, addresses: readonly NodeAddress[]): Patch | undefined {
   const present = node.status.addresses;
   if (isSame(present ?? [], addresses)) return undefined;
@@ -63,7 +63,7 @@ export function nodeAddressesPatch(node: Node, addresses: readonly NodeAddress[]
   );
 }
 
-/** Sets conditions by their type and leaves all others alone; a uid that no longer fits is refused as "precondition". */
+/** Sets conditions by type and keeps all others. It fails as "precondition" when the uid does not match. */
 export function nodeConditionsPatch(
   node: Node,
   conditions: readonly (Condition & { readonly lastHeartbeatTime?: string })[],
@@ -75,7 +75,7 @@ export function nodeConditionsPatch(
   };
 }
 
-/** Takes conditions away by their type. */
+/** Removes conditions by type. */
 export function nodeConditionsRemovalPatch(node: Node, types: readonly string[]): Patch {
   return {
     contentType: "application/strategic-merge-patch+json",

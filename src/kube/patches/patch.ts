@@ -1,6 +1,7 @@
-// What a patch is, and the small steps guarded patches are made of. Pure: it sends nothing and decides nothing.
-// A `test` against null holds where the key is absent (and only if its parent is there), so absence can be guarded too.
+// The shape of a patch, and the steps of guarded JSON patches. A `test` against null succeeds where the key is absent and its
+// parent exists, so a patch can also guard absence. Pure.
 
+import { defined } from "../../core/defined.ts";
 import type { KubeObject } from "../objects.ts";
 
 export type JsonPatchStep =
@@ -23,7 +24,7 @@ export function jsonPatch(body: readonly JsonPatchStep[], subresource?: "status"
   return {
     contentType: "application/json-patch+json",
     body,
-    ...(subresource !== undefined && { subresource }),
+    ...defined({ subresource }),
   };
 }
 
@@ -40,7 +41,7 @@ export function testUID({ metadata }: KubeObject): JsonPatchStep {
   };
 }
 
-/** Holds only while the value there is still this one; undefined stands for "absent". */
+/** Succeeds only while the value is still this one; undefined means absent. */
 export function testValue(path: string, value: unknown): JsonPatchStep {
   return {
     op: "test",
@@ -49,17 +50,17 @@ export function testValue(path: string, value: unknown): JsonPatchStep {
   };
 }
 
-/** Sets keys of a map that may not be there yet; undefined takes a key away. Nothing when nothing would change. */
+/** Sets keys of a map that may not exist yet; undefined removes a key. No steps when nothing would change. */
 export function changeMap(
   path: string,
   present: Readonly<Record<string, string>> | undefined,
-  wanted: Readonly<Record<string, string | undefined>>,
+  desired: Readonly<Record<string, string | undefined>>,
 ): readonly JsonPatchStep[] {
-  const different = Object.entries(wanted).filter(([key, value]) => present?.[key] !== value);
+  const different = Object.entries(desired).filter(([key, value]) => present?.[key] !== value);
   if (different.length === 0) return [];
   if (present === undefined) {
     const value = Object.fromEntries(different);
-    // Guarded: someone may have made the map meanwhile, and adding the whole would wipe theirs.
+    // Guarded: another client may have created the map since, and `add` would replace it.
     return [testValue(path, undefined), { op: "add", path, value }];
   }
   return different.map(([key, value]): JsonPatchStep => {

@@ -1,5 +1,5 @@
-// What a guarded patch that was accepted has made of an object, worked out here: the server need not send back seven
-// kilobytes to say what we have told it. Pure; steps into lists are not for us.
+// Applies an accepted JSON patch to the cached object, so that the server need not send seven kilobytes back. It does not
+// support paths into lists. Pure.
 
 import type { KubeObject } from "../objects.ts";
 import type { JsonPatchStep } from "./patch.ts";
@@ -8,15 +8,15 @@ type Tree = Readonly<Record<string, unknown>>;
 
 const unescaped = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
-function changed(tree: Tree, [head, ...rest]: readonly string[], step: JsonPatchStep): Tree {
+function changed(tree: Tree, [head, ...tail]: readonly string[], step: JsonPatchStep): Tree {
   if (head === undefined) return tree;
-  if (rest.length > 0) return { ...tree, [head]: changed((tree[head] ?? {}) as Tree, rest, step) };
+  if (tail.length > 0) return { ...tree, [head]: changed((tree[head] ?? {}) as Tree, tail, step) };
   if (step.op !== "remove") return { ...tree, [head]: step.value };
   const { [head]: _, ...others } = tree;
   return others;
 }
 
-/** The guards held, or the server would have refused. */
+/** Ignores the guards: the server has accepted the patch. */
 export function applySteps<T extends KubeObject>(object: T, steps: readonly JsonPatchStep[]): T {
   return steps
     .filter(({ op }) => op !== "test")

@@ -1,13 +1,13 @@
-// Patches of a Service's status: the load balancer's ingress and the conditions. Pure; undefined when nothing changes.
+// Patches of a Service's status, for its load balancer's ingress and its conditions; undefined when nothing would change. Pure.
 
 import type { LoadBalancerIngress, Service, ServiceCondition } from "../objects.ts";
 import { type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 
 export interface ServiceStatusChange {
   readonly service: Service;
-  /** The whole new list; empty clears it. */
+  /** The complete new list; an empty one clears the field. */
   readonly ingress?: readonly LoadBalancerIngress[];
-  /** The whole new list, foreign conditions included. */
+  /** The complete new list, including conditions of other programs. */
   readonly conditions?: readonly ServiceCondition[];
 }
 
@@ -18,7 +18,7 @@ export function serviceStatusPatch({ service, ingress, conditions }: ServiceStat
   const steps: JsonPatchStep[] = [];
   if (ingress !== undefined && !isSame(loadBalancer?.ingress ?? [], ingress)) {
     const path = "/status/loadBalancer";
-    // The server always sends this object, empty when there is no balancer.
+    // The server always sends this object, empty without a load balancer.
     steps.push(testValue(path, loadBalancer));
     steps.push({ op: "add", path, value: ingress.length === 0 ? {} : { ingress } });
   }

@@ -41,11 +41,11 @@ function factsOf({ verb, resource, object }: KubeRequest): KubeErrorFacts {
 }
 
 function checkGate(request: KubeRequest): void {
-  const verdict = isWrite(request.verb) && request.mayWrite !== undefined ? request.mayWrite() : true;
-  if (verdict === true) return;
+  const allowed = isWrite(request.verb) && request.mayWrite !== undefined ? request.mayWrite() : true;
+  if (allowed === true) return;
   const facts = factsOf(request);
   const target = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
-  throw new KubeError("fenced", `Did not ${target}: ${verdict.reason}`, facts);
+  throw new KubeError("fenced", `Did not ${target}: ${allowed.reason}`, facts);
 }
 
 export class Exchanges {

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
-import { EventRecorder } from "../../../src/kube/events/events.ts";
-import { LeaderElection } from "../../../src/kube/leader-election/lease.ts";
+import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
+import { LeaderElection } from "../../../src/kube/leader-election/leader-election.ts";
 import type { Event } from "../../../src/kube/objects.ts";
 import { events, leases } from "../../../src/kube/resources.ts";
 import { systemClock } from "../../../src/platform/clock.ts";

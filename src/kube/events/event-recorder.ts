@@ -1,5 +1,5 @@
-// Publishes events: queued, correlated, written behind all state writes, tried again while the server cannot be reached.
-// Nothing waits for an event, and none is lost without being counted.
+// Publishes events: correlates, queues and writes them with lower priority than state, and retries while the API server is
+// unreachable. Callers never wait for an event, and every lost event is counted.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -9,7 +9,7 @@ import type { KubeApi } from "../client/api.ts";
 import { isKubeError, KubeError } from "../errors/kube-error.ts";
 import { toTime } from "../objects.ts";
 import { events } from "../resources.ts";
-import { type Correlated, createEventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
+import { type Correlated, EventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
 
 export type EventLoss = "spam" | "queue-full" | "refused" | "undeliverable";
 
@@ -18,13 +18,13 @@ export interface EventRecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly capacity?: number;
-  readonly atOnce?: number;
-  readonly onLost?: (why: EventLoss, occurrence: Occurrence, error?: unknown) => void;
+  readonly maxInFlight?: number;
+  readonly onLost?: (reason: EventLoss, occurrence: Occurrence, error?: unknown) => void;
 }
 
-const mostTries = 12;
-const retryEvery = seconds(10);
-const longestMessage = 1024;
+const maxAttempts = 12;
+const retryInterval = seconds(10);
+const maxMessage = 1024;
 const temporary = [
   "throttled",
   "timeout",
@@ -38,10 +38,10 @@ const temporary = [
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #api: KubeApi;
-  readonly #correlator;
-  /** Waiting: what happens again before it is written is one write. */
+  readonly #correlator: EventCorrelator;
+  /** Occurrences of one series that are waiting become one write. */
   readonly #queue = new Map<Series, Correlated>();
-  readonly #busy = new Set<Series>();
+  readonly #writing = new Set<Series>();
   #delayed = 0;
   #serial = 0;
   #signal: AbortSignal | undefined;
@@ -50,12 +50,12 @@ export class EventRecorder {
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#api = options.api.as({ priority: "event" });
-    this.#correlator = createEventCorrelator(options.clock);
+    this.#correlator = new EventCorrelator(options.clock);
   }
 
-  /** Queued, waiting for another try, or being written. */
+  /** Queued, waiting for a retry, or being written. */
   get pending(): number {
-    return this.#queue.size + this.#busy.size + this.#delayed;
+    return this.#queue.size + this.#writing.size + this.#delayed;
   }
 
   record(occurrence: Occurrence): void {
@@ -77,7 +77,7 @@ export class EventRecorder {
     return abortable(idle, signal);
   }
 
-  /** Writes until aborted. What is pending then stays queued, and a later run goes on with it. */
+  /** Writes until aborted. Pending events stay queued for a later run. */
   async run(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     this.#signal = signal;
@@ -101,21 +101,21 @@ export class EventRecorder {
     const signal = this.#signal;
     if (signal === undefined || signal.aborted) return;
     for (const [series, event] of this.#queue) {
-      if (this.#busy.size >= (this.#options.atOnce ?? 32)) return;
-      // The name that a second write needs is known only after the first.
-      if (this.#busy.has(series)) continue;
+      if (this.#writing.size >= (this.#options.maxInFlight ?? 32)) return;
+      // A second write needs the name of the event, which only the first one returns.
+      if (this.#writing.has(series)) continue;
       this.#queue.delete(series);
-      this.#busy.add(series);
-      // Never rejects: every failure is kept, retried or counted as lost.
+      this.#writing.add(series);
+      // Never rejects: every failure leads to a retry or is counted as a lost event.
       void this.#deliver(event, signal).finally(() => {
-        this.#busy.delete(series);
+        this.#writing.delete(series);
         this.#pump();
-        this.#tellIdle();
+        this.#notifyIdle();
       });
     }
   }
 
-  #tellIdle(): void {
+  #notifyIdle(): void {
     if (this.pending > 0) return;
     const waiting = this.#idle;
     this.#idle = [];
@@ -135,12 +135,13 @@ export class EventRecorder {
       const isRefused = error instanceof KubeError && !isKubeError(error, ...temporary);
       series.failures = (series.failures ?? 0) + 1;
       const { failures } = series;
-      if (isRefused || failures >= mostTries) {
+      if (isRefused || failures >= maxAttempts) {
         this.#lose(isRefused ? "refused" : "undeliverable", occurrence, error);
         return;
       }
       const { clock, random } = this.#options;
-      const delay: Milliseconds = failures === 1 ? milliseconds(random.fraction() * retryEvery) : retryEvery;
+      const delay: Milliseconds =
+        failures === 1 ? milliseconds(random.fraction() * retryInterval) : retryInterval;
       this.#delayed++;
       clock.after(delay, () => {
         this.#delayed--;
@@ -152,7 +153,7 @@ export class EventRecorder {
 
   async #write({ series, occurrence, count, last }: Correlated, signal: AbortSignal): Promise<void> {
     const known = series.written;
-    const message = occurrence.message.slice(0, longestMessage);
+    const message = occurrence.message.slice(0, maxMessage);
     if (known !== undefined) {
       try {
         await this.#api.patch(
@@ -166,7 +167,7 @@ export class EventRecorder {
         );
         return;
       } catch (error) {
-        // Events live an hour; after that the next one is a new one.
+        // The server deletes events after an hour; the next one is a new one.
         if (!isKubeError(error, "not-found")) throw error;
       }
     }
@@ -193,14 +194,14 @@ export class EventRecorder {
     series.written = metadata;
   }
 
-  /** Nanoseconds in hexadecimal, as in Go; what our clock cannot tell apart, a serial number does. */
+  /** Nanoseconds in hexadecimal, as in Go. A serial number makes names unique within one millisecond. */
   #uniqueHex(): string {
     this.#serial = (this.#serial + 1) % 1000;
     const within = this.#serial * 1000 + Math.floor(this.#options.random.fraction() * 1000);
     return (BigInt(Math.trunc(this.#options.clock.now())) * 1_000_000n + BigInt(within)).toString(16);
   }
 
-  #lose(why: EventLoss, occurrence: Occurrence, error?: unknown): void {
-    this.#options.onLost?.(why, occurrence, error);
+  #lose(reason: EventLoss, occurrence: Occurrence, error?: unknown): void {
+    this.#options.onLost?.(reason, occurrence, error);
   }
 }

@@ -1,6 +1,6 @@
-// A map that forgets what was used longest ago once it is full. It knows nothing of time.
+// A map with a capacity: when it is full, the least recently used entry is evicted.
 
-export class Recent<V> {
+export class LruMap<V> {
   readonly #entries = new Map<string, V>();
   readonly #capacity: number;
 

@@ -1,0 +1,175 @@
+// Leader election on a Lease, compatible with client-go: acquires it, renews it, and reports when it is lost. Callers stop
+// their own work.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { sleep } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import { abortable, linkedController } from "../../runtime/abortable.ts";
+import { LeaseLock, type LeaseLockOptions } from "./lease-lock.ts";
+
+export interface LeaderElectionOptions extends LeaseLockOptions {
+  readonly random: Random;
+  readonly leaseDuration?: Milliseconds;
+  readonly renewDeadline?: Milliseconds;
+  readonly retryPeriod?: Milliseconds;
+  readonly onAcquired: () => void;
+  readonly onLost: (reason: string) => void;
+  /** Called when a held Lease was released, so that the next replica need not wait for its end. */
+  readonly onReleased?: () => void;
+  /** Called when an attempt fails; further attempts follow. */
+  readonly onProblem?: (error: unknown) => void;
+}
+
+/** The problem of the timing, by client-go's rules, or undefined. */
+export function electionTimingProblem(
+  leaseDuration: Milliseconds,
+  renewDeadline: Milliseconds,
+  retryPeriod: Milliseconds,
+): string | undefined {
+  const [lease, renew, retry] = [leaseDuration, renewDeadline, retryPeriod].map((time) => `${time / 1000}s`);
+  if (leaseDuration < 1000) return `The lease duration must be at least 1s, got ${lease}.`;
+  if (leaseDuration <= renewDeadline) {
+    return `The lease duration (${lease}) must be longer than the renew deadline (${renew}).`;
+  }
+  if (renewDeadline <= retryPeriod * 1.2) {
+    return `The renew deadline (${renew}) must be longer than 1.2 times the retry period (${retry}).`;
+  }
+  return retryPeriod > 0 ? undefined : `The retry period must be longer than 0s, got ${retry}.`;
+}
+
+export class LeaderElection {
+  readonly #options: LeaderElectionOptions;
+  readonly #lock: LeaseLock;
+  readonly #duration: Milliseconds;
+  readonly #renewDeadline: Milliseconds;
+  readonly #retryPeriod: Milliseconds;
+  #endPause: (() => void) | undefined;
+  #isNudged = false;
+
+  constructor(options: LeaderElectionOptions) {
+    const { leaseDuration = seconds(15), renewDeadline = seconds(10), retryPeriod = seconds(2) } = options;
+    const problem = electionTimingProblem(leaseDuration, renewDeadline, retryPeriod);
+    if (problem !== undefined) throw new RangeError(problem);
+    if (options.identity === "") throw new RangeError("The identity for leader election must not be empty.");
+    this.#options = options;
+    this.#lock = new LeaseLock(options, leaseDuration);
+    this.#duration = leaseDuration;
+    this.#renewDeadline = renewDeadline;
+    this.#retryPeriod = retryPeriod;
+  }
+
+  get holder(): string | undefined {
+    return this.#lock.holder;
+  }
+
+  get uid(): string | undefined {
+    return this.#lock.uid;
+  }
+
+  /** As upstream: a problem only while this replica believes to hold a Lease that expired longer than the tolerance ago. */
+  health(tolerance: Milliseconds): string | undefined {
+    const age = this.age();
+    return age !== undefined && age > this.#duration + tolerance
+      ? `failed election to renew leadership on lease ${this.#options.name}`
+      : undefined;
+  }
+
+  /** Time since the last proof that this replica holds the Lease; undefined while it does not. */
+  age(): Milliseconds | undefined {
+    return this.#lock.age();
+  }
+
+  isHeld(): boolean {
+    return this.mayWrite(milliseconds(0)) === true;
+  }
+
+  /** Whether a write that is sent now arrives, within the margin, before the Lease can have expired. */
+  mayWrite(margin: Milliseconds): true | { readonly reason: string } {
+    return this.#lock.mayWrite(margin);
+  }
+
+  /** Makes a waiting candidate try immediately, because the Lease was seen to change. */
+  nudge(): void {
+    // An attempt in progress may have read the Lease before the change, so another one follows it.
+    this.#isNudged = true;
+    this.#endPause?.();
+  }
+
+  /** Runs for election until aborted, over any number of leadership sessions, then releases the Lease. Stop work first. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { onAcquired, onLost, onReleased, onProblem } = this.#options;
+    while (!signal.aborted) {
+      await this.#acquire(signal);
+      if (signal.aborted) break;
+      onAcquired();
+      const reason = await this.#hold(signal);
+      if (reason === undefined) break;
+      this.#lock.forfeit();
+      onLost(reason);
+    }
+    try {
+      if (await this.#lock.release()) onReleased?.();
+    } catch (error) {
+      onProblem?.(error);
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<void> {
+    const { random, clock } = this.#options;
+    while (!signal.aborted) {
+      this.#isNudged = false;
+      if (await this.#try(this.#attemptTimeout(), signal)) return;
+      if (this.#isNudged) continue;
+      const pause = milliseconds(this.#retryPeriod * (1 + random.fraction() * 1.2));
+      const { controller, unlink } = linkedController(signal);
+      this.#endPause = () => controller.abort();
+      await sleep(clock, pause, controller.signal).catch(() => {});
+      this.#endPause = undefined;
+      unlink();
+    }
+  }
+
+  /** Renews the Lease. Returns why it was lost, or undefined when the signal was aborted. */
+  async #hold(signal: AbortSignal): Promise<string | undefined> {
+    const { clock, identity } = this.#options;
+    const remaining = (): number => this.#renewDeadline - this.#lock.sinceProof;
+    for (;;) {
+      const pause = milliseconds(Math.max(0, Math.min(this.#retryPeriod, remaining())));
+      await sleep(clock, pause, signal).catch(() => {});
+      if (signal.aborted) return undefined;
+      const timeout = milliseconds(Math.min(this.#attemptTimeout(), remaining()));
+      if (timeout > 0 && (await this.#try(timeout, signal))) continue;
+      if (signal.aborted) return undefined;
+      if (this.holder !== identity) {
+        return `the Lease ${this.#lock.key} is now held by ${JSON.stringify(this.holder ?? "")}.`;
+      }
+      if (remaining() <= 0) {
+        return `the Lease ${this.#lock.key} was not renewed within ${this.#renewDeadline / 1000}s.`;
+      }
+    }
+  }
+
+  #attemptTimeout(): Milliseconds {
+    return milliseconds(Math.max(1000, this.#renewDeadline / 2));
+  }
+
+  /** One attempt with a timeout; failures are reported and count as false. */
+  async #try(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
+    const { controller, unlink } = linkedController(signal);
+    const message = `An attempt to acquire or renew the Lease ${this.#lock.key} timed out after ${timeout / 1000}s.`;
+    const cancel = this.#options.clock.after(timeout, () =>
+      controller.abort(new DOMException(message, "TimeoutError")),
+    );
+    try {
+      return await abortable(this.#lock.tryHold(controller.signal), controller.signal);
+    } catch (error) {
+      if (!signal.aborted) this.#options.onProblem?.(error);
+      return false;
+    } finally {
+      // A response after this must not count: the attempt is over.
+      controller.abort();
+      cancel();
+      unlink();
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// The Lease of a leader election, compatible with client-go: takes it when it is free by local observation, renews it,
+// releases it, and proves at any moment whether this replica still holds it.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { abortable } from "../../runtime/abortable.ts";
+import type { KubeApi } from "../client/api.ts";
+import { isKubeError } from "../errors/kube-error.ts";
+import type { Lease } from "../objects.ts";
+import { leases } from "../resources.ts";
+import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";
+
+export interface LeaseLockOptions {
+  /** In the reserved lane and without a write gate. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  /** Called when the holder changes; "" when no replica holds it. */
+  readonly onHolder?: (identity: string) => void;
+  /** Called when a renewal must read the Lease first, because another client has written it. */
+  readonly onSlowPath?: () => void;
+}
+
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+const releaseTimeout = seconds(2);
+
+export class LeaseLock {
+  readonly #options: LeaseLockOptions;
+  readonly #duration: Milliseconds;
+  #observed: { readonly lease: Lease; readonly at: number } | undefined;
+  /** When the last successful renewal was sent: no other replica can have seen it earlier. */
+  #proof: Moment | undefined;
+
+  constructor(options: LeaseLockOptions, duration: Milliseconds) {
+    this.#options = options;
+    this.#duration = duration;
+  }
+
+  /** For messages. */
+  get key(): string {
+    return `${this.#options.namespace}/${this.#options.name}`;
+  }
+
+  get holder(): string | undefined {
+    return this.#observed === undefined ? undefined : holderOf(this.#observed.lease);
+  }
+
+  get uid(): string | undefined {
+    return this.#observed?.lease.metadata.uid;
+  }
+
+  /** Time since the last proof by the monotonic clock; infinite while this replica does not hold the Lease. */
+  get sinceProof(): number {
+    const { clock } = this.#options;
+    return clock.monotonic() - (this.#proof?.monotonic ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Time since the last proof, by the clock that shows more; undefined while this replica does not hold the Lease. */
+  age(): Milliseconds | undefined {
+    if (this.#proof === undefined) return undefined;
+    return milliseconds(Math.max(this.sinceProof, this.#options.clock.now() - this.#proof.wall));
+  }
+
+  /** Whether a write that is sent now arrives, within the margin, before the Lease can have expired. */
+  mayWrite(margin: Milliseconds): true | { readonly reason: string } {
+    const age = this.age();
+    if (age === undefined) return { reason: `this replica does not hold the Lease ${this.key}.` };
+    if (age + margin < this.#duration) return true;
+    return {
+      reason: `the Lease ${this.key} was last renewed ${Math.round(age / 1000)}s ago and may have expired.`,
+    };
+  }
+
+  /** One attempt to take or renew the Lease. */
+  async tryHold(signal: AbortSignal): Promise<boolean> {
+    const { api, namespace, name, identity, onSlowPath } = this.#options;
+    if (this.#proof !== undefined && this.#observed !== undefined && this.holder === identity) {
+      try {
+        return await this.#write(this.#observed.lease, signal);
+      } catch (error) {
+        // Another client wrote the Lease, or our last write succeeded without a response: read it.
+        if (!isKubeError(error, "conflict", "not-found")) throw error;
+        onSlowPath?.();
+      }
+    }
+    try {
+      this.#observe(await api.get(leases, { namespace, name }, signal), signal);
+    } catch (error) {
+      if (!isKubeError(error, "not-found")) throw error;
+      return this.#create(signal);
+    }
+    if (this.#observed === undefined || this.#isHeldByOther()) return false;
+    try {
+      return await this.#write(this.#observed.lease, signal);
+    } catch (error) {
+      if (isKubeError(error, "conflict", "not-found")) return false;
+      throw error;
+    }
+  }
+
+  /** From now on this replica counts as not holding the Lease. */
+  forfeit(): void {
+    this.#proof = undefined;
+  }
+
+  /**
+   * Forfeits and clears the holder, so that the next replica need not wait for the duration. Returns whether the Lease was
+   * held and is now free.
+   */
+  async release(): Promise<boolean> {
+    const { api, clock, namespace, name, identity } = this.#options;
+    let lease = this.#proof === undefined ? undefined : this.#observed?.lease;
+    this.forfeit();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const cancel = clock.after(releaseTimeout, () => controller.abort());
+    try {
+      while (lease !== undefined && holderOf(lease) === identity) {
+        try {
+          const spec = releasedSpec(lease.spec, clock.now());
+          await abortable(api.replace(leases, { ...lease, spec }, signal), signal);
+          return true;
+        } catch (error) {
+          // An aborted renewal may have succeeded, or another client wrote: read the Lease and try again.
+          if (!isKubeError(error, "conflict")) throw error;
+          lease = await abortable(api.get(leases, { namespace, name }, signal), signal);
+        }
+      }
+      return false;
+    } finally {
+      cancel();
+    }
+  }
+
+  #isHeldByOther(): boolean {
+    const { clock, identity } = this.#options;
+    if (this.#observed === undefined) return false;
+    const { lease, at } = this.#observed;
+    const holder = holderOf(lease);
+    if (holder === "" || holder === identity) return false;
+    return clock.monotonic() < at + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+  }
+
+  async #create(signal: AbortSignal): Promise<boolean> {
+    const { api, namespace, name, identity, clock } = this.#options;
+    const sent = this.#now();
+    const spec = heldSpec(undefined, identity, this.#duration, clock.now());
+    try {
+      const lease = await api.create(leases, { metadata: { namespace, name }, spec }, signal);
+      return this.#prove(lease, sent, signal);
+    } catch (error) {
+      if (isKubeError(error, "already-exists", "conflict")) return false;
+      throw error;
+    }
+  }
+
+  async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
+    const { api, identity, clock } = this.#options;
+    const sent = this.#now();
+    // Taking a Lease without a spec counts as a transition, as in client-go.
+    const spec = heldSpec(lease.spec ?? {}, identity, this.#duration, clock.now());
+    return this.#prove(await api.replace(leases, { ...lease, spec }, signal), sent, signal);
+  }
+
+  #now(): Moment {
+    const { clock } = this.#options;
+    return { monotonic: clock.monotonic(), wall: clock.now() };
+  }
+
+  #prove(lease: Lease, sent: Moment, signal: AbortSignal): boolean {
+    signal.throwIfAborted();
+    this.#observe(lease, signal);
+    this.#proof = sent;
+    return true;
+  }
+
+  #observe(lease: Lease, signal: AbortSignal): void {
+    signal.throwIfAborted();
+    const before = this.#observed;
+    const isSame = before !== undefined && isSameRecord(before.lease, lease);
+    this.#observed = { lease, at: isSame ? before.at : this.#options.clock.monotonic() };
+    if (before === undefined || holderOf(before.lease) !== holderOf(lease)) {
+      this.#options.onHolder?.(holderOf(lease));
+    }
+  }
+}

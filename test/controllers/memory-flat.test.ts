@@ -10,7 +10,7 @@ const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
 /** Bounded by a size of their own: recent events, one series per label value of a metric, and the like. */
 const bounded = [
-  "src/kube/events/recent.ts",
+  "src/kube/events/lru-map.ts",
   "src/telemetry/metrics.ts",
   "src/app/reporting/plan-reporter.ts",
   "src/testing/",

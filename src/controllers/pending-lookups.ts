@@ -49,21 +49,21 @@ export class PendingLookups {
   }
 
   /**
-   * Asks the inventory, unless this lookup is under way. An instance observed within `acceptsAge` is answer enough. Throws
+   * Asks the inventory, unless this lookup is under way. An instance observed within `maxAge` is answer enough. Throws
    * the error with which the lookup failed; the next call asks again.
    */
   ask(
     key: string,
     identity: NodeIdentity,
     want: Omit<QueryOptions, "since" | "foundSince">,
-    acceptsAge?: Milliseconds,
+    maxAge?: Milliseconds,
   ): void {
     const lookup = this.#lookups.get(key);
     const about = JSON.stringify(identity);
     // A Node that got its provider id or UUID meanwhile needs another lookup: the first one may not find it.
     if (lookup === undefined || lookup.about !== about) {
       const now = this.#clock.monotonic();
-      const foundSince = acceptsAge === undefined ? undefined : now - acceptsAge;
+      const foundSince = maxAge === undefined ? undefined : now - maxAge;
       this.#lookups.set(key, { since: now, foundSince: foundSince ?? now, about });
       this.#inventory.want(identity, { ...want, ...defined({ foundSince }), since: now });
       return;

@@ -74,7 +74,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
-    shutdownTaintGoes: flags["shutdown-taint-goes"],
+    removeShutdownTaint: flags["shutdown-taint-goes"],
     proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
     massLimit: massLimit ?? lifecycleDefaults.massLimit,

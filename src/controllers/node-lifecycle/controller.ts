@@ -124,7 +124,7 @@ export class LifecycleController {
       node,
       answer,
       evidence,
-      ways: inventory.proofsFor(identity),
+      proofKinds: inventory.proofsFor(identity),
       mass: () => this.#massCount.decide(),
       settings,
       now,

@@ -24,11 +24,12 @@ export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown)
 }
 
 export function deletionForbidden(node: Node): NodeEvent {
-  const value = node.metadata.annotations?.[deletionAnnotation];
+  const isNever = node.metadata.annotations?.[deletionAnnotation] === "never";
+  const annotation = `${deletionAnnotation}${isNever ? "=never" : ", whose unknown value means never,"}`;
   return {
     type: "Warning",
     reason: "DeletionForbidden",
-    message: `The instance no longer exists, but annotation ${deletionAnnotation}=${value} prevents the deletion of the Node. Remove the annotation to delete the Node.`,
+    message: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node. Remove the annotation to delete the Node.`,
   };
 }
 

@@ -86,7 +86,7 @@ export type Judgement =
 export function judge(
   evidence: Evidence,
   /** The kinds of proof that exist for this Node. Where there are two, both are required. */
-  ways: readonly ProofKind[],
+  proofKinds: readonly ProofKind[],
   settings: Pick<LifecycleSettings, "proofs" | "confirmAfter">,
   now: number,
 ): Judgement {
@@ -94,7 +94,7 @@ export function judge(
   if (first === undefined) return { kind: "more", after: milliseconds(0) };
   if (settings.proofs === 1) return { kind: "proved" };
   const isLate = ({ asOf }: { asOf: number }) => asOf - first.knownAt >= settings.confirmAfter;
-  const missing = ways.find((way) => !evidence.proofs.some(({ kind }) => kind === way));
+  const missing = proofKinds.find((proofKind) => !evidence.proofs.some(({ kind }) => kind === proofKind));
   const late = evidence.proofs.filter(isLate);
   if (late.length > 0 && missing === undefined) return { kind: "proved" };
   const wait = Math.max(0, first.knownAt + settings.confirmAfter - now);

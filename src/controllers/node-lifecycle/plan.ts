@@ -35,7 +35,8 @@ export interface LifecyclePlanInput {
   readonly node: Node;
   readonly answer: Answer;
   readonly evidence: Evidence;
-  readonly ways: readonly ProofKind[];
+  /** The kinds of proof that exist for this Node. */
+  readonly proofKinds: readonly ProofKind[];
   readonly mass: () => MassDecision;
   readonly settings: LifecycleSettings;
   /** Wall and monotonic time. */
@@ -43,7 +44,7 @@ export interface LifecyclePlanInput {
 }
 
 export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
-  const { node, answer, evidence, ways } = input;
+  const { node, answer, evidence, proofKinds } = input;
   if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "leave" };
   const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
   if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "leave" };
@@ -53,11 +54,11 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
       const { state } = answer.instance;
       if (state === undefined) {
         // The listing has no state. A lookup may have it; until then nothing is decided.
-        const isReported = answer.proof === "lookup" || !ways.includes("lookup");
+        const isReported = answer.proof === "lookup" || !proofKinds.includes("lookup");
         return isReported ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
       }
       const isStopped = state === "stopped";
-      if (!isStopped && input.settings.shutdownTaintGoes === "when-ready") return { kind: "watch" };
+      if (!isStopped && input.settings.removeShutdownTaint === "when-ready") return { kind: "watch" };
       return isStopped === isTainted ? { kind: "watch" } : { kind: "taint", shutdown: isStopped };
     }
     case "ambiguous":
@@ -69,14 +70,21 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
   }
 }
 
-function planDeletion({ node, evidence, ways, mass, settings, now }: LifecyclePlanInput): LifecycleDecision {
+function planDeletion({
+  node,
+  evidence,
+  proofKinds,
+  mass,
+  settings,
+  now,
+}: LifecyclePlanInput): LifecycleDecision {
   if (settings.deletion === "off") return { kind: "watch" };
   const isNamedOnly = providerIDOf(node) === undefined;
   // The Node is at least as old as the time since it was first seen, even if the wall clock was set back.
   const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
   const beyondMinAge = age - settings.minAgeWithoutID;
   if (isNamedOnly && beyondMinAge < 0) return { kind: "ask", after: milliseconds(-beyondMinAge) };
-  const judgement = judge(evidence, ways, settings, now.monotonic);
+  const judgement = judge(evidence, proofKinds, settings, now.monotonic);
   if (judgement.kind === "more") {
     return { kind: "ask", after: judgement.after, ...defined({ way: judgement.way }) };
   }

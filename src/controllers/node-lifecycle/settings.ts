@@ -16,7 +16,7 @@ export interface LifecycleSettings {
   /** A Node without provider id is not deleted before this age: its instance may not be visible yet. */
   readonly minAgeWithoutID: Milliseconds;
   /** When to remove the shutdown taint: as soon as the instance is running, or, as upstream, when the Node is Ready. */
-  readonly shutdownTaintGoes: "when-running" | "when-ready";
+  readonly removeShutdownTaint: "when-running" | "when-ready";
   /** The interval between checks of a Node that is not Ready although its instance exists. */
   readonly recheck: { readonly shortest: Milliseconds; readonly longest: Milliseconds };
 }
@@ -27,6 +27,6 @@ export const lifecycleDefaults: LifecycleSettings = {
   confirmAfter: seconds(30),
   massLimit: { share: 0.2, atLeast: 2, window: minutes(10) },
   minAgeWithoutID: minutes(10),
-  shutdownTaintGoes: "when-running",
+  removeShutdownTaint: "when-running",
   recheck: { shortest: minutes(1), longest: minutes(5) },
 };

@@ -123,7 +123,7 @@ export class NodeController {
     const countsFrom =
       identity.providerID === undefined ? this.#usedNames.countsFrom(name) : Number.NEGATIVE_INFINITY;
     if (!this.#isFresh(name, answer, countsFrom)) {
-      const age = milliseconds(Math.min(settings.acceptsAge, clock.monotonic() - countsFrom));
+      const age = milliseconds(Math.min(settings.maxObservationAge, clock.monotonic() - countsFrom));
       await this.#reporter.writeCondition(node, signal);
       // The answer was fresh when it arrived, and became too old while thousands of other Nodes were in the queue.
       if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
@@ -151,7 +151,8 @@ export class NodeController {
     const { settings, clock } = this.#options;
     if (!("asOf" in answer)) return answer.kind === "foreign";
     if (answer.kind === "exists" && answer.asOf < countsFrom) return false;
-    if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.acceptsAge) return true;
+    if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.maxObservationAge)
+      return true;
     return this.#pendingLookups.isAnsweredBy(name, answer.asOf);
   }
 

@@ -31,7 +31,7 @@ export interface NodeSettings {
   /** Upstream never updates labels after initialization. A policy for a label takes precedence. */
   readonly reconcileLabels: boolean;
   /** How old an observation of the instance may be when a Node joins. */
-  readonly acceptsAge: Milliseconds;
+  readonly maxObservationAge: Milliseconds;
   /** Failed attempts in a row before the CloudReady condition is written. */
   readonly failuresBeforeCondition: number;
   /** For a Node whose instance the cloud does not show yet. */
@@ -43,7 +43,7 @@ export const nodeDefaults: NodeSettings = {
   labelPolicies: {},
   betaLabelsWin: false,
   reconcileLabels: true,
-  acceptsAge: minutes(1),
+  maxObservationAge: minutes(1),
   failuresBeforeCondition: 3,
   notVisibleBackoff: { first: seconds(2), cap: minutes(5) },
 };

@@ -72,9 +72,9 @@ function describeStep(object: Patched, step: Exclude<JsonPatchStep, { op: "test"
     case "/status/addresses":
       return [addresses(value as readonly NodeAddress[])];
     case "/spec/providerID":
-      return [`provider id ${String(value)}`];
+      return [`provider ID ${String(value)}`];
     case "/spec/podCIDRs":
-      return [`pod ranges ${(value as readonly string[]).join(" ")}`];
+      return [`pod CIDRs ${(value as readonly string[]).join(" ")}`];
     case "/spec/podCIDR":
       return [];
     case "/metadata/labels":

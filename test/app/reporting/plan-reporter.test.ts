@@ -56,7 +56,7 @@ test("observe mode logs planned writes to a Node with their values, once per pla
     ),
     'Would patch: taint node.cloudprovider.kubernetes.io/shutdown:NoSchedule added object="node/n0" because="the instance is shut down"',
     expect.stringMatching(
-      /^Would patch: provider id fake:\/\/n0, taint node.cloudprovider.kubernetes.io\/uninitialized:NoSchedule removed, .*label node.kubernetes.io\/instance-type=t1.micro.* object="node\/n0" because="the Node joined"$/,
+      /^Would patch: provider ID fake:\/\/n0, taint node.cloudprovider.kubernetes.io\/uninitialized:NoSchedule removed, .*label node.kubernetes.io\/instance-type=t1.micro.* object="node\/n0" because="the Node joined"$/,
     ),
   ]);
 });
@@ -69,7 +69,7 @@ test("observe mode logs a changed plan again", async () => {
   w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://n0" } }));
   await w.pass(30);
   const reported = would().filter((line) => line.startsWith("Would patch: "));
-  expect(reported.map((line) => line.includes("provider id"))).toEqual([true, false]);
+  expect(reported.map((line) => line.includes("provider ID"))).toEqual([true, false]);
 });
 
 test("observe mode logs planned cloud changes with the Service, its ports and the number of targets [N3 F76]", async () => {

@@ -62,7 +62,7 @@ describe("planLifecycle for a Node without provider id", () => {
       node: toNode({ name: "n0", createdAt, status: { conditions: [{ type: "Ready", status: "False" }] } }),
       answer: answer ?? { kind: "gone", proof: "listing", asOf: evidence.proofs.at(-1)?.asOf ?? 0 },
       evidence,
-      ways: ["listing"],
+      proofKinds: ["listing"],
       mass: () => ({ mayDelete: true }),
       settings: lifecycleDefaults,
       now: { wall, monotonic },

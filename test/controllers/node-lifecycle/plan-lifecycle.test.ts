@@ -80,8 +80,8 @@ describe("judging evidence [F21]", () => {
       { kind: "proved" },
     ],
   ];
-  test.each(cases)("%s", (_, evidence, ways, now, expected) => {
-    expect(judge(evidence, ways, lifecycleDefaults, now)).toEqual(expected as ReturnType<typeof judge>);
+  test.each(cases)("%s", (_, evidence, proofKinds, now, expected) => {
+    expect(judge(evidence, proofKinds, lifecycleDefaults, now)).toEqual(expected as ReturnType<typeof judge>);
   });
 
   test("ignores an answer from before the question and a repeated answer", () => {
@@ -261,7 +261,7 @@ describe("planLifecycle", () => {
       node,
       answer,
       evidence,
-      ways: ["listing"],
+      proofKinds: ["listing"],
       mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
       settings: { ...lifecycleDefaults, minAgeWithoutID: minutes(10), ...settings },
       now: { wall, monotonic: now },

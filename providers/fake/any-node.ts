@@ -1,5 +1,5 @@
-// A source that makes up a machine for every name it is asked for, always the same one, without any cloud: what is left
-// of the time is then the framework's own. It is for measuring, not for clusters that anybody needs.
+// A source that invents a machine for every Node name, without requests to a cloud. For measuring the framework alone, not for
+// real clusters.
 
 import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
 
@@ -28,7 +28,7 @@ function toInstance(name: string): Instance {
 }
 
 export function anyNodeSource(limit: number): InstanceSource {
-  /** A listing may not leave out a machine that was ever told of: it would be taken for gone. */
+  /** A listing must include every machine that a lookup has returned, or its Node would be deleted. */
   const reported = new Map<string, Instance>();
   const lookup = (nameOf: (key: string) => string): InstanceLookup => ({
     limit,

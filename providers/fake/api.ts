@@ -1,4 +1,4 @@
-// The API of the fake cloud: the shapes it answers with, as far as they are used, and one function per operation.
+// The API of the fake cloud: the types of its responses, with the fields in use, and one function per operation.
 
 import {
   type Call,
@@ -35,16 +35,17 @@ export interface ApiBalancer {
   readonly ip: string;
   readonly ipv6: string | null;
   readonly families: readonly string[];
-  /** Ranges from which it may be reached. */
+  /** CIDRs of the clients that may connect. */
   readonly sources: readonly string[];
   readonly algorithm: "round-robin" | "least-connections";
   readonly listeners: readonly ApiListener[];
   readonly targets: readonly string[];
-  /** Targets that take no new connections. */
+  /** Targets that get no new connections. */
   readonly draining: readonly string[];
 }
 
-export type BalancerOrder = Partial<
+/** The body of a request that creates or changes a balancer. */
+export type BalancerSpec = Partial<
   Pick<
     ApiBalancer,
     "name" | "labels" | "ip" | "families" | "sources" | "algorithm" | "listeners" | "targets" | "draining"
@@ -90,30 +91,29 @@ export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
         request,
         call,
       );
-      // `pagesByNumber` looks whether it is a list.
+      // `pagesByNumber` checks that it is an array.
       const items = body[key] as Page<T>["items"];
       return { items, total: body.meta?.total, next: body.meta?.next_page };
     });
   };
 
-  const order = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
+  const send = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
     const operation = `${method} ${path.replace(/(?<=\/\w+\/).+/, "{id}")}`;
-    return api.call<T>({ operation, method, path, ...(body !== undefined && { body }) }, call);
+    return api.call<T>({ operation, method, path, body }, call);
   };
 
   return {
     machines: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
       list<ApiMachine>("machines", call, query),
     balancers: (call: Call) => list<ApiBalancer>("balancers", call),
-    createBalancer: (wanted: BalancerOrder, call: Call) =>
-      order<{ readonly balancer: ApiBalancer }>("POST", "/balancers", call, wanted),
-    changeBalancer: (id: string, wanted: BalancerOrder, call: Call) =>
-      order<{ readonly balancer: ApiBalancer }>("PATCH", `/balancers/${id}`, call, wanted),
-    removeBalancer: (id: string, call: Call) => order<undefined>("DELETE", `/balancers/${id}`, call),
+    createBalancer: (spec: BalancerSpec, call: Call) =>
+      send<{ readonly balancer: ApiBalancer }>("POST", "/balancers", call, spec),
+    changeBalancer: (id: string, spec: BalancerSpec, call: Call) =>
+      send<{ readonly balancer: ApiBalancer }>("PATCH", `/balancers/${id}`, call, spec),
+    deleteBalancer: (id: string, call: Call) => send<undefined>("DELETE", `/balancers/${id}`, call),
     routes: (call: Call) => list<ApiRoute>("routes", call),
-    createRoute: (wanted: Omit<ApiRoute, "id">, call: Call) =>
-      order<unknown>("POST", "/routes", call, wanted),
-    removeRoute: (id: string, call: Call) => order<undefined>("DELETE", `/routes/${id}`, call),
+    createRoute: (route: Omit<ApiRoute, "id">, call: Call) => send<unknown>("POST", "/routes", call, route),
+    deleteRoute: (id: string, call: Call) => send<undefined>("DELETE", `/routes/${id}`, call),
   };
 }
 

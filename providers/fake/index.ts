@@ -1,5 +1,5 @@
-// A cloud in memory, as a provider: the reference for authors and the cloud of the tests. The cloud itself is in
-// `simulator/` and runs elsewhere; nothing here knows how it works inside.
+// The provider of the fake cloud: the model for provider authors, and the cloud of the tests. The simulated cloud itself is in
+// `simulator/`; the provider only uses its API.
 
 import { defineProvider } from "#ccm";
 import { anyNodeSource } from "./any-node.ts";
@@ -25,7 +25,7 @@ export const fake = defineProvider({
             severity: "error",
             reason: "InvalidSetting",
             key: "endpoint",
-            text: `endpoint (FAKE_ENDPOINT) must be an address such as http://127.0.0.1:8620, got ${JSON.stringify(endpoint)}`,
+            text: `endpoint (FAKE_ENDPOINT) must be a URL such as http://127.0.0.1:8620, got ${JSON.stringify(endpoint)}`,
           },
         ],
   connect: (settings, { account, mark }) => {

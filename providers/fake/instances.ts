@@ -1,4 +1,4 @@
-// The machines of the fake cloud as instances: one source, listed page by page, looked up by id and by name.
+// The machines of the fake cloud as instances: one source, listed page by page, with lookups by id and name.
 
 import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
 import type { ApiMachine, FakeApi } from "./api.ts";
@@ -26,7 +26,7 @@ export function machineSource(api: FakeApi, limit: number): InstanceSource {
   const lookup = (parameter: "ids" | "names", keyOf: (machine: ApiMachine) => string): InstanceLookup => ({
     limit,
     find: async (keys, call) => {
-      // Every key is answered, most of them perhaps with "none".
+      // Every key gets an answer; an empty list means that there is no such machine.
       const found = new Map<string, Instance[]>(keys.map((key) => [key, []]));
       for await (const page of api.machines(call, { [parameter]: keys.join(","), per_page: limit })) {
         for (const machine of page) found.get(keyOf(machine))?.push(toInstance(machine));

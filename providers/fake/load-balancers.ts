@@ -1,7 +1,8 @@
-// Balancers of the fake cloud: one per Service, marked by labels, made and changed by single orders that take a while.
+// Load balancers of the fake cloud: one per Service, identified by labels. Each change takes the cloud a while.
 
 import {
   type Call,
+  type Context,
   type DesiredLoadBalancer,
   type LoadBalancers,
   type ObservedLoadBalancer,
@@ -13,7 +14,7 @@ import {
   type StepOutcome,
   seconds,
 } from "#ccm";
-import type { ApiBalancer, ApiListener, BalancerOrder, FakeApi } from "./api.ts";
+import type { ApiBalancer, ApiListener, BalancerSpec, FakeApi } from "./api.ts";
 import type { annotations } from "./settings.ts";
 
 type Annotations = typeof annotations;
@@ -25,17 +26,17 @@ export interface FakeBalancer extends ObservedLoadBalancer {
 
 export type FakeStep = Step &
   (
-    | { readonly do: "create balancer"; readonly order: BalancerOrder }
+    | { readonly do: "create balancer"; readonly spec: BalancerSpec }
     | {
         readonly do: "change balancer" | "adopt balancer" | "release balancer";
         readonly id: string;
-        readonly order: BalancerOrder;
+        readonly spec: BalancerSpec;
       }
     | { readonly do: "delete balancer"; readonly id: string }
   );
 
 const ownerLabel = "owner-uid";
-const aMoment = seconds(1);
+const checkInterval = seconds(1);
 
 function sameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.toSorted().join() === other.toSorted().join();
@@ -57,7 +58,7 @@ function targetsOf({ targets }: Desired, isDraining: boolean): readonly string[]
   );
 }
 
-function wantedOf(desired: Desired) {
+function specOf(desired: Desired) {
   return {
     families: desired.families,
     sources: desired.sourceRanges,
@@ -68,18 +69,18 @@ function wantedOf(desired: Desired) {
   };
 }
 
-/** Only what differs, in one order: each order makes the balancer busy. */
-function changesOf(desired: Desired, there: ApiBalancer): BalancerOrder {
-  const { families, sources, algorithm, listeners, targets, draining } = wantedOf(desired);
-  const isSameListeners = sameSet(listeners.map(listenerText), there.listeners.map(listenerText));
-  return {
-    ...(!sameSet(families, there.families) && { families }),
-    ...(!sameSet(sources, there.sources) && { sources }),
-    ...(algorithm !== there.algorithm && { algorithm }),
-    ...(!isSameListeners && { listeners }),
-    ...(!sameSet(targets, there.targets) && { targets }),
-    ...(!sameSet(draining, there.draining) && { draining }),
+/** Everything that differs, in one request: the balancer is busy after each request. */
+function changesOf(desired: Desired, observed: ApiBalancer): BalancerSpec {
+  const spec = specOf(desired);
+  const isSame: Record<string, boolean> = {
+    families: sameSet(spec.families, observed.families),
+    sources: sameSet(spec.sources, observed.sources),
+    algorithm: spec.algorithm === observed.algorithm,
+    listeners: sameSet(spec.listeners.map(listenerText), observed.listeners.map(listenerText)),
+    targets: sameSet(spec.targets, observed.targets),
+    draining: sameSet(spec.draining, observed.draining),
   };
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => isSame[key] !== true));
 }
 
 const states = { active: "ready", changing: "changing", failed: "failed" } as const;
@@ -87,39 +88,39 @@ const states = { active: "ready", changing: "changing", failed: "failed" } as co
 function outcomeOf({ name, status }: ApiBalancer): StepOutcome {
   return status === "active"
     ? { done: true }
-    : { done: false, checkAfter: aMoment, waitingFor: `balancer ${name} to be ready` };
+    : { done: false, checkAfter: checkInterval, waitingFor: `balancer ${name} to be ready` };
 }
 
 export function fakeLoadBalancers(
   api: FakeApi,
-  mark: { readonly cluster: string; readonly owner: string },
+  mark: Context["mark"],
   targetLimit: number | undefined,
 ): LoadBalancers<Annotations, FakeBalancer, FakeStep> {
   const marks = { cluster: mark.cluster, "managed-by": mark.owner };
-  const isOurs = ({ labels }: ApiBalancer): boolean =>
+  const isMarked = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === marks.cluster && labels["managed-by"] === marks["managed-by"];
 
-  const isNobodys = ({ labels }: ApiBalancer): boolean =>
+  const isUnmarked = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === undefined && labels["managed-by"] === undefined;
 
   const toObserved = (balancer: ApiBalancer): FakeBalancer => {
-    // Written by us as a Service's uid.
-    const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
     const state = states[balancer.status];
-    if (!isOurs(balancer)) {
+    if (!isMarked(balancer)) {
       return { group: `unmarked-${balancer.id}`, owners: [], ownership: "unmarked", state, balancer };
     }
+    // The label holds the uid of a Service, because this provider wrote it.
+    const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
     return { group: owner, owners: [owner], ownership: "ours", state, balancer };
   };
 
-  const create = (desired: Desired, kept: Pick<BalancerOrder, "ip"> = {}): FakeStep => ({
+  const create = (desired: Desired, preserved: Pick<BalancerSpec, "ip"> = {}): FakeStep => ({
     do: "create balancer",
     on: desired.defaultName,
-    order: {
+    spec: {
       name: desired.defaultName,
       labels: { ...marks, [ownerLabel]: desired.owner.uid },
-      ...wantedOf(desired),
-      ...kept,
+      ...specOf(desired),
+      ...preserved,
     },
   });
 
@@ -130,42 +131,41 @@ export function fakeLoadBalancers(
     }
     const { id, name, status, labels } = observed.balancer;
     if (status === "changing") {
-      return { steps: [], wait: { checkAfter: aMoment, waitingFor: `balancer ${name} to be ready` } };
+      return { steps: [], wait: { checkAfter: checkInterval, waitingFor: `balancer ${name} to be ready` } };
     }
     if (observed.ownership !== "ours") {
       if (desired === undefined || desired.ending !== undefined) return { steps: [] };
       const marked = { ...labels, ...marks, [ownerLabel]: desired.owner.uid };
-      const order = { labels: marked, ...changesOf(desired, observed.balancer) };
-      return { steps: [{ do: "adopt balancer", on: name, id, order }] };
+      const spec = { labels: marked, ...changesOf(desired, observed.balancer) };
+      return { steps: [{ do: "adopt balancer", on: name, id, spec }] };
     }
     if (desired?.ending === "release") {
-      const kept = Object.entries(labels).filter(([key]) => !(key in marks) && key !== ownerLabel);
-      return {
-        steps: [{ do: "release balancer", on: name, id, order: { labels: Object.fromEntries(kept) } }],
-      };
+      const others = Object.entries(labels).filter(([key]) => !(key in marks) && key !== ownerLabel);
+      const spec = { labels: Object.fromEntries(others) };
+      return { steps: [{ do: "release balancer", on: name, id, spec }] };
     }
     if (desired === undefined || desired.ending === "delete") {
       return { steps: [{ do: "delete balancer", on: name, id }] };
     }
     if (status === "failed") {
-      // Made again with the address that people know.
-      const requeue = create(desired, { ip: observed.balancer.ip });
-      return { steps: [{ do: "delete balancer", on: name, id }, requeue] };
+      // The new balancer keeps the address, because clients and DNS use it.
+      const replacement = create(desired, { ip: observed.balancer.ip });
+      return { steps: [{ do: "delete balancer", on: name, id }, replacement] };
     }
-    const order = changesOf(desired, observed.balancer);
-    return { steps: Object.keys(order).length === 0 ? [] : [{ do: "change balancer", on: name, id, order }] };
+    const spec = changesOf(desired, observed.balancer);
+    return { steps: Object.keys(spec).length === 0 ? [] : [{ do: "change balancer", on: name, id, spec }] };
   };
 
   const apply = async (step: FakeStep, call: Call): Promise<StepOutcome> => {
     switch (step.do) {
       case "create balancer":
-        return outcomeOf((await api.createBalancer(step.order, call)).balancer);
+        return outcomeOf((await api.createBalancer(step.spec, call)).balancer);
       case "change balancer":
       case "adopt balancer":
       case "release balancer":
-        return outcomeOf((await api.changeBalancer(step.id, step.order, call)).balancer);
+        return outcomeOf((await api.changeBalancer(step.id, step.spec, call)).balancer);
       case "delete balancer":
-        await api.removeBalancer(step.id, call);
+        await api.deleteBalancer(step.id, call);
         return { done: true };
     }
   };
@@ -173,7 +173,7 @@ export function fakeLoadBalancers(
   return {
     list: async function* (call) {
       for await (const page of api.balancers(call))
-        yield page.filter((one) => isOurs(one) || isNobodys(one)).map(toObserved);
+        yield page.filter((balancer) => isMarked(balancer) || isUnmarked(balancer)).map(toObserved);
     },
     adopts: ({ settings }, { balancer }) => settings.adopt === balancer.id,
     drains: true,
@@ -182,9 +182,9 @@ export function fakeLoadBalancers(
     plan,
     apply,
     publish: ({ families }, observed) => {
-      const there = observed?.state === "ready" ? observed.balancer : undefined;
+      const balancer = observed?.state === "ready" ? observed.balancer : undefined;
       const addresses = families.flatMap((family) => {
-        const ip = parseIp((family === "IPv6" ? there?.ipv6 : there?.ip) ?? "");
+        const ip = parseIp((family === "IPv6" ? balancer?.ipv6 : balancer?.ip) ?? "");
         return ip === undefined ? [] : [{ ip }];
       });
       return addresses.length === 0

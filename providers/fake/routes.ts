@@ -1,4 +1,4 @@
-// Routes of the fake cloud's one network, each made and removed by a call of its own, ours by a label.
+// Routes in the network of the fake cloud: one request per route, identified by a label.
 
 import { CloudError, type ObservedRoute, parseCidr, type RoutesOneByOne } from "#ccm";
 import type { ApiRoute, FakeApi } from "./api.ts";
@@ -18,15 +18,14 @@ export function fakeRoutes(api: FakeApi, mark: { readonly cluster: string }): Ro
     create: async ({ destination, target }, call) => {
       const machine = target.machine?.key;
       if (machine === undefined) {
-        throw new CloudError("invalid", `POST /routes: node ${target.node} has no machine to lead to.`, {
-          operation: "POST /routes",
-        });
+        const text = `No route to Node ${target.node}: its machine is not known yet.`;
+        throw new CloudError("invalid", text, { operation: "POST /routes" });
       }
       await api.createRoute({ destination, machine, labels: { cluster: mark.cluster } }, call);
       return { done: true };
     },
     remove: async ({ handle }, call) => {
-      await api.removeRoute(handle, call);
+      await api.deleteRoute(handle, call);
       return { done: true };
     },
   };

@@ -115,7 +115,7 @@ describe("fake", () => {
     if (routes?.style !== "one-by-one") throw new Error("The fake cloud has its routes one by one.");
     const target = { node: "node-1" as NodeName, uid: "1", addresses: [] };
     const created = lab.run((call) => routes.create({ destination: cidr("10.244.1.0/24"), target }, call));
-    await expect(created).rejects.toThrow("node node-1 has no machine to lead to");
+    await expect(created).rejects.toThrow("No route to Node node-1: its machine is not known yet.");
     expect(lab.requests).toEqual([]);
   });
 

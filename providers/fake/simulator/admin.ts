@@ -1,13 +1,13 @@
-// How a test or an operator moves the simulated cloud from outside its API: machines in bulk, faults, lies, counters. It
-// is no part of what a provider may call. docs/fake-cloud.md is its reference.
+// The admin API of the simulated cloud, for tests and for people: adds and stops machines, injects faults, resets counters.
+// Providers do not use it. Its reference is docs/fake-cloud.md.
 
 import { milliseconds } from "#ccm";
-import { type Addition, readAddition, readFault, readLie, readMachines, readPace } from "./admin-orders.ts";
+import { type Addition, readAddition, readFault, readLie, readMachines, readPace } from "./admin-requests.ts";
 import { type Answer, type Query, Refusal } from "./answer.ts";
 import type { FakeCloud } from "./fake-cloud.ts";
 import type { SimulatedMachine } from "./machines.ts";
 
-const machineOrders = {
+const machineActions = {
   stop: (cloud, which) => cloud.machines.setStatus(which, "stopped"),
   start: (cloud, which) => cloud.machines.setStatus(which, "running"),
   terminate: (cloud, which) => cloud.machines.setStatus(which, "terminating"),
@@ -20,7 +20,7 @@ function add(cloud: FakeCloud, { machines = [], count = 0, prefix = "node-" }: A
   return names.map((name) => cloud.machines.add(name));
 }
 
-function moveMachines(cloud: FakeCloud, verb: keyof typeof machineOrders, query: Query): Answer {
+function changeMachines(cloud: FakeCloud, verb: keyof typeof machineActions, query: Query): Answer {
   const machines = readMachines(query);
   const unknown = machines.filter((which) => cloud.machines.find(which).length === 0);
   if (unknown.length === machines.length) {
@@ -31,13 +31,13 @@ function moveMachines(cloud: FakeCloud, verb: keyof typeof machineOrders, query:
       `no machine has the id or name ${names}; GET /admin/state lists them`,
     );
   }
-  const changed = machines.reduce((sum, which) => sum + machineOrders[verb](cloud, which), 0);
+  const changed = machines.reduce((sum, which) => sum + machineActions[verb](cloud, which), 0);
   return { status: 200, body: { changed, ...(unknown.length > 0 && { unknown }) } };
 }
 
 const done: Answer = { status: 204 };
 
-/** Throws what is refused. */
+/** Throws a Refusal for an invalid request. */
 function apply(cloud: FakeCloud, query: Query): Answer {
   const { method, path } = query;
   const verb = path.slice("/admin/machines/".length);
@@ -77,10 +77,10 @@ function apply(cloud: FakeCloud, query: Query): Answer {
       reset(cloud);
       return done;
   }
-  if (method === "POST" && path.startsWith("/admin/machines/") && Object.hasOwn(machineOrders, verb)) {
-    return moveMachines(cloud, verb as keyof typeof machineOrders, query);
+  if (method === "POST" && path.startsWith("/admin/machines/") && Object.hasOwn(machineActions, verb)) {
+    return changeMachines(cloud, verb as keyof typeof machineActions, query);
   }
-  const where = "docs/fake-cloud.md names those there are";
+  const where = "docs/fake-cloud.md lists them";
   throw new Refusal(404, "not_found", `${method} ${path} is not an admin operation; ${where}`);
 }
 

@@ -1,4 +1,4 @@
-// What a request to the simulated cloud is and what comes back, free of any HTTP library; refusals are thrown as answers.
+// Requests and responses of the simulated cloud, independent of HTTP. An error response is thrown as a Refusal.
 
 export interface Query {
   readonly method: string;
@@ -30,7 +30,7 @@ export class Refusal extends Error {
 
 const maxPageSize = 500;
 
-/** One page of a collection, with what is needed to get the next. */
+/** One page of a collection, with the number of the next one. */
 export function pageOf(key: string, all: readonly unknown[], query: URLSearchParams): Answer {
   const size = Math.min(maxPageSize, Math.max(1, Number(query.get("per_page") ?? 50) || 50));
   const page = Math.max(1, Number(query.get("page") ?? 1) || 1);

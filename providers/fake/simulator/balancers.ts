@@ -1,5 +1,5 @@
-// The balancers of the simulated cloud. Making and changing one takes time, and while that lasts it takes no further
-// orders; nobody waits, the state is worked out from the clock when somebody looks.
+// The load balancers of the simulated cloud. Creating and changing one takes time, during which it rejects other changes. The
+// state is derived from the clock, without timers.
 
 import type { Milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
@@ -17,28 +17,28 @@ export interface SimulatedBalancer {
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "active" | "changing" | "failed";
   readonly ip: string;
-  /** Only where IPv6 is among its families. */
+  /** Null unless IPv6 is one of its families. */
   readonly ipv6: string | null;
   readonly families: readonly string[];
-  /** Ranges from which it may be reached. */
+  /** CIDRs of the clients that may connect. */
   readonly sources: readonly string[];
   readonly algorithm: string;
   readonly listeners: readonly SimulatedListener[];
   /** Ids of machines. */
   readonly targets: readonly string[];
-  /** Beside them: these take no new connections. */
+  /** Ids of machines that get no new connections. */
   readonly draining: readonly string[];
 }
 
-type Wanted = Partial<Omit<SimulatedBalancer, "id" | "status" | "ipv6">>;
+type BalancerSpec = Partial<Omit<SimulatedBalancer, "id" | "status" | "ipv6">>;
 
-interface Kept extends Omit<SimulatedBalancer, "status"> {
+interface StoredBalancer extends Omit<SimulatedBalancer, "status"> {
   readonly busyUntil: number;
 }
 
 export class Balancers {
   readonly #clock: Clock;
-  readonly #byID = new Map<string, Kept>();
+  readonly #byID = new Map<string, StoredBalancer>();
   readonly #failed = new Set<string>();
   #next = 1;
   actionTime: Milliseconds;
@@ -53,22 +53,22 @@ export class Balancers {
   }
 
   get(id: string): SimulatedBalancer {
-    const { busyUntil, ...balancer } = this.#known(id);
+    const { busyUntil, ...balancer } = this.#existing(id);
     const ipv6 = balancer.families.includes("IPv6") ? balancer.ipv6 : null;
     const isBusy = this.#clock.monotonic() < busyUntil;
     return { ...balancer, ipv6, status: this.#failed.has(id) ? "failed" : isBusy ? "changing" : "active" };
   }
 
-  create(wanted: Wanted): SimulatedBalancer {
-    const { name = "" } = wanted;
+  create(spec: BalancerSpec): SimulatedBalancer {
+    const { name = "" } = spec;
     if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
     if ([...this.#byID.values()].some((balancer) => balancer.name === name)) {
       throw new Refusal(409, "uniqueness_error", `a balancer named ${name} exists`);
     }
     const number = this.#next++;
     const id = `b${number}`;
-    const ip = wanted.ip ?? `192.0.2.${number % 256}`;
-    if (wanted.ip !== undefined && [...this.#byID.values()].some((balancer) => balancer.ip === ip))
+    const ip = spec.ip ?? `192.0.2.${number % 256}`;
+    if (spec.ip !== undefined && [...this.#byID.values()].some((balancer) => balancer.ip === ip))
       throw new Refusal(409, "address_taken", `another balancer has ${ip}`);
     this.#byID.set(id, {
       labels: {},
@@ -78,7 +78,7 @@ export class Balancers {
       listeners: [],
       targets: [],
       draining: [],
-      ...wanted,
+      ...spec,
       id,
       name,
       ip,
@@ -88,18 +88,18 @@ export class Balancers {
     return this.get(id);
   }
 
-  change(id: string, wanted: Wanted): SimulatedBalancer {
+  change(id: string, spec: BalancerSpec): SimulatedBalancer {
     const before = this.#idle(id);
-    const ports = wanted.listeners?.map(({ protocol, port }) => `${protocol} ${port}`) ?? [];
+    const ports = spec.listeners?.map(({ protocol, port }) => `${protocol} ${port}`) ?? [];
     if (new Set(ports).size < ports.length)
       throw new Refusal(422, "invalid_input", "two listeners on one port");
-    this.#byID.set(id, { ...before, ...wanted, id, busyUntil: this.#busyUntil() });
+    this.#byID.set(id, { ...before, ...spec, id, busyUntil: this.#busyUntil() });
     return this.get(id);
   }
 
-  /** Something in the cloud broke: it serves nobody and takes no order but to be removed. */
+  /** Makes it fail: it serves no traffic and can only be deleted. */
   fail(id: string): void {
-    this.#known(id);
+    this.#existing(id);
     this.#failed.add(id);
   }
 
@@ -116,14 +116,14 @@ export class Balancers {
     return this.#clock.monotonic() + this.actionTime;
   }
 
-  #known(id: string): Kept {
+  #existing(id: string): StoredBalancer {
     const balancer = this.#byID.get(id);
     if (balancer === undefined) throw new Refusal(404, "not_found", `there is no balancer ${id}`);
     return balancer;
   }
 
-  #idle(id: string): Kept {
-    const balancer = this.#known(id);
+  #idle(id: string): StoredBalancer {
+    const balancer = this.#existing(id);
     const { status } = this.get(id);
     if (status === "changing") throw new Refusal(423, "locked", `balancer ${id} is being changed`);
     if (status === "failed") throw new Refusal(409, "failed", `balancer ${id} has failed`);

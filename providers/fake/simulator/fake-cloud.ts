@@ -1,5 +1,5 @@
-// The simulated cloud as a whole: a synchronous machine that turns a question into an answer at once. Time comes from the
-// clock it is given; delays and broken connections are only named here and carried out by `transport.ts`.
+// The simulated cloud: turns a request into a response synchronously, with time from the given clock. It only decides on
+// delays and broken connections; `transport.ts` applies them.
 
 import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
@@ -13,20 +13,21 @@ import { NetworkRoutes, type SimulatedRoute } from "./routes.ts";
 export interface FakeCloudOptions {
   readonly clock: Clock;
   readonly latency?: Milliseconds;
-  /** How long making or changing a balancer takes. */
+  /** How long it takes to create or change a balancer. */
   readonly actionTime?: Milliseconds;
   readonly requestsPerHour?: number;
-  /** Absent: every token is good. */
+  /** Absent: every token is accepted. */
   readonly token?: string;
 }
 
-/** How an answer reaches the one who asked. */
+/** A response and how it is delivered. */
 export interface Delivery {
   readonly answer: Answer;
   readonly delay: Milliseconds;
   readonly fate: "whole" | "cut" | "reset" | "never";
 }
 
+/** A request that was handled. */
 export interface Seen {
   readonly operation: string;
   readonly mutates: boolean;
@@ -57,7 +58,7 @@ export class FakeCloud {
   readonly balancers: Balancers;
   readonly faults: Faults;
   readonly clock: Clock;
-  /** Every request in order; how many there were of each is read from it. */
+  /** All requests, in order. */
   readonly seen: Seen[] = [];
   latency: Milliseconds;
   readonly #quota: Quota;
@@ -109,11 +110,11 @@ export class FakeCloud {
   ): Answer {
     if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599 };
     if (fault?.kind === "status") {
-      return new Refusal(fault.status ?? 500, "planned_fault", "as ordered").toAnswer();
+      return new Refusal(fault.status ?? 500, "injected_fault", "injected fault").toAnswer();
     }
     if (!isFree) return new Refusal(429, "rate_limit_exceeded", "too many requests").toAnswer();
     if (this.#token !== undefined && token !== this.#token) {
-      return new Refusal(401, "unauthorized", "this token is not known").toAnswer();
+      return new Refusal(401, "unauthorized", "unknown token").toAnswer();
     }
     try {
       return this.#serve(query, operation, id, fault);
@@ -131,26 +132,26 @@ export class FakeCloud {
       const page = answer.body as Record<string, unknown[]>;
       return { ...answer, body: { ...page, [key]: page[key]?.slice(0, -1) } };
     };
-    // The simulator is lenient about bodies: it is told the truth by the provider or by nobody.
-    const wanted = (body ?? {}) as Partial<SimulatedBalancer> & Partial<SimulatedRoute>;
+    // The body is not validated: the only client is the provider.
+    const spec = (body ?? {}) as Partial<SimulatedBalancer> & Partial<SimulatedRoute>;
     switch (operation as (typeof routes)[number]) {
       case "GET /machines":
         return list("machines", this.#visibleMachines(query));
       case "GET /balancers":
         return list("balancers", this.balancers.list());
       case "POST /balancers":
-        return { status: 201, body: { balancer: this.balancers.create(wanted) } };
+        return { status: 201, body: { balancer: this.balancers.create(spec) } };
       case "GET /balancers/{id}":
         return { status: 200, body: { balancer: this.balancers.get(id) } };
       case "PATCH /balancers/{id}":
-        return { status: 200, body: { balancer: this.balancers.change(id, wanted) } };
+        return { status: 200, body: { balancer: this.balancers.change(id, spec) } };
       case "DELETE /balancers/{id}":
         this.balancers.remove(id);
         return { status: 204 };
       case "GET /routes":
         return list("routes", this.routes.list());
       case "POST /routes":
-        return { status: 201, body: { route: this.routes.create(wanted) } };
+        return { status: 201, body: { route: this.routes.create(spec) } };
       case "DELETE /routes/{id}":
         this.routes.remove(id);
         return { status: 204 };

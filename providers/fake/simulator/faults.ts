@@ -1,17 +1,16 @@
-// What goes wrong in the simulated cloud, on order: which request, and how. It decides only; the cloud and its transport
-// carry it out.
+// Injected faults of the simulated cloud: decides which request fails, and how. The cloud and its transport apply them.
 
 import type { Clock } from "#ccm/testing";
 
 /**
- * - `status`      refused with that status before anything happened
- * - `reset`       the connection breaks before anything happened
- * - `lost-answer` done, but the connection breaks before the answer came
- * - `hang`        never answered
- * - `cut`         answered with half a body
- * - `short-page`  a page lacks its last entry
- * - `empty-list`  a listing says that there is nothing
- * - `slow`        answered later by `milliseconds`
+ * - `status`      the request is rejected with this status
+ * - `reset`       the connection is closed before the request has any effect
+ * - `lost-answer` the request is applied, but the connection is closed before the response
+ * - `hang`        there is no response
+ * - `cut`         the response has half a body
+ * - `short-page`  the page lacks its last entry
+ * - `empty-list`  the listing is empty
+ * - `slow`        the response is delayed by `milliseconds`
  */
 export const faultKinds = [
   "status",
@@ -27,17 +26,17 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** A route such as `GET /machines`; absent: any. */
+  /** An operation such as `GET /machines`; absent: any. */
   readonly operation?: string;
-  /** So many matching requests go well first. */
+  /** The number of matching requests that succeed first. */
   readonly after?: number;
-  /** So many go wrong then; 1 unless told. */
+  /** The number of requests that fail then; default 1. */
   readonly calls?: number;
   readonly status?: number;
   readonly milliseconds?: number;
 }
 
-/** The cloud swears that this machine does not exist, for a time. */
+/** The cloud reports for a while that this machine does not exist. */
 export interface Lie {
   readonly machine: string;
   readonly milliseconds: number;
@@ -65,17 +64,17 @@ export class Faults {
     this.#hidden = [];
   }
 
-  /** Counts this request for every fault that matches and gives the first that strikes. */
+  /** Counts this request for every matching fault and returns the first one that is active. */
   next(operation: string): Fault | undefined {
-    let struck: Fault | undefined;
+    let active: Fault | undefined;
     for (const entry of this.#planned) {
       const { fault } = entry;
       if (fault.operation !== undefined && fault.operation !== operation) continue;
       entry.seen++;
-      if (struck === undefined && entry.seen > (fault.after ?? 0)) struck = fault;
+      if (active === undefined && entry.seen > (fault.after ?? 0)) active = fault;
     }
     this.#planned = this.#planned.filter(({ fault, seen }) => seen < (fault.after ?? 0) + (fault.calls ?? 1));
-    return struck;
+    return active;
   }
 
   hides(machine: { readonly id: string; readonly name: string }): boolean {

@@ -1,5 +1,4 @@
-// The simulated cloud as an HTTP server on the loopback, for other processes, with its admin API beside it. All it knows
-// of the cloud is how to ask it.
+// Serves the simulated cloud and its admin API by HTTP on the loopback interface, for other processes.
 
 import { type Milliseconds, milliseconds } from "#ccm";
 import { handleAdmin } from "./admin.ts";
@@ -16,7 +15,7 @@ export function serveFakeCloud(cloud: FakeCloud, port: number): ServedCloud {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port,
-    // A fault may hang for ever; the one who asked decides when to give up.
+    // A `hang` fault may last forever; the client decides when to give up.
     idleTimeout: 0,
     fetch: async (request) => {
       const url = new URL(request.url);
@@ -29,7 +28,7 @@ export function serveFakeCloud(cloud: FakeCloud, port: number): ServedCloud {
             : { answer: admin, delay: immediately, fate: "whole" as const };
         return await deliver(delivery, cloud.clock, request.signal);
       } catch (error) {
-        // A server of Bun cannot cut a connection without an answer: an answer without a cloud's error in it stands for it.
+        // Bun cannot close a connection without a response. A response that is not from the cloud API replaces it.
         return new Response(String(error), { status: error instanceof SyntaxError ? 400 : 502 });
       }
     },

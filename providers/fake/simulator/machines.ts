@@ -1,4 +1,4 @@
-// The machines of the simulated cloud: what they are and what can happen to them. It knows no time and no HTTP.
+// The machines of the simulated cloud.
 
 export type MachineStatus = "running" | "stopped" | "terminating";
 
@@ -17,10 +17,10 @@ const octets = (number: number): string => `${(number >> 16) & 255}.${(number >>
 export class Machines {
   readonly #byID = new Map<string, SimulatedMachine>();
   #next = 1;
-  /** Kept between changes, because a listing of many pages asks for it once per page. */
+  /** Cached between changes, because every page of a listing needs it. */
   #listed: readonly SimulatedMachine[] | undefined;
 
-  /** Names need not be unique: clouds allow that too. */
+  /** Names need not be unique, as in many clouds. */
   add(name: string, changes: Partial<SimulatedMachine> = {}): SimulatedMachine {
     const number = this.#next++;
     const machine: SimulatedMachine = {
@@ -37,7 +37,7 @@ export class Machines {
     return machine;
   }
 
-  /** By id or by name, all of that name. Gives the number it applied to. */
+  /** Changes the machine with this id, or all with this name. Returns their number. */
   setStatus(which: string, status: MachineStatus): number {
     const chosen = this.find(which);
     for (const machine of chosen) this.#put({ ...machine, status });

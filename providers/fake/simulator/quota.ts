@@ -1,4 +1,4 @@
-// How many requests the simulated cloud takes per hour, told in RateLimit headers; places come back evenly.
+// The rate limit of the simulated cloud: requests per hour, replenished evenly and reported in RateLimit headers.
 
 import type { Clock } from "#ccm/testing";
 
@@ -17,7 +17,7 @@ export class Quota {
     this.#counted = clock.monotonic();
   }
 
-  /** Takes a place if there is one; the headers say how things stand afterwards. */
+  /** Takes one request from the limit, if possible. The headers report the state after it. */
   take(): { readonly isFree: boolean; readonly headers: Readonly<Record<string, string>> } {
     const now = this.#clock.monotonic();
     this.#left = Math.min(this.#limit, this.#left + ((now - this.#counted) * this.#limit) / hour);

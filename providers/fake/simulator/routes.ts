@@ -1,11 +1,11 @@
-// The routes of the simulated cloud's one network: a destination leads to a machine.
+// The routes in the network of the simulated cloud: each leads from a destination to a machine.
 
 import { Refusal } from "./answer.ts";
 
 export interface SimulatedRoute {
   readonly id: string;
   readonly destination: string;
-  /** Id of a machine; it may be gone, then the route leads nowhere. */
+  /** Id of a machine, which may no longer exist. */
   readonly machine: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -21,7 +21,7 @@ export class NetworkRoutes {
   create(wanted: Partial<SimulatedRoute>): SimulatedRoute {
     const { destination = "", machine = "", labels = {} } = wanted;
     if (destination === "" || machine === "")
-      throw new Refusal(422, "invalid_input", "destination and machine");
+      throw new Refusal(422, "invalid_input", "destination and machine are required");
     if (this.list().some((route) => route.destination === destination)) {
       throw new Refusal(409, "uniqueness_error", `a route to ${destination} exists`);
     }

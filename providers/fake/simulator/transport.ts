@@ -1,5 +1,5 @@
-// The way to the simulated cloud without a network: a transport in whatever time the cloud's clock keeps. A refused or
-// broken request rejects as a real one does.
+// A transport to the simulated cloud without a network, in the time of its clock. A broken connection rejects as a real one
+// does.
 
 import { type Clock, sleep, type Transport, type TransportRequest } from "#ccm/testing";
 import type { Query } from "./answer.ts";
@@ -21,7 +21,7 @@ function never(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Carries a delivery out: waits, breaks, cuts. */
+/** Delivers a response: applies its delay and its fault. */
 export async function deliver(
   { answer, delay, fate }: Delivery,
   clock: Clock,
@@ -29,7 +29,7 @@ export async function deliver(
 ): Promise<Response> {
   if (fate === "never") return never(signal);
   if (delay > 0) await sleep(clock, delay, signal);
-  if (fate === "reset") throw new TypeError("The connection was closed before an answer came.");
+  if (fate === "reset") throw new TypeError("The connection was closed before the response.");
   const { status, body, headers } = answer;
   const text = body === undefined ? null : JSON.stringify(body);
   const sent = fate === "cut" && text !== null ? text.slice(0, text.length / 2) : text;

@@ -82,7 +82,7 @@ test("mistakes in both files are reported together, each with its place [F78]", 
   const { reported } = await read(contents, [`--cloud-config=${own}`, `--config=${config}`]);
   expect(reported.toSorted()).toEqual([
     `${own}:1: endpont is not a known setting; did you mean "endpoint"?`,
-    `${own}:2: a line such as name = value was expected`,
+    `${own}:2: expected a line such as name = value`,
     `${own}:3: page-size must be a whole number from 1 to 500, got "none"`,
     `${config}:4:9: --mode must be one of enforce, observe, got "dry"`,
     `${config}:6:17: lookup-limit must be a whole number from 1 to 500, got "100000"`,
@@ -104,9 +104,9 @@ test("a setting that the cloud rejects is reported with its place, unless it cam
   const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
   const { reported } = await read(file, [`--config=${config}`]);
   expect(reported).toHaveLength(1);
-  expect(reported[0]).toStartWith(`${config}:5:13: endpoint (FAKE_ENDPOINT) must be an address`);
+  expect(reported[0]).toStartWith(`${config}:5:13: endpoint (FAKE_ENDPOINT) must be a URL`);
   const other = await read(file, [`--config=${config}`], { FAKE_ENDPOINT: "elsewhere" });
-  expect(other.reported[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be an address");
+  expect(other.reported[0]).toStartWith("endpoint (FAKE_ENDPOINT) must be a URL");
 });
 
 test("an unknown setting of --config-set is reported with the flag, the nearest name and the known names", async () => {

@@ -1,5 +1,5 @@
-// The bodies that the admin API takes, read strictly: a body that is another one is answered with 400, what was expected
-// and what came, since an order that does nothing would pass for one that was carried out.
+// Parses the request bodies of the admin API strictly. Any other body is rejected with 400 and the expected form, because a
+// request with a typo must not look successful.
 
 import { type Query, Refusal } from "./answer.ts";
 import { type Fault, faultKinds, type Lie } from "./faults.ts";
@@ -9,30 +9,30 @@ type Body = Readonly<Record<string, unknown>>;
 export const expected = {
   add: '{"machines": ["name", …]} or {"count": 3, "prefix": "node-"}',
   machines: '{"machines": ["id or name", …]}',
-  fault: `{"kind": one of ${faultKinds.join(", ")}} and, if wanted, "operation": "GET /machines", "after", "calls", "status", "milliseconds"`,
+  fault: `{"kind": one of ${faultKinds.join(", ")}} and optionally "operation": "GET /machines", "after", "calls", "status", "milliseconds"`,
   lie: '{"machine": "id or name", "milliseconds": 60000}',
   pace: '{"latency": milliseconds} or {"actionTime": milliseconds} or both',
 } as const;
 
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const isNonEmpty = (value: unknown): value is string => typeof value === "string" && value !== "";
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-function areTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isText);
+function areNonEmpty(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isNonEmpty);
 }
 
-/** The body if it has no other keys than these and each that is there is as wanted. */
+/** The body, if it has only these keys, with valid values. */
 function read(
   { method, path, body }: Query,
-  what: string,
+  expectation: string,
   keys: Readonly<Record<string, (value: unknown) => boolean>>,
-  needs: (body: Body) => boolean,
+  isComplete: (body: Body) => boolean,
 ): Body {
   const isMap = typeof body === "object" && body !== null && !Array.isArray(body);
   const entries = isMap ? Object.entries(body) : [];
-  const isRight = entries.every(([key, value]) => Object.hasOwn(keys, key) && keys[key]?.(value) === true);
-  if (isMap && isRight && needs(body as Body)) return body as Body;
-  const came = body === undefined ? "nothing" : JSON.stringify(body).slice(0, 200);
-  throw new Refusal(400, "invalid_order", `${method} ${path} expects ${what}; got ${came}`);
+  const isValid = entries.every(([key, value]) => Object.hasOwn(keys, key) && keys[key]?.(value) === true);
+  if (isMap && isValid && isComplete(body as Body)) return body as Body;
+  const actual = body === undefined ? "nothing" : JSON.stringify(body).slice(0, 200);
+  throw new Refusal(400, "invalid_request", `${method} ${path} expects ${expectation}; got ${actual}`);
 }
 
 export interface Addition {
@@ -45,13 +45,13 @@ export function readAddition(query: Query): Addition {
   return read(
     query,
     expected.add,
-    { machines: areTexts, count: isCount, prefix: isText },
+    { machines: areNonEmpty, count: isCount, prefix: isNonEmpty },
     ({ machines, count }) => machines !== undefined || count !== undefined,
   );
 }
 
 export function readMachines(query: Query): readonly string[] {
-  return read(query, expected.machines, { machines: areTexts }, ({ machines }) => machines !== undefined)[
+  return read(query, expected.machines, { machines: areNonEmpty }, ({ machines }) => machines !== undefined)[
     "machines"
   ] as readonly string[];
 }
@@ -62,7 +62,7 @@ export function readFault(query: Query): Fault {
     expected.fault,
     {
       kind: (value) => faultKinds.some((kind) => kind === value),
-      operation: isText,
+      operation: isNonEmpty,
       ...{ after: isCount, calls: isCount, status: isCount, milliseconds: isCount },
     },
     ({ kind }) => kind !== undefined,
@@ -73,7 +73,7 @@ export function readLie(query: Query): Lie {
   return read(
     query,
     expected.lie,
-    { machine: isText, milliseconds: isCount },
+    { machine: isNonEmpty, milliseconds: isCount },
     ({ machine, milliseconds }) => machine !== undefined && milliseconds !== undefined,
   ) as unknown as Lie;
 }

@@ -101,7 +101,7 @@ describe("a fresh skeleton", () => {
   });
 
   test("names a file and a section of the tutorial in every failure [F99 S12]", () => {
-    const api = "api.ts: 3. Speak to the cloud";
+    const api = "api.ts: 3. Call the API";
     const balancers = "load-balancers.ts: 6. Load balancers: apply";
     expect(suiteNames.map((suite) => referencesOf("1", suite))).toEqual([[api], [api, balancers], [api]]);
   });

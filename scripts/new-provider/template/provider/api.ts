@@ -23,7 +23,7 @@ export interface ApiOptions {
   readonly pageSize: number;
 }
 
-const section = "3. Speak to the cloud";
+const section = "3. Call the API";
 
 export function cloudApi(_options: ApiOptions) {
   return {

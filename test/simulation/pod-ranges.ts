@@ -1,5 +1,5 @@
-// The part of kube-controller-manager that gives every Node its range of pod addresses. The lowest free one is given, so
-// that the range of a Node that went is soon another's: the hardest case for routes.
+// Assigns pod CIDRs to Nodes, as kube-controller-manager does. It assigns the lowest free range, so that the range of a deleted
+// Node is soon reused: the hardest case for routes.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
@@ -13,7 +13,7 @@ const nodes = resourceNamed("nodes");
 
 export class PodRanges {
   readonly #server: ApiServer;
-  /** By number: the uid of the Node that has it. */
+  /** Uids of the Nodes, by the number of their range. */
   readonly #taken = new Map<number, string>();
 
   constructor(server: ApiServer, clock: Clock, random: Random) {
@@ -21,13 +21,13 @@ export class PodRanges {
     server.onWrite(({ storage, type, object }) => {
       if (storage !== "nodes") return;
       const { name, uid } = object.metadata;
-      if (type === "DELETED") this.#free(uid);
+      if (type === "DELETED") this.#release(uid);
       if (type !== "ADDED") return;
-      clock.after(milliseconds(Math.round(50 + random.fraction() * 2000)), () => this.#give(name, uid));
+      clock.after(milliseconds(Math.round(50 + random.fraction() * 2000)), () => this.#assign(name, uid));
     });
   }
 
-  #give(name: string, uid: string): void {
+  #assign(name: string, uid: string): void {
     if (this.#server.store.get("nodes", "", name)?.metadata.uid !== uid) return;
     let number = 0;
     while (this.#taken.has(number)) number += 1;
@@ -39,7 +39,7 @@ export class PodRanges {
     }));
   }
 
-  #free(uid: string): void {
+  #release(uid: string): void {
     for (const [number, holder] of this.#taken) if (holder === uid) this.#taken.delete(number);
   }
 }

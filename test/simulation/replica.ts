@@ -1,5 +1,5 @@
-// One process of the manager in a simulated world: seams of its own, which can be cut, stopped and slowed down. What it
-// hands to the network is told to whoever checks it.
+// One replica of the manager in the simulation, with its own clock, network and process, which can be disrupted. `onSend` sees
+// every request that it sends.
 
 import { fake } from "../../providers/fake/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
@@ -10,10 +10,10 @@ import { type Random, seededRandom } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
-import { Life, ProcessClock } from "./life.ts";
-import { type Ending, Wire, type WireParts } from "./wire.ts";
+import { Network, type NetworkDeps, type RequestOutcome } from "./network.ts";
+import { ProcessClock, SimulatedProcess } from "./simulated-process.ts";
 
-export interface ReplicaParts {
+export interface ReplicaDeps {
   readonly name: string;
   readonly world: VirtualClock;
   readonly random: Random;
@@ -21,75 +21,75 @@ export interface ReplicaParts {
   readonly environment: Readonly<Record<string, string>>;
   readonly kube: (replica: Replica) => Transport;
   readonly cloud: Transport;
-  /** A request leaves for the API server, or for the cloud. */
-  readonly onHandOver: (
+  /** Called for each request to the API server or the cloud. */
+  readonly onSend: (
     replica: Replica,
     request: TransportRequest,
     to: "kube" | "cloud",
-  ) => (ending: Ending) => void;
-  readonly onEnd: (replica: Replica, error: unknown) => void;
+  ) => (ending: RequestOutcome) => void;
+  readonly onError: (replica: Replica, error: unknown) => void;
   readonly write: (line: string) => void;
 }
 
 const noFiles: Files = {
-  read: () => Promise.reject(Object.assign(new Error("There are no files here."), { code: "ENOENT" })),
+  read: () => Promise.reject(Object.assign(new Error("no files in the simulation"), { code: "ENOENT" })),
   version: () => Promise.resolve(undefined),
   write: () => Promise.resolve(),
-  run: () => Promise.reject(new Error("There are no programs here.")),
+  run: () => Promise.reject(new Error("no programs in the simulation")),
 };
 
 export class Replica {
   readonly name: string;
   readonly startedAt: number;
-  readonly life: Life;
+  readonly process: SimulatedProcess;
   readonly clock: ProcessClock;
-  readonly kube: Wire;
-  readonly cloud: Wire;
-  /** One way to the API server and to the cloud, in milliseconds. */
-  pace = { kube: 2, cloud: 20 };
+  readonly kube: Network;
+  readonly cloud: Network;
+  /** Milliseconds in one direction to the API server and to the cloud. */
+  latency = { kube: 2, cloud: 20 };
   manager: Manager | undefined;
   readonly #stop = new AbortController();
-  readonly #parts: ReplicaParts;
-  /** Whether its process has come to its end by itself, after it was told to. */
-  hasEnded = false;
+  readonly #deps: ReplicaDeps;
+  /** Whether the process exited after `terminate`. */
+  hasExited = false;
 
-  constructor(parts: ReplicaParts) {
-    const { name, world, random } = parts;
-    this.#parts = parts;
+  constructor(deps: ReplicaDeps) {
+    const { name, world, random } = deps;
+    this.#deps = deps;
     this.name = name;
     this.startedAt = world.monotonic();
-    this.life = new Life(world);
-    this.clock = new ProcessClock(world, this.life, Math.floor(random.fraction() * 1_000_000));
-    const wire = (server: Transport, pace: () => number, onHandOver: WireParts["onHandOver"]) =>
-      new Wire({ world, life: this.life, random, server, pace, onHandOver });
-    this.kube = wire(
-      parts.kube(this),
-      () => this.pace.kube,
-      (request) => parts.onHandOver(this, request, "kube"),
+    this.process = new SimulatedProcess(world);
+    this.clock = new ProcessClock(world, this.process, Math.floor(random.fraction() * 1_000_000));
+    const network = (server: Transport, latency: () => number, onSend: NetworkDeps["onSend"]) =>
+      new Network({ world, process: this.process, random, server, latency, onSend });
+    this.kube = network(
+      deps.kube(this),
+      () => this.latency.kube,
+      (request) => deps.onSend(this, request, "kube"),
     );
-    this.cloud = wire(
-      parts.cloud,
-      () => this.pace.cloud,
-      (request) => parts.onHandOver(this, request, "cloud"),
+    this.cloud = network(
+      deps.cloud,
+      () => this.latency.cloud,
+      (request) => deps.onSend(this, request, "cloud"),
     );
   }
 
   start(): void {
     this.#run().then(
       () => {
-        this.hasEnded = true;
+        this.hasExited = true;
       },
-      (error: unknown) => this.#parts.onEnd(this, error),
+      (error: unknown) => this.#deps.onError(this, error),
     );
   }
 
-  /** As SIGTERM: the work ends, then the lease is given up. */
+  /** As SIGTERM: the replica finishes its work, then releases the Lease. */
   terminate(): void {
-    this.#stop.abort(new Error("The process was told to end."));
+    this.#stop.abort(new Error("SIGTERM"));
   }
 
   async #run(): Promise<void> {
-    const { settings, environment, random, name, write } = this.#parts;
+    const { settings, environment, random, name, write } = this.#deps;
     const log = createLog({
       format: "text",
       verbosity: 0,
@@ -113,6 +113,6 @@ export class Replica {
       this.#stop.signal,
     );
     await this.manager.run();
-    if (!this.#stop.signal.aborted) throw new Error("The manager ended by itself.");
+    if (!this.#stop.signal.aborted) throw new Error("The manager exited on its own.");
   }
 }

@@ -1,10 +1,10 @@
-// Whole managers in a simulated world, each run from one seed: first a small crash, then storms. A seed that fails says
-// how to replay it; FAIRLEAD_SEEDS=n runs more of them.
+// Runs whole managers in the simulation, each from one seed. A failing seed prints how to replay it; FAIRLEAD_SEEDS=n runs more
+// seeds.
 
 import { describe, expect, test } from "bun:test";
 import { isUninitialized } from "../../src/controllers/node-facts.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import { report, runStorm } from "./run-storm.ts";
+import { report, runSimulation } from "./run-simulation.ts";
 import { World } from "./world.ts";
 
 const numberFrom = (variable: string): number | undefined => {
@@ -19,23 +19,28 @@ const seeds =
 
 const crash = async (seed: number) => {
   const world = new World({ seed, nodes: 3, replicas: 1 });
-  const { clock, invariants, script } = world;
-  // In the middle of joining: some Nodes have their addresses and no id yet.
+  const { clock, invariants, history } = world;
+  // Some Nodes have their addresses but no provider id yet.
   await clock.until(() => invariants.nodeWrites >= 3, seconds(10), "the third write");
   for (const replica of [...world.replicas]) world.killReplica(replica);
   const left = world.nodes().filter(isUninitialized).length;
   world.startReplica();
-  const areAllIn = () => world.nodes().every((node) => !isUninitialized(node));
-  await clock.until(areAllIn, minutes(2), "all nodes to be initialised");
+  const areAllInitialized = () => world.nodes().every((node) => !isUninitialized(node));
+  await clock.until(areAllInitialized, minutes(2), "all Nodes to be initialized");
   await clock.advance(minutes(1));
   const writes = invariants.nodeWrites;
   await clock.advance(minutes(10));
   for (const replica of [...world.replicas]) world.killReplica(replica);
   world.kubelets.stop();
-  return { left, violations: invariants.violations, idle: invariants.nodeWrites - writes, hash: script.hash };
+  return {
+    left,
+    violations: invariants.violations,
+    idle: invariants.nodeWrites - writes,
+    hash: history.hash,
+  };
 };
 
-test("three nodes, one crash: a new process finishes what the old one began, in the same way each time [N2 F1]", async () => {
+test("a new process finishes the work of a crashed one, in the same way each time [N2 F1]", async () => {
   const first = await crash(only ?? 1);
   expect(first.violations).toEqual([]);
   expect(first.left).toBeGreaterThan(0);
@@ -43,18 +48,18 @@ test("three nodes, one crash: a new process finishes what the old one began, in 
   expect((await crash(only ?? 1)).hash).toBe(first.hash);
 });
 
-test("a leader that was stopped beyond its lease writes nothing when its answers come [N14]", async () => {
+test("a leader that was paused until its Lease expired writes nothing when it resumes [N14]", async () => {
   const world = new World({ seed: 3, nodes: 3, replicas: 2 });
   const { clock, invariants } = world;
   await clock.advance(minutes(1));
   const { leader } = world;
   world.addNode("late");
-  // Its question is on the way to the cloud; the answer comes to a stopped process.
+  // Its cloud request is in flight; the process is paused when the response arrives.
   await clock.advance(milliseconds(25));
-  leader?.life.stop();
+  leader?.process.pause();
   await clock.advance(seconds(40));
   expect(world.leader?.name).not.toBe(leader?.name);
-  leader?.life.resume("answer");
+  leader?.process.resume("answer");
   await clock.advance(minutes(1));
   expect(invariants.violations).toEqual([]);
   expect(world.nodes().some(isUninitialized)).toBe(false);
@@ -62,19 +67,19 @@ test("a leader that was stopped beyond its lease writes nothing when its answers
   world.kubelets.stop();
 });
 
-describe("a storm over nodes, Services and routes breaks no invariant, and all settles after it [N10 N14 F21 F22 F26 F27 F51 F52 F58 F60]", () => {
+describe("faults and changes violate no invariant, and everything converges afterwards [N10 N14 F21 F22 F26 F27 F51 F52 F58 F60]", () => {
   for (const seed of seeds) {
     test(`seed ${seed}`, async () => {
-      const outcome = await runStorm({ seed });
+      const outcome = await runSimulation({ seed });
       if (outcome.violations.length > 0) throw new Error(report(outcome));
       expect(Math.min(outcome.nodeWrites, outcome.serviceWrites, outcome.cloudChanges)).toBeGreaterThan(0);
     }, 60_000);
   }
 });
 
-test("one seed is one history, write for write", async () => {
-  const options = { seed: only ?? 5, lasts: minutes(10), mishaps: 30, untilCalm: true };
-  const [first, second] = [await runStorm(options), await runStorm(options)];
+test("two runs of one seed make the same writes", async () => {
+  const options = { seed: only ?? 5, duration: minutes(10), disruptions: 30, onlyDisruptions: true };
+  const [first, second] = [await runSimulation(options), await runSimulation(options)];
   expect(second.hash).toBe(first.hash);
   expect(second.writes).toBe(first.writes);
 });

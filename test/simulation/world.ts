@@ -1,5 +1,5 @@
-// A cluster and a cloud in virtual time, made from one seed: machines, kubelets, an API server and replicas of the manager.
-// What happens to them is decided by the storm; whether it was right, by the invariants.
+// A simulated cluster and cloud in virtual time, made from one seed: machines, kubelets, an API server and replicas of the
+// manager.
 
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
@@ -17,18 +17,18 @@ import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { CloudInvariants } from "./cloud-invariants.ts";
-import { Invariants } from "./invariants.ts";
-import { Lies } from "./lies.ts";
-import { People } from "./people.ts";
+import { HiddenMachines } from "./hidden-machines.ts";
+import { History } from "./history.ts";
+import { Invariants } from "./node-invariants.ts";
 import { clusterCIDR, PodRanges } from "./pod-ranges.ts";
 import { Replica } from "./replica.ts";
-import { Script } from "./script.ts";
+import { Users } from "./users.ts";
 
 export interface WorldOptions {
   readonly seed: number;
   readonly nodes: number;
   readonly replicas: number;
-  /** Of the manager, over those every run has. */
+  /** Additional flags of the manager. */
   readonly flags?: readonly string[];
 }
 
@@ -39,16 +39,16 @@ export class World {
   readonly random: Random;
   readonly server: ApiServer;
   readonly cloud: FakeCloud;
-  readonly lies: Lies;
+  readonly hiddenMachines: HiddenMachines;
   readonly kubelets: Kubelets;
-  readonly script: Script;
+  readonly history: History;
   readonly invariants: Invariants;
   readonly cloudInvariants: CloudInvariants;
-  readonly people: People;
-  /** Those whose processes live, the killed ones taken out. */
+  readonly users: Users;
+  /** The replicas that run. */
   readonly replicas: Replica[] = [];
   readonly checksRoutesOften: boolean;
-  /** Nodes whose kubelets say nothing although their machines run. */
+  /** Nodes whose kubelets send no heartbeats although their machines run. */
   readonly silent = new Set<string>();
   readonly #options: WorldOptions;
   #count = 0;
@@ -61,15 +61,15 @@ export class World {
     this.checksRoutesOften = seed % 4 < 2;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
     this.cloud = new FakeCloud({ clock, actionTime: milliseconds([0, 300, 5_000][seed % 3] ?? 0) });
-    this.lies = new Lies(clock);
-    this.script = new Script(clock, this.server);
-    this.invariants = new Invariants(this, readFlags(["--master=http://sandbox"]).lifecycle);
-    this.people = new People(this.server, this.script);
+    this.hiddenMachines = new HiddenMachines(clock);
+    this.history = new History(clock, this.server);
+    this.invariants = new Invariants(this, readFlags(["--master=http://test-api-server"]).lifecycle);
+    this.users = new Users(this.server, this.history);
     this.cloudInvariants = new CloudInvariants(this, (invariant, text) =>
-      this.invariants.broken(invariant, text),
+      this.invariants.violated(invariant, text),
     );
     new PodRanges(this.server, clock, seededRandom(seed ^ 0xc1d5));
-    this.#lieInAnswers();
+    this.#installHiddenMachines();
     this.kubelets = new Kubelets({
       server: this.server,
       clock,
@@ -83,12 +83,12 @@ export class World {
     for (let index = 0; index < options.replicas; index += 1) this.startReplica();
   }
 
-  /** The leader by the word of the API server, if its process lives. */
+  /** The leader according to the API server, if its process runs. */
   get leader(): Replica | undefined {
     return this.replicas.find((replica) => this.holdsLease(replica));
   }
 
-  /** Also while it finishes what it does. */
+  /** Also true for a replica that is shutting down. */
   holdsLease({ name }: Replica): boolean {
     const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
     return String(lease?.spec?.["holderIdentity"] ?? "").startsWith(`${name}_`);
@@ -107,14 +107,14 @@ export class World {
   }
 
   startReplica(): Replica {
-    const { clock, random, script, invariants } = this;
+    const { clock, random, history, invariants } = this;
     this.#count += 1;
     const replica = new Replica({
       name: `replica-${this.#count}`,
       world: clock,
       random,
       settings: readFlags([
-        "--master=http://sandbox",
+        "--master=http://test-api-server",
         "--config-set=page-size=5,lookup-limit=4",
         `--cluster-cidr=${clusterCIDR}`,
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
@@ -123,45 +123,45 @@ export class World {
       environment: {},
       kube: (me) => {
         const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
-        return (request, signal) => script.as(me.name, () => send(request, signal));
+        return (request, signal) => history.asWriter(me.name, () => send(request, signal));
       },
       cloud: this.#cloudTransport(),
-      onHandOver: (me, request, to) => invariants.handedOver(me, request, to),
-      onEnd: (me, error) => invariants.ended(me, error),
-      write: (line) => script.say(line.trimEnd()),
+      onSend: (me, request, to) => invariants.requestSent(me, request, to),
+      onError: (me, error) => invariants.replicaExited(me, error),
+      write: (line) => history.log(line.trimEnd()),
     });
-    script.say(`${replica.name} starts`);
+    history.log(`${replica.name} starts`);
     this.replicas.push(replica);
     replica.start();
     return replica;
   }
 
   killReplica(replica: Replica): void {
-    this.script.say(`${replica.name} is killed`);
-    replica.life.kill();
+    this.history.log(`${replica.name} is killed`);
+    replica.process.kill();
     this.replicas.splice(this.replicas.indexOf(replica), 1);
   }
 
-  /** As SIGTERM: it may finish what it does and give the lease up; if it takes too long it is killed. */
+  /** As SIGTERM: the replica may finish its work and release the Lease; it is killed after 30 s. */
   terminateReplica(replica: Replica): void {
-    this.script.say(`${replica.name} is told to end`);
+    this.history.log(`${replica.name} is terminated`);
     this.replicas.splice(this.replicas.indexOf(replica), 1);
     replica.terminate();
-    this.clock.after(seconds(30), () => replica.life.kill());
+    this.clock.after(seconds(30), () => replica.process.kill());
   }
 
   addNode(name: string): SimulatedMachine {
     const machine = this.cloud.machines.add(name);
-    this.script.say(`machine ${machine.id} is made for ${name}`);
+    this.history.log(`machine ${machine.id} is created for ${name}`);
     this.kubelets.join({ name });
     return machine;
   }
 
-  /** For good: its Node stays until somebody deletes it. */
+  /** Removes the machine for good. Its Node stays until it is deleted. */
   removeMachine(name: string): void {
     const machine = this.machineNamed(name);
     if (machine === undefined) return;
-    this.script.say(`machine ${machine.id} of ${name} is removed`);
+    this.history.log(`machine ${machine.id} of ${name} is removed`);
     this.cloud.machines.remove(machine.id);
     this.kubelets.leave(name);
   }
@@ -169,22 +169,22 @@ export class World {
   setMachine(name: string, status: SimulatedMachine["status"]): void {
     const machine = this.machineNamed(name);
     if (machine === undefined) return;
-    this.script.say(`machine ${machine.id} of ${name} is ${status}`);
+    this.history.log(`machine ${machine.id} of ${name} is ${status}`);
     this.cloud.machines.setStatus(machine.id, status);
-    this.invariants.machineIs(machine.id, status);
+    this.invariants.machineChanged(machine.id, status);
     if (status === "running" && this.node(name) === undefined) this.kubelets.join({ name });
   }
 
-  /** By somebody who is none of ours: a user, an autoscaler, another controller. */
+  /** An edit by a user, an autoscaler or another controller. */
   edit(name: string, what: string, change: (node: KubeObject) => JsonObject): void {
     if (this.node(name) === undefined) return;
-    this.script.say(`${what} on ${name}`);
+    this.history.log(`${what} on ${name}`);
     this.server.objects.patch(nodes, "", name, "", change);
   }
 
-  /** The operator says that this Node may go although so many went. */
-  release(name: string): void {
-    this.edit(name, "released", (node) => ({
+  /** An operator confirms the deletion of this Node despite the mass limit. */
+  confirmDeletion(name: string): void {
+    this.edit(name, "deletion confirmed", (node) => ({
       ...node,
       metadata: {
         ...node.metadata,
@@ -199,26 +199,26 @@ export class World {
 
   deleteNode(name: string): void {
     if (this.node(name) === undefined) return;
-    this.script.say(`${name} is deleted by a user`);
+    this.history.log(`${name} is deleted by a user`);
     this.server.objects.delete(nodes, "", name);
   }
 
-  /** The simulator hides what somebody lies about, by the way in which it is being asked. */
-  #lieInAnswers(): void {
+  /** Makes the simulator hide machines from the kind of request that it is answering. */
+  #installHiddenMachines(): void {
     const { faults } = this.cloud;
     const hides = faults.hides.bind(faults);
-    faults.hides = (machine) => hides(machine) || this.lies.hides(machine.id, this.#asked);
+    faults.hides = (machine) => hides(machine) || this.hiddenMachines.isHidden(machine.id, this.#requestKind);
   }
 
-  #asked: "listing" | "lookup" = "listing";
+  #requestKind: "listing" | "lookup" = "listing";
 
   #cloudTransport(): Transport {
     const send = cloudTransport(this.cloud);
     return async (request: TransportRequest, signal) => {
       const { searchParams } = new URL(request.url);
-      this.#asked = searchParams.has("ids") || searchParams.has("names") ? "lookup" : "listing";
+      this.#requestKind = searchParams.has("ids") || searchParams.has("names") ? "lookup" : "listing";
       const answer = send(request, signal);
-      this.cloudInvariants.carriedOut(request);
+      this.cloudInvariants.cloudHandled(request);
       const response = await answer;
       if (response.status !== 429) return response;
       const headers = new Headers(response.headers);

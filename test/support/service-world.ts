@@ -19,7 +19,7 @@ import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
-import { Life, ProcessClock } from "../simulation/life.ts";
+import { ProcessClock, SimulatedProcess } from "../simulation/simulated-process.ts";
 import { toNode } from "./api-server-nodes.ts";
 
 export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
@@ -49,7 +49,7 @@ export interface ServiceDraft {
 export type Crossing = (what: string, when: "before" | "after") => void;
 
 interface Running {
-  readonly life: Life;
+  readonly life: SimulatedProcess;
   readonly cut: AbortController;
   readonly stop: AbortController;
   readonly done: Promise<void>;
@@ -119,7 +119,7 @@ export class ServiceWorld {
   async start(...flags: readonly string[]): Promise<void> {
     const { clock } = this;
     this.#starts += 1;
-    const life = new Life(clock);
+    const life = new SimulatedProcess(clock);
     const cut = new AbortController();
     const stop = new AbortController();
     const own = new ProcessClock(clock, life, this.#starts * 1_000_000);
@@ -324,7 +324,7 @@ export class ServiceWorld {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
-  #through(life: Life, cut: AbortSignal, send: Transport): Transport {
+  #through(life: SimulatedProcess, cut: AbortSignal, send: Transport): Transport {
     return async (request, signal) => {
       if (life.isDead) return never(signal);
       try {

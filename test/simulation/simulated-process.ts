@@ -1,16 +1,16 @@
-// Whether a simulated process runs, is stopped by a signal, or is dead, and the clock it sees. Timers and answers reach it
-// only through here: late when it was stopped, never when it was killed.
+// A simulated process that can be paused and killed, and the clock that it sees. Timers and responses reach it only through
+// `deliver`: late when it was paused, never when it was killed.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 
-type Kind = "timer" | "answer";
+type Delivery = "timer" | "answer";
 
-export class Life {
+export class SimulatedProcess {
   readonly #world: Clock;
-  #state: "running" | "stopped" | "dead" = "running";
-  #held: { readonly kind: Kind; readonly work: () => void }[] = [];
+  #state: "running" | "paused" | "dead" = "running";
+  #waiting: { readonly kind: Delivery; readonly work: () => void }[] = [];
   readonly #onDeath = new Set<() => void>();
 
   constructor(world: Clock) {
@@ -25,25 +25,25 @@ export class Life {
     return this.#state === "running";
   }
 
-  deliver(kind: Kind, work: () => void): void {
+  deliver(kind: Delivery, work: () => void): void {
     if (this.#state === "running") work();
-    else if (this.#state === "stopped") this.#held.push({ kind, work });
+    else if (this.#state === "paused") this.#waiting.push({ kind, work });
   }
 
-  /** SIGSTOP: the world goes on, and what it says waits. */
-  stop(): void {
-    if (this.#state === "running") this.#state = "stopped";
+  /** As SIGSTOP: deliveries wait until the process is resumed. */
+  pause(): void {
+    if (this.#state === "running") this.#state = "paused";
   }
 
-  /** SIGCONT: all that was late comes at once, timers or answers first. */
-  resume(first: Kind): void {
-    if (this.#state !== "stopped") return;
+  /** As SIGCONT: everything that waited is delivered, timers or answers first. */
+  resume(first: Delivery): void {
+    if (this.#state !== "paused") return;
     this.#state = "running";
-    const held = this.#held;
-    this.#held = [];
+    const waiting = this.#waiting;
+    this.#waiting = [];
     const order = [
-      ...held.filter(({ kind }) => kind === first),
-      ...held.filter(({ kind }) => kind !== first),
+      ...waiting.filter(({ kind }) => kind === first),
+      ...waiting.filter(({ kind }) => kind !== first),
     ];
     for (const { kind, work } of order) {
       this.#world.after(milliseconds(0), () => this.deliver(kind, work));
@@ -52,29 +52,29 @@ export class Life {
 
   kill(): void {
     this.#state = "dead";
-    this.#held = [];
+    this.#waiting = [];
     const ends = [...this.#onDeath];
     this.#onDeath.clear();
     for (const end of ends) end();
   }
 
-  /** Called back when it dies; returns how to take that back. */
+  /** Calls `end` when the process is killed; returns a function that cancels this. */
   onDeath(end: () => void): () => void {
     this.#onDeath.add(end);
     return () => this.#onDeath.delete(end);
   }
 }
 
-/** The clock of one process: a start of its own for monotonic time, and a wall that somebody may set. */
+/** The clock of one process: its own start of monotonic time, and a wall clock that can be stepped. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
-  readonly #life: Life;
+  readonly #process: SimulatedProcess;
   readonly #start: number;
   #wallOffset = 0;
 
-  constructor(world: Clock, life: Life, start: number) {
+  constructor(world: Clock, process: SimulatedProcess, start: number) {
     this.#world = world;
-    this.#life = life;
+    this.#process = process;
     this.#start = start;
   }
 
@@ -86,7 +86,7 @@ export class ProcessClock implements Clock {
     return this.#world.monotonic() + this.#start;
   }
 
-  /** The wall clock is set forwards or backwards, from one moment to the next. */
+  /** Sets the wall clock forwards or backwards. */
   step(by: Milliseconds): void {
     this.#wallOffset += by;
   }
@@ -94,15 +94,15 @@ export class ProcessClock implements Clock {
   after(delay: Milliseconds, callback: () => void): () => void {
     let isCancelled = false;
     const cancelTimer = this.#world.after(delay, () => {
-      forget();
-      this.#life.deliver("timer", () => {
+      removeListener();
+      this.#process.deliver("timer", () => {
         if (!isCancelled) callback();
       });
     });
-    const forget = this.#life.onDeath(cancelTimer);
+    const removeListener = this.#process.onDeath(cancelTimer);
     return () => {
       isCancelled = true;
-      forget();
+      removeListener();
       cancelTimer();
     };
   }

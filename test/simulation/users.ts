@@ -1,23 +1,22 @@
-// What people and tools do with Services through the API server: they make, edit, retype and delete them, and now and then
-// take a finalizer off by hand. Who did the last is remembered, because nobody can be held to what he never saw.
+// What users and tools do with Services: create, edit, change the type, delete, and sometimes remove the finalizers.
 
 import type { Service } from "../../src/kube/objects.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
-import type { Script } from "./script.ts";
+import type { History } from "./history.ts";
 
 const services = resourceNamed("services");
 
-export class People {
-  /** By uid: Services whose finalizer somebody took off. What they had in the cloud may stay behind as an orphan. */
-  readonly stripped = new Set<string>();
+export class Users {
+  /** Uids of Services whose finalizers a user removed. Their load balancers may stay behind as orphans. */
+  readonly finalizersRemoved = new Set<string>();
   readonly #server: ApiServer;
-  readonly #script: Script;
+  readonly #history: History;
 
-  constructor(server: ApiServer, script: Script) {
+  constructor(server: ApiServer, history: History) {
     this.#server = server;
-    this.#script = script;
+    this.#history = history;
   }
 
   services(): readonly Service[] {
@@ -31,7 +30,7 @@ export class People {
 
   create(name: string, spec: JsonObject): void {
     if (this.find(name) !== undefined) return;
-    this.#script.say(`the Service ${name} is made: ${JSON.stringify(spec)}`);
+    this.#history.log(`the Service ${name} is created: ${JSON.stringify(spec)}`);
     const ports = [{ port: 80, protocol: "TCP" }];
     this.#server.objects.create(services, "default", {
       apiVersion: "v1",
@@ -43,7 +42,7 @@ export class People {
 
   edit(name: string, what: string, change: (service: Service) => unknown, subresource = ""): void {
     if (this.find(name) === undefined) return;
-    this.#script.say(`${what} on the Service ${name}`);
+    this.#history.log(`${what} on the Service ${name}`);
     this.#server.objects.patch(
       services,
       "default",
@@ -65,11 +64,11 @@ export class People {
     });
   }
 
-  /** All finalizers, as a hurried operator does it. */
-  strip(name: string): void {
+  /** Removes all finalizers, as users do to get rid of a Service quickly. */
+  removeFinalizers(name: string): void {
     const service = this.find(name);
     if (service === undefined) return;
-    this.stripped.add(service.metadata.uid);
+    this.finalizersRemoved.add(service.metadata.uid);
     this.edit(name, "no finalizers", ({ metadata, ...rest }) => ({
       ...rest,
       metadata: { ...metadata, finalizers: [] },
@@ -78,7 +77,7 @@ export class People {
 
   delete(name: string): void {
     if (this.find(name) === undefined) return;
-    this.#script.say(`the Service ${name} is deleted`);
+    this.#history.log(`the Service ${name} is deleted`);
     this.#server.objects.delete(services, "default", name);
   }
 }

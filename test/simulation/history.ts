@@ -1,5 +1,5 @@
-// All that was written to the API server, by whom and when, and what was done to the world beside it: what a failing seed
-// prints, and what two runs of one seed are compared by.
+// Records every write to the API server and every disruption: printed for a failing seed, and hashed to compare two runs of
+// one seed.
 
 import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
@@ -7,14 +7,14 @@ import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts"
 
 interface Line {
   readonly text: string;
-  /** A write to a Node, or something done to the world; the rest is heartbeats. */
-  readonly isReported: boolean;
+  /** A write to a Node or a disruption; everything else only counts for the hash. */
+  readonly isPrinted: boolean;
 }
 
-const remembered = 400;
+const maxLines = 400;
 
-export class Script {
-  /** Who writes at this moment; undefined for kubelets, users and the server itself. */
+export class History {
+  /** The replica that is writing; undefined for kubelets, users and the server itself. */
   writer: string | undefined;
   writes = 0;
   readonly #clock: Clock;
@@ -26,12 +26,12 @@ export class Script {
     server.onWrite((change) => this.#record(change));
   }
 
-  /** Hash of everything so far. */
+  /** Hash of everything recorded so far. */
   get hash(): string {
     return this.#hash.toString(16);
   }
 
-  as<T>(writer: string, work: () => T): T {
+  asWriter<T>(writer: string, work: () => T): T {
     this.writer = writer;
     try {
       return work();
@@ -40,8 +40,8 @@ export class Script {
     }
   }
 
-  say(text: string): void {
-    this.#add({ text, isReported: true });
+  log(text: string): void {
+    this.#add({ text, isPrinted: true });
   }
 
   last(count: number): readonly string[] {
@@ -54,21 +54,21 @@ export class Script {
     const who = this.writer ?? "others";
     const name = `${storage}/${object.metadata.name}`;
     this.#hash = BigInt(Bun.hash(JSON.stringify(object), this.#hash));
-    const isReported = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
-    this.#add({ text: `${who} ${type} ${name} ${isReported ? changed(before, object) : ""}`, isReported });
+    const isPrinted = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
+    this.#add({ text: `${who} ${type} ${name} ${isPrinted ? changed(before, object) : ""}`, isPrinted });
   }
 
-  #add({ text, isReported }: Line): void {
+  #add({ text, isPrinted }: Line): void {
     const time = (this.#clock.monotonic() / 1000).toFixed(3).padStart(9);
     const line = `${time} ${text}`;
     this.#hash = BigInt(Bun.hash(line, this.#hash));
-    if (!isReported) return;
+    if (!isPrinted) return;
     this.#lines.push(line);
-    if (this.#lines.length > 2 * remembered) this.#lines = this.#lines.slice(-remembered);
+    if (this.#lines.length > 2 * maxLines) this.#lines = this.#lines.slice(-maxLines);
   }
 }
 
-/** The parts that differ, each as it is now. */
+/** The fields that differ, with their new values. */
 const changed = (before: unknown, after: unknown, path = ""): string => {
   if (before === undefined || after === undefined || typeof after !== "object" || after === null) {
     return JSON.stringify(before) === JSON.stringify(after) ? "" : `${path}=${JSON.stringify(after)} `;

@@ -1,5 +1,5 @@
-// The network between one simulated process and a server: requests and answers take their time, a request that was handed
-// over may land although its sender gave up, and streams can be cut or fall silent.
+// The network between a simulated process and a server: requests and responses take time, a request may reach the server
+// although its sender gave up, and streams can be cut or go silent.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { milliseconds } from "../../src/core/brand.ts";
@@ -7,34 +7,34 @@ import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 import { ConnectionLostError } from "../../src/testing/apiserver/faults.ts";
-import type { Life } from "./life.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
 
-/** How a request ended for the process that sent it. */
-export type Ending = "accepted" | "refused" | "broken" | "given up";
+/** The outcome of a request, as its sender sees it. */
+export type RequestOutcome = "accepted" | "refused" | "broken" | "aborted";
 
-export interface WireParts {
+export interface NetworkDeps {
   readonly world: Clock;
-  readonly life: Life;
+  readonly process: SimulatedProcess;
   readonly random: Random;
-  /** The server itself: synchronous up to its answer. */
+  /** The server; it answers synchronously. */
   readonly server: Transport;
-  /** One way, in milliseconds, before jitter. */
-  readonly pace: () => number;
-  /** The moment in which the request leaves the process; returns what is told when the process is done with it. */
-  readonly onHandOver: (request: TransportRequest) => (ending: Ending) => void;
+  /** Milliseconds in one direction, before jitter. */
+  readonly latency: () => number;
+  /** Called when the process sends a request; the returned function is called with its outcome. */
+  readonly onSend: (request: TransportRequest) => (ending: RequestOutcome) => void;
 }
 
 interface OpenStream {
   cut(): void;
-  hush(): void;
+  stall(): void;
 }
 
-export class Wire {
-  readonly #parts: WireParts;
+export class Network {
+  readonly #deps: NetworkDeps;
   readonly #streams = new Set<OpenStream>();
 
-  constructor(parts: WireParts) {
-    this.#parts = parts;
+  constructor(deps: NetworkDeps) {
+    this.#deps = deps;
   }
 
   /** Breaks every open stream. */
@@ -42,43 +42,43 @@ export class Wire {
     for (const stream of [...this.#streams]) stream.cut();
   }
 
-  /** A half-open connection: nothing comes any more, and nobody says so. */
-  hushStreams(): void {
-    for (const stream of [...this.#streams]) stream.hush();
+  /** Makes every stream go silent without an error, as on a half-open connection. */
+  stallStreams(): void {
+    for (const stream of [...this.#streams]) stream.stall();
   }
 
   readonly transport: Transport = (request, signal) => {
-    const { world, life, random, server, onHandOver } = this.#parts;
+    const { world, process, random, server, onSend } = this.#deps;
     if (signal.aborted) return Promise.reject(signal.reason);
-    const done = onHandOver(request);
-    const there = this.#delay();
-    // Bytes that left cannot be taken back: whether the server still sees them is a matter of luck.
-    const landsAnyway = random.fraction() < 0.5;
+    const done = onSend(request);
+    const delay = this.#delay();
+    // A sent request cannot be taken back: half of the aborted ones still reach the server.
+    const arrivesAnyway = random.fraction() < 0.5;
     return new Promise<Response>((resolve, reject) => {
       const connection = new AbortController();
-      let hasLanded = false;
+      let hasArrived = false;
       const onAbort = () => {
-        if (hasLanded || !landsAnyway) connection.abort(signal.reason);
-        done("given up");
+        if (hasArrived || !arrivesAnyway) connection.abort(signal.reason);
+        done("aborted");
         reject(signal.reason);
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      const forget = life.onDeath(() => {
-        if (hasLanded || !landsAnyway) connection.abort(new ConnectionLostError());
+      const removeListener = process.onDeath(() => {
+        if (hasArrived || !arrivesAnyway) connection.abort(new ConnectionLostError());
       });
-      const deliver = (ending: Ending, work: () => void) =>
+      const deliver = (ending: RequestOutcome, work: () => void) =>
         world.after(this.#delay(), () =>
-          life.deliver("answer", () => {
-            forget();
+          process.deliver("answer", () => {
+            removeListener();
             if (signal.aborted) return;
             signal.removeEventListener("abort", onAbort);
             done(ending);
             work();
           }),
         );
-      world.after(there, () => {
+      world.after(delay, () => {
         if (connection.signal.aborted) return;
-        hasLanded = true;
+        hasArrived = true;
         server(request, connection.signal).then(
           (response) =>
             deliver(response.ok ? "accepted" : "refused", () =>
@@ -91,8 +91,8 @@ export class Wire {
   };
 
   #delay(): Milliseconds {
-    const { pace, random } = this.#parts;
-    return milliseconds(Math.round(pace() * (0.5 + random.fraction())));
+    const { latency, random } = this.#deps;
+    return milliseconds(Math.round(latency() * (0.5 + random.fraction())));
   }
 
   #received(
@@ -111,7 +111,7 @@ export class Wire {
     connection: AbortController,
     signal: AbortSignal,
   ): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const { world, life } = this.#parts;
+    const { world, process } = this.#deps;
     const reader = body.getReader();
     let isOpen = true;
     let isSilent = false;
@@ -120,17 +120,17 @@ export class Wire {
       if (!isOpen) return;
       isOpen = false;
       this.#streams.delete(handle);
-      forget();
+      removeListener();
       connection.abort(new ConnectionLostError());
     };
-    const handle: OpenStream = { cut: () => cut(), hush: () => (isSilent = true) };
+    const handle: OpenStream = { cut: () => cut(), stall: () => (isSilent = true) };
     let cut = close;
-    const forget = life.onDeath(close);
-    /** In order, each after the time the network takes. */
+    const removeListener = process.onDeath(close);
+    /** Delivers in order, each after the latency. */
     const arrive = (work: () => void): void => {
       lastArrival = Math.max(world.monotonic() + this.#delay(), lastArrival);
       world.after(milliseconds(lastArrival - world.monotonic()), () =>
-        life.deliver("answer", () => {
+        process.deliver("answer", () => {
           if (isOpen && !isSilent) work();
         }),
       );
@@ -142,7 +142,7 @@ export class Wire {
           close();
           controller.error(error);
         };
-        cut = () => life.deliver("answer", () => isOpen && fail(new ConnectionLostError()));
+        cut = () => process.deliver("answer", () => isOpen && fail(new ConnectionLostError()));
         signal.addEventListener("abort", () => isOpen && fail(signal.reason), { once: true });
         const pump = async (): Promise<void> => {
           for (;;) {

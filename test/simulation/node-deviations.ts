@@ -1,13 +1,13 @@
-// What must be so once a storm is over and time has passed: every Node as its machine is, nothing left over, nothing
-// written any more, and a number of cloud calls that follows from pages alone.
+// What differs from the expected state once the disruptions are over and time has passed: every Node must match its machine,
+// and no Node may be left without one.
 
 import { hasTaint, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import { cloudCondition, labelPairs, shutdownTaint } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import { unsettledRoutes, unsettledServices } from "./settled-cloud.ts";
+import { routeDeviations, serviceDeviations } from "./cloud-deviations.ts";
 import type { World } from "./world.ts";
 
-const isOurs = ({ spec }: Node): boolean => /^(fake:\/\/\d+)?$/.test(spec.providerID ?? "");
+const isManaged = ({ spec }: Node): boolean => /^(fake:\/\/\d+)?$/.test(spec.providerID ?? "");
 
 const machineOf = (world: World, node: Node) => {
   const { providerID } = node.spec;
@@ -17,34 +17,34 @@ const machineOf = (world: World, node: Node) => {
     : machines.find(({ id }) => providerID === `fake://${id}`);
 };
 
-/** Nodes whose machine is gone and which nobody keeps alive. */
-export const leftOver = (world: World): readonly string[] =>
+/** Nodes without a machine that are not Ready, so Fairlead should have deleted them. */
+export const undeletedNodes = (world: World): readonly string[] =>
   world.nodes().flatMap((node) => {
-    const isDue = isOurs(node) && machineOf(world, node) === undefined && !isReady(node);
-    return isDue ? [node.metadata.name] : [];
+    const shouldBeDeleted = isManaged(node) && machineOf(world, node) === undefined && !isReady(node);
+    return shouldBeDeleted ? [node.metadata.name] : [];
   });
 
-/** Whether the mass limit may hold them: Ready Nodes count with them, kubelets that live on under a predecessor's id. */
-export const mayBeHeld = (world: World): boolean => {
-  const ours = world.nodes().filter(isOurs);
-  const missing = ours.filter((node) => machineOf(world, node) === undefined).length;
-  return missing > Math.max(2, Math.floor(ours.length * 0.2));
+/** Whether the mass limit may prevent their deletion. Ready Nodes count too: kubelets that still use a predecessor's provider id. */
+export const mayExceedMassLimit = (world: World): boolean => {
+  const managed = world.nodes().filter(isManaged);
+  const missing = managed.filter((node) => machineOf(world, node) === undefined).length;
+  return missing > Math.max(2, Math.floor(managed.length * 0.2));
 };
 
-/** Everything that is not as it should be; empty when all has converged. */
-export const unsettled = (world: World): readonly string[] => {
+/** All deviations of Nodes, Services and routes; empty once everything has converged. */
+export const findDeviations = (world: World): readonly string[] => {
   const problems: string[] = [];
   for (const node of world.nodes()) {
     const machine = machineOf(world, node);
-    if (!isOurs(node) || machine === undefined) continue;
+    if (!isManaged(node) || machine === undefined) continue;
     const { name, labels } = node.metadata;
     const isOff = hasTaint(node, shutdownTaint, "NoSchedule");
-    if (isUninitialized(node)) problems.push(`${name} is not initialised`);
+    if (isUninitialized(node)) problems.push(`${name} is not initialized`);
     if (machine.status === "running" && !isReady(node)) problems.push(`${name} is not Ready`);
     if (isOff && machine.status === "running") problems.push(`${name} has the shutdown taint`);
     if (!isOff && machine.status === "stopped") problems.push(`${name} has no shutdown taint`);
     for (const { type, message } of node.status.conditions ?? []) {
-      if (type === cloudCondition) problems.push(`${name} still says ${message}`);
+      if (type === cloudCondition) problems.push(`${name} still has the condition: ${message}`);
     }
     if (labels?.[labelPairs.type.current] !== machine.type)
       problems.push(`${name} has a wrong instance type`);
@@ -54,5 +54,5 @@ export const unsettled = (world: World): readonly string[] => {
     const addresses = (node.status.addresses ?? []).map(({ address }) => address);
     if (!addresses.includes(machine.private_ip)) problems.push(`${name} has wrong addresses`);
   }
-  return [...problems, ...unsettledServices(world), ...unsettledRoutes(world)];
+  return [...problems, ...serviceDeviations(world), ...routeDeviations(world)];
 };

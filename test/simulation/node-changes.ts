@@ -1,10 +1,10 @@
-// What really happens to machines and Nodes: switched off and on, removed with and without a word, added, replaced under
-// the same name, silent kubelets, foreign nodes, and people who edit.
+// Real changes of machines and Nodes: shut down and started, removed with and without notice, added, replaced under the same
+// name, silent kubelets, Nodes of other clouds, and edits by users.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
-import type { Dice, Mishap, Weather } from "./storm.ts";
+import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
 const annotated = (node: KubeObject, key: string, value: string | undefined): JsonObject => {
@@ -30,15 +30,15 @@ const editable = [
   "fake.example/type",
 ] as const;
 
-export const machineWeather = (world: World, dice: Dice): Weather => {
+export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, clock, silent } = world;
-  let made = 0;
-  const later = (least: number, most: number, work: () => void): void => {
-    clock.after(milliseconds(Math.round(dice.between(least * 1000, most * 1000))), work);
+  let created = 0;
+  const later = (min: number, max: number, work: () => void): void => {
+    clock.after(milliseconds(Math.round(dice.between(min * 1000, max * 1000))), work);
   };
-  const anyName = (): string => dice.pick(cloud.machines.list())?.name ?? "nobody";
+  const anyName = (): string => dice.pick(cloud.machines.list())?.name ?? "no-such-node";
   const running = (): string =>
-    dice.pick(cloud.machines.list().filter(({ status }) => status === "running"))?.name ?? "nobody";
+    dice.pick(cloud.machines.list().filter(({ status }) => status === "running"))?.name ?? "no-such-node";
 
   const restart = (): void => {
     const name = running();
@@ -63,8 +63,8 @@ export const machineWeather = (world: World, dice: Dice): Weather => {
   };
   const scaleUp = (): void => {
     for (let count = dice.count(1, 3); count > 0; count -= 1) {
-      made += 1;
-      world.addNode(`new-${made}`);
+      created += 1;
+      world.addNode(`new-${created}`);
     }
   };
   const replace = (): void => {
@@ -78,7 +78,7 @@ export const machineWeather = (world: World, dice: Dice): Weather => {
       });
     });
   };
-  /** Somebody deletes the Node; its kubelet is started anew and registers again, with another uid. */
+  /** A user deletes the Node; its kubelet restarts and registers a Node with another uid. */
   const registerAgain = (): void => {
     const name = running();
     world.deleteNode(name);
@@ -86,9 +86,9 @@ export const machineWeather = (world: World, dice: Dice): Weather => {
       if (world.machineNamed(name)?.status === "running") world.kubelets.join({ name });
     });
   };
-  const fallSilent = (): void => {
+  const goSilent = (): void => {
     const name = running();
-    world.script.say(`the kubelet of ${name} falls silent`);
+    world.history.log(`the kubelet of ${name} goes silent`);
     silent.add(name);
     later(30, 600, () => silent.delete(name));
   };
@@ -101,16 +101,16 @@ export const machineWeather = (world: World, dice: Dice): Weather => {
     const name = anyName();
     world.edit(name, "paused", (node) => annotated(node, "fairlead.dev/paused", "true"));
     later(10, 300, () =>
-      world.edit(name, "paused no more", (node) => annotated(node, "fairlead.dev/paused", undefined)),
+      world.edit(name, "resumed", (node) => annotated(node, "fairlead.dev/paused", undefined)),
     );
   };
-  const keep = (): void =>
-    world.edit(anyName(), "to be kept", (node) => annotated(node, "fairlead.dev/node-deletion", "never"));
-  const foreign = (): void => {
-    made += 1;
-    world.script.say(`a foreign node foreign-${made}`);
+  const protect = (): void =>
+    world.edit(anyName(), "protected", (node) => annotated(node, "fairlead.dev/node-deletion", "never"));
+  const addForeignNode = (): void => {
+    created += 1;
+    world.history.log(`a foreign node foreign-${created}`);
     world.create({
-      metadata: { name: `foreign-${made}` },
+      metadata: { name: `foreign-${created}` },
       spec: {
         providerID: dice.pick(["other://1", "fake:///zone/1", "hcloud://7"]) ?? "other://1",
         taints: [{ key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }],
@@ -119,27 +119,27 @@ export const machineWeather = (world: World, dice: Dice): Weather => {
     });
   };
 
-  const mishaps: readonly Mishap[] = [
-    { weight: 4, strike: restart },
-    { weight: 2, strike: () => world.removeMachine(anyName()) },
-    { weight: 3, strike: scaleDown },
-    { weight: 2, strike: terminating },
-    { weight: 4, strike: scaleUp },
-    { weight: 3, strike: replace },
-    { weight: 2, strike: registerAgain },
-    { weight: 5, strike: fallSilent },
-    { weight: 4, strike: editLabel },
+  const disruptions: readonly Disruption[] = [
+    { weight: 4, apply: restart },
+    { weight: 2, apply: () => world.removeMachine(anyName()) },
+    { weight: 3, apply: scaleDown },
+    { weight: 2, apply: terminating },
+    { weight: 4, apply: scaleUp },
+    { weight: 3, apply: replace },
+    { weight: 2, apply: registerAgain },
+    { weight: 5, apply: goSilent },
+    { weight: 4, apply: editLabel },
     {
       weight: 1,
-      strike: () => world.edit(anyName(), "own taint", (node) => tainted(node, "team.example/x")),
+      apply: () => world.edit(anyName(), "own taint", (node) => tainted(node, "team.example/x")),
     },
-    { weight: 1, strike: pause },
-    { weight: 1, strike: keep },
-    { weight: 1, strike: foreign },
+    { weight: 1, apply: pause },
+    { weight: 1, apply: protect },
+    { weight: 1, apply: addForeignNode },
   ];
   return {
-    mishaps,
-    calm: () => {
+    disruptions,
+    stop: () => {
       for (const { metadata } of [...world.nodes()]) {
         for (const key of ["fairlead.dev/paused", "fairlead.dev/node-deletion"]) {
           if (metadata.annotations?.[key] === undefined) continue;

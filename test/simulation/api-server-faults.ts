@@ -1,0 +1,112 @@
+// Faults of the API server and its network: errors, lost connections and answers, hanging requests, watches that are cut or go
+// silent, compaction, missing support for streaming lists, and slowness.
+
+import { milliseconds } from "../../src/core/brand.ts";
+import type { FaultOutcome } from "../../src/testing/apiserver/faults.ts";
+import type { RequestInfo } from "../../src/testing/apiserver/http/read-request.ts";
+import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
+import type { World } from "./world.ts";
+
+type Target = "all" | "writes" | "watches" | "leases" | "nodes";
+
+/** A kind of failure that hits a share of the matching requests for some time. */
+interface Outage {
+  readonly kind: "500" | "503" | "429" | "drop" | "lose-answer" | "hang";
+  readonly share: number;
+  readonly target: Target;
+  readonly until: number;
+  /** Undefined: all replicas. */
+  readonly replica: string | undefined;
+}
+
+const matches = (target: Target, { verb, plural }: RequestInfo): boolean => {
+  switch (target) {
+    case "all":
+      return true;
+    case "writes":
+      return !["get", "list", "watch"].includes(verb);
+    case "watches":
+      return verb === "watch" || verb === "list";
+    case "leases":
+    case "nodes":
+      return plural === target;
+  }
+};
+
+const refusal = (code: number, retryAfter: number | undefined): Response =>
+  new Response(JSON.stringify({ kind: "Status", status: "Failure", message: "injected fault", code }), {
+    status: code,
+    headers: {
+      "content-type": "application/json",
+      ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    },
+  });
+
+export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
+  const { server, history, clock, replicas } = world;
+  let outages: Outage[] = [];
+
+  server.faults.intercept = (_, info): FaultOutcome => {
+    const now = clock.monotonic();
+    outages = outages.filter(({ until }) => until > now);
+    for (const { kind, share, target, replica } of outages) {
+      if (replica !== undefined && replica !== history.writer) continue;
+      if (!matches(target, info) || !dice.chance(share)) continue;
+      if (kind === "500" || kind === "503") return refusal(Number(kind), undefined);
+      return kind === "429" ? refusal(429, dice.count(1, 8)) : kind;
+    }
+    return undefined;
+  };
+
+  const startOutage = (): void => {
+    const outage: Outage = {
+      kind: dice.pick(["500", "503", "429", "drop", "lose-answer", "lose-answer", "hang"] as const) ?? "500",
+      share: dice.pick([0.1, 0.3, 0.7, 1]) ?? 1,
+      target: dice.pick(["all", "writes", "writes", "watches", "leases", "nodes"] as const) ?? "all",
+      until: clock.monotonic() + Math.round(dice.between(3_000, 90_000)),
+      replica: dice.chance(0.6) ? dice.pick(replicas)?.name : undefined,
+    };
+    history.log(`api server: ${JSON.stringify(outage)}`);
+    outages.push(outage);
+  };
+  const forSomeReplica = (text: string, apply: (replica: World["replicas"][number]) => void) => (): void => {
+    const replica = dice.pick(replicas);
+    if (replica === undefined) return;
+    history.log(`network: ${text} ${replica.name}`);
+    apply(replica);
+  };
+  const slow = forSomeReplica("slow for", (replica) => {
+    replica.latency = { ...replica.latency, kube: Math.round(dice.between(100, 4_000)) };
+    clock.after(milliseconds(Math.round(dice.between(5_000, 60_000))), () => {
+      replica.latency = { ...replica.latency, kube: 2 };
+    });
+  });
+  const compact = (): void => {
+    history.log("api server: compacts its history");
+    server.watchSettings.goneAs = dice.chance(0.5) ? "event" : "status";
+    server.compact();
+    if (dice.chance(0.7)) for (const { kube } of replicas) kube.cutStreams();
+  };
+  const streamingLists = (): void => {
+    const mode = dice.pick(["on", "off", "ignored"] as const) ?? "on";
+    history.log(`api server: streaming lists ${mode}`);
+    server.watchSettings.streamingLists = mode;
+  };
+
+  const disruptions: readonly Disruption[] = [
+    { weight: 9, apply: startOutage },
+    { weight: 3, apply: forSomeReplica("watches are cut for", ({ kube }) => kube.cutStreams()) },
+    { weight: 2, apply: forSomeReplica("watches go silent for", ({ kube }) => kube.stallStreams()) },
+    { weight: 3, apply: slow },
+    { weight: 2, apply: compact },
+    { weight: 1, apply: streamingLists },
+  ];
+  return {
+    disruptions,
+    stop: () => {
+      outages = [];
+      server.watchSettings.streamingLists = "on";
+      for (const replica of replicas) replica.latency = { ...replica.latency, kube: 2 };
+    },
+  };
+};

@@ -1,0 +1,92 @@
+// Plans the disruptions of a run from its seed: what happens, when, and to which object. The *-faults.ts and *-changes.ts files
+// apply them.
+
+import { type Milliseconds, milliseconds } from "../../src/core/brand.ts";
+import { type Random, seededRandom } from "../../src/platform/random.ts";
+import { apiServerFaults } from "./api-server-faults.ts";
+import { cloudFaults } from "./cloud-faults.ts";
+import { nodeChanges } from "./node-changes.ts";
+import { processFaults } from "./process-faults.ts";
+import { serviceChanges } from "./service-changes.ts";
+import type { World } from "./world.ts";
+
+export class Dice {
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  chance(probability: number): boolean {
+    return this.#random.fraction() < probability;
+  }
+
+  between(min: number, max: number): number {
+    return min + this.#random.fraction() * (max - min);
+  }
+
+  count(min: number, max: number): number {
+    return Math.floor(this.between(min, max + 1));
+  }
+
+  pick<T>(from: readonly T[]): T | undefined {
+    return from[Math.floor(this.#random.fraction() * from.length)];
+  }
+
+  some<T>(from: readonly T[], count: number): readonly T[] {
+    const left = [...from];
+    const chosen: T[] = [];
+    while (chosen.length < count && left.length > 0) {
+      chosen.push(...left.splice(Math.floor(this.#random.fraction() * left.length), 1));
+    }
+    return chosen;
+  }
+}
+
+/** A fault or a change. It logs itself to the history. */
+export interface Disruption {
+  /** Relative frequency. */
+  readonly weight: number;
+  readonly apply: () => void;
+}
+
+export interface DisruptionSource {
+  readonly disruptions: readonly Disruption[];
+  /** Ends faults that are still active. */
+  readonly stop: () => void;
+}
+
+export interface ScheduleOptions {
+  readonly seed: number;
+  readonly duration: Milliseconds;
+  readonly disruptions: number;
+}
+
+/** Schedules the disruptions on the world's clock; returns a function that ends them. */
+export const scheduleDisruptions = (
+  world: World,
+  { seed, duration, disruptions }: ScheduleOptions,
+): (() => void) => {
+  const dice = new Dice(seededRandom(seed ^ 0x57042));
+  const sources = [cloudFaults, apiServerFaults, processFaults, nodeChanges, serviceChanges].map((make) =>
+    make(world, dice),
+  );
+  const all = sources.flatMap((source) => source.disruptions);
+  const total = all.reduce((sum, { weight }) => sum + weight, 0);
+  let isOver = false;
+  for (let index = 0; index < disruptions; index += 1) {
+    let roll = dice.between(0, total);
+    const disruption = all.find(({ weight }) => {
+      roll -= weight;
+      return roll < 0;
+    });
+    world.clock.after(milliseconds(Math.round(dice.between(0, duration))), () => {
+      if (!isOver) disruption?.apply();
+    });
+  }
+  return () => {
+    isOver = true;
+    world.history.log("the disruptions are over");
+    for (const { stop } of sources) stop();
+  };
+};

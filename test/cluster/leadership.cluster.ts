@@ -1,5 +1,5 @@
-// One leads, the others wait: handed over at once when the leader is told to stop, taken over after the Lease's time when it
-// is killed, and never two at once. The times asserted here are the ones the project promises.
+// Leader election with several replicas: handover on SIGTERM, takeover after a kill, and never two leaders. The asserted times
+// are the ones that the documentation promises.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -23,10 +23,10 @@ const holder = async (): Promise<string> => {
 };
 const leads = (manager: KeptProcess): Promise<true> =>
   cluster.until("the replica to lead", () => manager.output().includes("Acquired leadership"));
-const waits = (manager: KeptProcess): Promise<true> =>
-  cluster.until("the replica to wait", () => / leads\b(?! now)/.test(manager.output()));
+const isStandby = (manager: KeptProcess): Promise<true> =>
+  cluster.until("the replica to be on standby", () => / leads\b(?! now)/.test(manager.output()));
 
-test("SIGTERM ends a leader with 0 in less than 2 s, and nobody holds the Lease then [F67]", async () => {
+test("SIGTERM: a leader exits with 0 within 2 s and releases the Lease [F67]", async () => {
   const manager = cluster.manager();
   await leads(manager);
   expect(await holder()).not.toBe("");
@@ -37,12 +37,12 @@ test("SIGTERM ends a leader with 0 in less than 2 s, and nobody holds the Lease 
   expect(await holder()).toBe("");
 });
 
-test("SIGTERM ends a leader with 0 in less than 2 s while its cloud does not answer", async () => {
+test("SIGTERM: a leader exits with 0 within 2 s while the cloud does not answer", async () => {
   cluster.cloud.faults.add({ kind: "hang", calls: 1000 });
   const manager = cluster.manager();
   await cluster.join("waiting");
   await leads(manager);
-  await cluster.until("a question to the cloud", () => cluster.cloud.seen.length > 0);
+  await cluster.until("a cloud request", () => cluster.cloud.seen.length > 0);
   const sent = performance.now();
   manager.signal("SIGTERM");
   expect(await manager.exited).toBe(0);
@@ -50,11 +50,11 @@ test("SIGTERM ends a leader with 0 in less than 2 s while its cloud does not ans
   expect(await holder()).toBe("");
 });
 
-test("the next replica leads within 1.5 s of the SIGTERM, and does the work [F67]", async () => {
+test("another replica leads within 1.5 s of the leader's SIGTERM [F67]", async () => {
   const first = cluster.manager();
   await leads(first);
   const second = cluster.manager();
-  await waits(second);
+  await isStandby(second);
   const before = await holder();
   const sent = performance.now();
   first.signal("SIGTERM");
@@ -67,13 +67,13 @@ test("the next replica leads within 1.5 s of the SIGTERM, and does the work [F67
   await cluster.initialized("handed-over");
 });
 
-test("a replica that waits asks the cloud nothing, however many nodes join [F67]", async () => {
+test("a standby replica sends no cloud requests while Nodes join [F67]", async () => {
   const idle = new FakeCloud({ clock: systemClock });
   await using served = serveFakeCloud(idle, 0);
   const first = cluster.manager();
   await leads(first);
   const second = cluster.manager({ flags: [`--config-set=endpoint=${served.url}`] });
-  await waits(second);
+  await isStandby(second);
   const names = Array.from({ length: 20 }, (_, index) => `watched-${index}`);
   for (const name of names) {
     cluster.cloud.machines.add(name);
@@ -84,10 +84,10 @@ test("a replica that waits asks the cloud nothing, however many nodes join [F67]
   expect(idle.seen).toEqual([]);
   first.signal("SIGTERM");
   await leads(second);
-  await cluster.until("the new leader to ask", () => idle.seen.length > 0);
+  await cluster.until("a cloud request of the new leader", () => idle.seen.length > 0);
 });
 
-test("a leader that is killed is followed once its Lease has expired [F67]", async () => {
+test("another replica leads once the Lease of a killed leader has expired [F67]", async () => {
   const short = [
     "--leader-elect-lease-duration=4s",
     "--leader-elect-renew-deadline=3s",
@@ -96,11 +96,11 @@ test("a leader that is killed is followed once its Lease has expired [F67]", asy
   const first = cluster.manager({ flags: short });
   await leads(first);
   const second = cluster.manager({ flags: short });
-  await waits(second);
+  await isStandby(second);
   const killed = performance.now();
   first.signal("SIGKILL");
   await leads(second);
-  // Not before: the one that was killed might have been only slow.
+  // Not earlier, because the old leader could still be running.
   expect(performance.now() - killed).toBeGreaterThan(2500);
   cluster.cloud.machines.add("inherited");
   await cluster.join("inherited");

@@ -1,5 +1,5 @@
-// The node controllers as the compiled executable runs them, against a real API server and a cloud served over HTTP: nodes
-// join, are switched off and vanish, and stay when the cloud only seems to say so.
+// The node controllers of the executable with a real API server and a cloud served over HTTP: Nodes join, machines are shut
+// down and deleted, and cloud faults delete no Node.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Fault } from "../../providers/fake/simulator/faults.ts";
@@ -19,7 +19,7 @@ afterEach(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-/** Initialised, Ready no more, and its machine gone: as soon as it is proved it goes. */
+/** Deletes a Node soon after the proof of absence. */
 const quick = ["--node-deletion-confirmation=2s", "--leader-elect=false"];
 const always = 1_000_000;
 
@@ -34,16 +34,16 @@ const joined = async (...names: readonly string[]): Promise<void> => {
   for (const name of names) await cluster.initialized(name);
 };
 
-/** So many listings came back from the cloud since. */
+/** Waits for this many more listings of the cloud. */
 const listed = (count: number): Promise<true> => {
   const seen = () => cluster.cloud.seen.filter(({ operation }) => operation === "GET /machines").length;
   const before = seen();
-  return cluster.until(`${count} more questions to the cloud`, () => seen() >= before + count, {
+  return cluster.until(`${count} more listings of the cloud`, () => seen() >= before + count, {
     seconds: 90,
   });
 };
 
-test("a node that joins gets addresses, provider id, labels, and loses its taint last [F1 S4]", async () => {
+test("a new Node gets addresses, provider id and labels before it loses its taint [F1 S4]", async () => {
   const { cloud, api, join } = cluster;
   const machine = cloud.machines.add("worker-1");
   const stop = new AbortController();
@@ -72,7 +72,7 @@ test("a node that joins gets addresses, provider id, labels, and loses its taint
     { type: "InternalIP", address: machine.private_ip },
     { type: "ExternalIP", address: machine.public_ip },
   ]);
-  // While the taint is there nothing can be scheduled: whoever sees it gone sees everything else in place.
+  // Pods are scheduled once the taint is removed, so everything else must be set by then.
   for (const state of states) {
     const isComplete =
       state.spec.providerID !== undefined &&
@@ -95,7 +95,7 @@ test("a node that joins gets addresses, provider id, labels, and loses its taint
   });
 });
 
-test("a node that joined before its machine was visible is initialised once it is [F1 F25]", async () => {
+test("a Node that joined before the cloud listed its machine is initialized later [F1 F25]", async () => {
   await cluster.join("early");
   cluster.manager({ flags: ["--leader-elect=false"] });
   await listed(2);
@@ -104,7 +104,7 @@ test("a node that joined before its machine was visible is initialised once it i
   await cluster.initialized("early");
 });
 
-test("the node of a stopped machine is tainted, and the taint goes when it runs again [F19]", async () => {
+test("the Node of a stopped machine has the shutdown taint until the machine runs again [F19]", async () => {
   cluster.manager({ flags: ["--leader-elect=false", "--node-status-update-frequency=2s"] });
   await joined("sleeper");
   cluster.cloud.machines.setStatus("sleeper", "stopped");
@@ -112,10 +112,10 @@ test("the node of a stopped machine is tainted, and the taint goes when it runs 
   await cluster.until("the taint", async () => isShutdown(await cluster.node("sleeper")));
   cluster.cloud.machines.setStatus("sleeper", "running");
   await cluster.ready("sleeper", true);
-  await cluster.until("the taint to go", async () => !isShutdown(await cluster.node("sleeper")));
+  await cluster.until("the removal of the taint", async () => !isShutdown(await cluster.node("sleeper")));
 });
 
-test("the node of a machine that is gone is deleted once that is proved, with an event [F18 F21]", async () => {
+test("the Node of a deleted machine is deleted after the proof of absence, with an event [F18 F21]", async () => {
   cluster.manager({ flags: quick });
   await joined("staying", "leaving");
   cluster.cloud.machines.remove("leaving");
@@ -129,7 +129,7 @@ test("the node of a machine that is gone is deleted once that is proved, with an
   expect(event.involvedObject.uid).toBe(node?.metadata.uid ?? "none");
 });
 
-test("a node that is Ready stays although its machine is gone [F18]", async () => {
+test("a Ready Node stays although its machine is gone [F18]", async () => {
   cluster.manager({ flags: [...quick, "--node-status-update-frequency=1s"] });
   await joined("alive");
   cluster.cloud.machines.remove("alive");
@@ -137,7 +137,7 @@ test("a node that is Ready stays although its machine is gone [F18]", async () =
   expect(await cluster.node("alive")).toBeDefined();
 });
 
-describe("a node stays while the cloud does not prove that its machine is gone", () => {
+describe("a Node stays without proof of absence", () => {
   const faults: readonly (readonly [string, Fault])[] = [
     ["answers 429 [F23]", { kind: "status", status: 429, calls: always }],
     ["answers 401 [F23]", { kind: "status", status: 401, calls: always }],
@@ -145,18 +145,18 @@ describe("a node stays while the cloud does not prove that its machine is gone",
     ["answers with half a body [F23]", { kind: "cut", calls: always }],
     ["breaks the connection [F23]", { kind: "reset", calls: always }],
   ];
-  test.each(faults)("when it %s", async (_, fault) => {
+  test.each(faults)("when the cloud %s", async (_, fault) => {
     cluster.manager({ flags: [...quick, "--cloud-call-timeout=1s"] });
     await joined("doubtful");
     cluster.cloud.faults.add(fault);
-    // The machine is really gone where the cloud never says so, and is there where the cloud lies about it.
+    // With an empty list the machine still exists; with the other faults it is gone, but the cloud never reports it.
     if (fault.kind !== "empty-list") cluster.cloud.machines.remove("doubtful");
     await cluster.ready("doubtful", false);
     await listed(2);
     expect(await cluster.node("doubtful")).toBeDefined();
   });
 
-  test("when it answers 500, until it answers again [F18 F23]", async () => {
+  test("when the cloud answers 500, and is deleted once it recovers [F18 F23]", async () => {
     cluster.manager({ flags: quick });
     await joined("doubtful");
     cluster.cloud.faults.add({ kind: "status", status: 500, calls: always });

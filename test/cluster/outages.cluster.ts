@@ -1,5 +1,5 @@
-// What happens while the way to the API server is broken: it is killed and comes back, watches are cut, the peer goes silent,
-// credentials are rotated. Nothing may be lost, nothing deleted, and no restart needed.
+// Outages of the API server and its network: a killed server, cut watches, silent connections, rotated credentials. The manager
+// must lose nothing, delete nothing, and need no restart.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
@@ -14,7 +14,7 @@ import { startTcpRelay } from "./rig/tcp-relay.ts";
 const quick = ["--node-deletion-confirmation=2s", "--leader-elect=false"];
 
 let cluster: Cluster;
-/** Of its own, because a test here kills it. */
+/** A separate control plane, because these tests kill it. */
 let plane: ControlPlane;
 beforeEach(async () => {
   plane = await startControlPlane();
@@ -31,11 +31,11 @@ const joined = async (name: string): Promise<void> => {
   await cluster.initialized(name);
 };
 
-test("an API server that was away for 20 s finds the manager at work again, and no node deleted", async () => {
+test("the manager survives an API server outage of 20 s and deletes no Node", async () => {
   const manager = cluster.manager({ flags: ["--node-deletion-confirmation=2s"] });
   await joined("before");
   await plane.killServer();
-  // Long enough for the Lease to be lost, and the time is what the test is about.
+  // Longer than the Lease duration.
   await Bun.sleep(20_000);
   expect(manager.exitCode()).toBeNull();
   await plane.startServer();
@@ -46,7 +46,7 @@ test("an API server that was away for 20 s finds the manager at work again, and 
   expect(manager.output()).toContain("Cannot reach the API server");
 });
 
-/** The same API server, reached through a relay. */
+/** A kubeconfig that reaches the API server through the relay. */
 const throughRelay = (port: number, user = plane.issue("relayed", ["system:masters"])): string =>
   cluster.file(
     "relayed.kubeconfig",
@@ -55,7 +55,7 @@ const throughRelay = (port: number, user = plane.issue("relayed", ["system:maste
 
 const relayed = () => startTcpRelay({ hostname: "127.0.0.1", port: Number(new URL(plane.server).port) });
 
-test("a watch that is cut goes on where it was, also in the middle of a burst", async () => {
+test("a watch that is cut during a burst resumes without missing a Node", async () => {
   await using relay = relayed();
   cluster.manager({ kubeconfig: throughRelay(relay.port), flags: quick });
   await joined("first");
@@ -69,7 +69,7 @@ test("a watch that is cut goes on where it was, also in the middle of a burst", 
   expect(await cluster.node("first")).toBeDefined();
 });
 
-test("a peer that went silent is given up, and new connections are used", async () => {
+test("a connection that goes silent is replaced by a new one", async () => {
   await using relay = relayed();
   cluster.manager({ kubeconfig: throughRelay(relay.port), flags: quick });
   await joined("first");
@@ -81,26 +81,26 @@ test("a peer that went silent is given up, and new connections are used", async 
   });
 });
 
-test("a server without streaming lists is listed in pages [F1]", async () => {
+test("an API server without streaming lists is listed in pages [F1]", async () => {
   const old = await startControlPlane({ apiServerFlags: ["--feature-gates=WatchList=false"] });
   try {
-    await using there = await openCluster(old.kubeconfig);
-    there.cloud.machines.add("paged");
-    there.cloud.machines.add("watched");
-    await there.join("paged");
-    there.manager({ flags: quick });
-    await there.initialized("paged");
-    await there.join("watched");
-    await there.initialized("watched");
-    there.cloud.machines.remove("paged");
-    await there.ready("paged", false);
-    await there.until("the deletion", async () => (await there.node("paged")) === undefined);
+    await using cluster = await openCluster(old.kubeconfig);
+    cluster.cloud.machines.add("paged");
+    cluster.cloud.machines.add("watched");
+    await cluster.join("paged");
+    cluster.manager({ flags: quick });
+    await cluster.initialized("paged");
+    await cluster.join("watched");
+    await cluster.initialized("watched");
+    cluster.cloud.machines.remove("paged");
+    await cluster.ready("paged", false);
+    await cluster.until("the deletion", async () => (await cluster.node("paged")) === undefined);
   } finally {
     await old.stop();
   }
 });
 
-test("a token file is rotated under traffic: the old token ends, and no node is missed", async () => {
+test("no Node is missed while a token file is rotated and the old token is revoked", async () => {
   const { api, cloud } = cluster;
   const tokenOf = async (name: string): Promise<string> => {
     await api.create(serviceAccounts, { metadata: { name, namespace: "kube-system" } }, never);
@@ -160,14 +160,14 @@ test("a token file is rotated under traffic: the old token ends, and no node is 
     await cluster.join(name);
     if (index !== 20) continue;
     rotate(await tokenOf("second"));
-    // From here on the server knows nobody by the first token.
+    // From now on the first token is invalid.
     await api.delete(serviceAccounts, { name: "first", namespace: "kube-system" }, {}, never);
   }
   for (const name of names) await cluster.initialized(name);
   expect(manager.exitCode()).toBeNull();
 });
 
-test("a client certificate that has expired is renewed in its file and used without a restart", async () => {
+test("an expired client certificate that is renewed in its file is used without a restart", async () => {
   const kubeconfig = () => {
     const [cert, key] = ["client.crt", "client.key"];
     return cluster.file(
@@ -194,9 +194,7 @@ test("a client certificate that has expired is renewed in its file and used with
   };
   use(plane.issue("expired", ["system:masters"], milliseconds(-60_000)));
   const manager = cluster.manager({ kubeconfig: kubeconfig(), flags: quick });
-  await cluster.until("the reason to be told", () =>
-    manager.output().includes("The client certificate expired on"),
-  );
+  await cluster.until("the message", () => manager.output().includes("The client certificate expired on"));
   expect(manager.exitCode()).toBeNull();
   use(plane.issue("renewed", ["system:masters"]));
   await joined("welcome");

@@ -1,5 +1,5 @@
-// The executable as a service of an operating system: with exactly the rights that deploy/rbac.yaml gives, from outside the
-// cluster, told of to systemd, and ended by signals.
+// The executable as an operating system service: with exactly the permissions of deploy/rbac.yaml, from outside the cluster,
+// notifying systemd, and stopped by signals.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { startProcess } from "./rig/kept-process.ts";
 import { createKubectl } from "./rig/kubectl.ts";
 
-/** Of its own, because it issues certificates and counts what is refused. */
+/** A separate control plane, because it issues certificates. */
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -36,7 +36,7 @@ interface Manifest {
 }
 const user = "fairlead-on-a-host";
 
-/** The shipped roles, bound to our user in place of the service account. */
+/** Creates the shipped roles, bound to a user instead of the service account. */
 const grant = async (): Promise<void> => {
   const text = readFileSync(resolve(import.meta.dir, "../../deploy/rbac.yaml"), "utf8");
   const paths: Readonly<Record<string, string>> = {
@@ -68,19 +68,19 @@ const kubeconfig = (): string =>
     writeKubeconfig(plane.ca, [{ name: "fairlead", server: plane.server, ...plane.issue(user, []) }]),
   );
 
-test("the API server takes what deploy/ holds as it is shipped [S7]", async () => {
+test("the API server accepts the manifests in deploy/ with strict validation [S7]", async () => {
   const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
-  // Every pod has one; no kube-controller-manager makes it here.
+  // Pods need it, and there is no kube-controller-manager to create it.
   await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
   for (const name of ["rbac.yaml", "static-pod.yaml", "daemonset.yaml"]) {
     const manifest = resolve(import.meta.dir, "../../deploy", name);
-    // Strict: a field that does not exist is a mistake, not a word lost.
-    const said = await kubectl("create", "--dry-run=server", "--validate=strict", "-f", manifest);
-    expect(said).toContain("created (server dry run)");
+    // Strict: unknown fields are errors.
+    const output = await kubectl("create", "--dry-run=server", "--validate=strict", "-f", manifest);
+    expect(output).toContain("created (server dry run)");
   }
 });
 
-test("the shipped roles are enough, from outside the cluster, for a leader that initialises and deletes Nodes [F74 F79]", async () => {
+test("the shipped roles suffice for a leader outside the cluster to initialize and delete Nodes [F74 F79]", async () => {
   await grant();
   const manager = cluster.manager({
     kubeconfig: kubeconfig(),
@@ -106,23 +106,27 @@ test("the shipped roles are enough, from outside the cluster, for a leader that 
   );
   cluster.cloud.machines.remove("rights-2");
   await cluster.ready("rights-2", false);
-  await cluster.until("the node to be deleted", async () => (await cluster.node("rights-2")) === undefined, {
-    seconds: 60,
-  });
+  await cluster.until(
+    "the deletion of the Node",
+    async () => (await cluster.node("rights-2")) === undefined,
+    {
+      seconds: 60,
+    },
+  );
   manager.signal("SIGTERM");
   expect(await manager.exited).toBe(0);
-  // Whole words: 403 may be part of the number of the process.
+  // Whole words, because 403 may be part of the process id.
   expect(manager.output()).not.toMatch(/\b403\b|forbidden/);
 });
 
-test("systemd hears of a start with credentials by name, the watchdog is fed, and SIGTERM is told [F74 N16]", async () => {
+test("systemd is notified of the start, the watchdog and the stop, and its credentials are read [F74 N16]", async () => {
   const path = `${cluster.folder}/notify`;
   using listener = openDatagramSocket(path);
-  const said: string[] = [];
-  const hears = (text: string) =>
-    cluster.until(`systemd to hear ${text}`, () => {
-      said.push(...listener.read());
-      return said.some((message) => message.includes(text));
+  const messages: string[] = [];
+  const receives = (text: string) =>
+    cluster.until(`the notification ${text}`, () => {
+      messages.push(...listener.read());
+      return messages.some((message) => message.includes(text));
     });
   cluster.file("kubeconfig", readFileSync(plane.kubeconfig, "utf8"));
   cluster.file("FAKE_ENDPOINT", "http://127.0.0.1:9\n");
@@ -135,15 +139,15 @@ test("systemd hears of a start with credentials by name, the watchdog is fed, an
     },
   );
   try {
-    await hears("READY=1");
-    await hears(`STATUS=leads ${cluster.leaseName}`);
-    const beats = () => said.filter((message) => message === "WATCHDOG=1").length;
-    const before = beats();
-    await cluster.until("the watchdog to be fed", () => {
-      said.push(...listener.read());
-      return beats() > before + 2;
+    await receives("READY=1");
+    await receives(`STATUS=leads ${cluster.leaseName}`);
+    const watchdogCount = () => messages.filter((message) => message === "WATCHDOG=1").length;
+    const before = watchdogCount();
+    await cluster.until("watchdog notifications", () => {
+      messages.push(...listener.read());
+      return watchdogCount() > before + 2;
     });
-    // An interrupted process is silent, which is what makes systemd act.
+    // A paused process sends nothing, so that systemd restarts it.
     manager.signal("SIGSTOP");
     listener.read();
     await Bun.sleep(1000);
@@ -151,7 +155,7 @@ test("systemd hears of a start with credentials by name, the watchdog is fed, an
     manager.signal("SIGCONT");
     manager.signal("SIGTERM");
     expect(await manager.exited).toBe(0);
-    await hears("STOPPING=1");
+    await receives("STOPPING=1");
   } finally {
     await manager.stop(1);
   }
@@ -162,8 +166,8 @@ test("systemd hears of a start with credentials by name, the watchdog is fed, an
 test.each([
   ["SIGTERM", 143],
   ["SIGINT", 130],
-] as const)("a second %s ends a process that drains at once, with %p [N16]", async (name, code) => {
-  // A balancer that takes for ever: the reconcile is in hand.
+] as const)("a second %s ends a draining process with exit code %p [N16]", async (name, code) => {
+  // The request hangs, so the reconcile is in progress during the drain.
   cluster.cloud.faults.add({ kind: "hang", operation: "POST /balancers", calls: 1000 });
   const manager = cluster.manager({ flags: ["--drain-timeout=60s", "--secure-port=0"] });
   await cluster.until("the replica to lead", () => manager.output().includes("Acquired leadership"));
@@ -182,7 +186,7 @@ test.each([
     never,
   );
 
-  await cluster.until("the balancer to be asked for", () =>
+  await cluster.until("the request for the load balancer", () =>
     cluster.cloud.seen.some(({ operation }) => operation === "POST /balancers"),
   );
   manager.signal(name);

@@ -1,5 +1,5 @@
-// Two hundred Services at once, Nodes that join, types that change back and forth, and a manager that is killed in the
-// middle of orders to the cloud: whatever happens on the way, in the end there is one balancer for each, and then none.
+// 200 Services at once, Nodes that join, types that change back and forth, and a manager that is killed in the middle of cloud
+// requests. Each Service must end up with exactly one load balancer, and with none after its deletion.
 
 import { expect, test } from "bun:test";
 import { processCost } from "../../scripts/bench/process-cost.ts";
@@ -14,9 +14,9 @@ import { watchCloud } from "./rig/watched-cloud.ts";
 const serviceCount = 200;
 const nodeCount = 1000;
 const targetCount = 20;
-/** What a manager of a thousand Nodes and two hundred Services may hold at any time. */
-const mostMiB = 200;
-/** Nothing more comes when for so long nothing came. */
+/** Memory limit of the manager with a thousand Nodes and two hundred Services. */
+const maxMiB = 200;
+/** Time without a request after which no more are expected. */
 const quietMs = 2000;
 
 const flags = [
@@ -28,70 +28,69 @@ const flags = [
 const namesOf = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
-test("200 Services through kills, joining Nodes and changing types: no orphan, no duplicate, nothing left [F26 F27 F51 S8]", async () => {
+test("200 Services through kills, joining Nodes and type changes: one load balancer each, and none after deletion [F26 F27 F51 S8]", async () => {
   const seed = Number(process.env["FAIRLEAD_STORM_SEED"] ?? Date.now() % 1_000_000);
-  console.log(`seed ${seed}; FAIRLEAD_STORM_SEED=${seed} strikes at the same orders again`);
+  console.log(`seed ${seed}; FAIRLEAD_STORM_SEED=${seed} kills the manager at the same requests again`);
   const random = seededRandom(seed);
-  const between = (least: number, most: number): number =>
-    least + Math.floor(random.fraction() * (most - least + 1));
+  const between = (min: number, max: number): number => min + Math.floor(random.fraction() * (max - min + 1));
   await using cluster = await openCluster();
   const { cloud, until } = cluster;
   cloud.latency = milliseconds(20);
   const services = balancedServices(cluster);
   const watched = watchCloud(cloud);
   cloud.balancers.create({ name: "not-ours", labels: { cluster: "another" } });
-  const ours = () => cloud.balancers.list().filter(({ name }) => name !== "not-ours");
+  const managed = () => cloud.balancers.list().filter(({ name }) => name !== "not-ours");
 
   let manager: KeptProcess;
   let peakMiB = 0;
-  const weigh = (): void => {
+  const recordMemory = (): void => {
     peakMiB = Math.max(peakMiB, processCost(manager.pid)?.peakMiB ?? 0);
   };
   let killed = 0;
   const kill = (): void => {
-    weigh();
+    recordMemory();
     manager.signal("SIGKILL");
     manager = cluster.manager({ flags });
     killed += 1;
   };
-  /** Until the cloud was left alone for a while. */
-  const quiet = async (): Promise<void> => {
+  /** Waits until no cloud requests arrive. */
+  const untilQuiet = async (): Promise<void> => {
     let [seen, since] = [cloud.seen.length, performance.now()];
-    await until("the cloud to be left alone", () => {
+    await until("an end of cloud requests", () => {
       if (cloud.seen.length !== seen) [seen, since] = [cloud.seen.length, performance.now()];
       return performance.now() - since > quietMs;
     });
-    weigh();
+    recordMemory();
   };
-  /** Each has one balancer with all targets, and shows its address. */
-  const settled = (targets: number): Promise<unknown> =>
+  /** Waits until each Service has one load balancer with all targets, and its address. */
+  const converged = (targets: number): Promise<unknown> =>
     until(
-      `all to be served with ${targets} targets`,
+      `all Services to have ${targets} targets`,
       async () => {
-        const balancers = new Map(ours().map((balancer) => [ownerOf(balancer), balancer]));
+        const balancers = new Map(managed().map((balancer) => [ownerOf(balancer), balancer]));
         const all = await services.all();
         return (
-          ours().length === serviceCount &&
+          managed().length === serviceCount &&
           balancers.size === serviceCount &&
           all.length === serviceCount &&
           all.every(({ metadata: { uid }, status, spec }) => {
-            const there = balancers.get(uid);
+            const balancer = balancers.get(uid);
             const shown = status.loadBalancer?.ingress?.map(({ ip }) => ip).join();
-            const isRight = there?.targets.length === targets && there.listeners.length === 1;
-            return isRight && shown === there.ip && spec.type === "LoadBalancer";
+            const isRight = balancer?.targets.length === targets && balancer.listeners.length === 1;
+            return isRight && shown === balancer.ip && spec.type === "LoadBalancer";
           })
         );
       },
       { seconds: 90, everyMs: 200 },
     );
   const names = namesOf("web", serviceCount);
-  const restless = names.filter((_, index) => index % 10 === 0);
-  const retype = (type: string): Promise<void> =>
-    inParallel(restless, 8, (name) => services.edit(name, { spec: { type } }));
-  const backAndForth = async (times: number): Promise<void> => {
+  const changing = names.filter((_, index) => index % 10 === 0);
+  const changeType = (type: string): Promise<void> =>
+    inParallel(changing, 8, (name) => services.edit(name, { spec: { type } }));
+  const changeTypes = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time += 1) {
-      await retype("ClusterIP");
-      await retype("LoadBalancer");
+      await changeType("ClusterIP");
+      await changeType("LoadBalancer");
     }
   };
 
@@ -101,65 +100,69 @@ test("200 Services through kills, joining Nodes and changing types: no orphan, n
   manager = cluster.manager({ flags });
   await until("the manager to run", () => manager.output().includes(" runs"));
 
-  // All at once, killed among the orders that make them.
-  watched.strikeAt(between(1, serviceCount - 1), kill);
+  // All created at once; the manager is killed during the creations.
+  watched.interruptAt(between(1, serviceCount - 1), kill);
   await inParallel(names, 32, (name) => services.create(name));
-  await settled(targetCount);
+  await converged(targetCount);
   expect(killed).toBe(1);
-  await quiet();
-  expect(watched.orders).toHaveLength(serviceCount);
+  await untilQuiet();
+  expect(watched.changes).toHaveLength(serviceCount);
 
-  // One Node more while a tenth of them change their type: one order for each of the others.
-  const calm = new Set(names.filter((name) => !restless.includes(name)));
-  const calmBalancers = new Map(
+  // One more Node while a tenth of the Services change their type: one request for each of the others.
+  const stable = new Set(names.filter((name) => !changing.includes(name)));
+  const stableBalancers = new Map(
     (await services.all())
-      .filter(({ metadata }) => calm.has(metadata.name))
+      .filter(({ metadata }) => stable.has(metadata.name))
       .flatMap((service) => services.balancersOf(service).map(({ id }) => [`/balancers/${id}`, 0])),
   );
-  expect(calmBalancers.size).toBe(calm.size);
-  const before = watched.orders.length;
-  await Promise.all([services.target("late-1"), backAndForth(3)]);
-  await settled(targetCount + 1);
-  await quiet();
-  for (const { method, path } of watched.orders.slice(before)) {
-    const count = calmBalancers.get(path);
+  expect(stableBalancers.size).toBe(stable.size);
+  const changesBefore = watched.changes.length;
+  await Promise.all([services.target("late-1"), changeTypes(3)]);
+  await converged(targetCount + 1);
+  await untilQuiet();
+  for (const { method, path } of watched.changes.slice(changesBefore)) {
+    const count = stableBalancers.get(path);
     if (count === undefined) continue;
     expect(method).toBe("PATCH");
-    calmBalancers.set(path, count + 1);
+    stableBalancers.set(path, count + 1);
   }
-  expect([...calmBalancers.values()].filter((count) => count !== 1)).toEqual([]);
+  expect([...stableBalancers.values()].filter((count) => count !== 1)).toEqual([]);
 
-  // Once more, killed in the middle of it.
-  watched.strikeAt(between(1, serviceCount - restless.length), kill);
-  await Promise.all([services.target("late-2"), backAndForth(3)]);
-  await settled(targetCount + 2);
+  // Once more, with a kill during the changes.
+  watched.interruptAt(between(1, serviceCount - changing.length), kill);
+  await Promise.all([services.target("late-2"), changeTypes(3)]);
+  await converged(targetCount + 2);
   expect(killed).toBe(2);
-  await quiet();
+  await untilQuiet();
 
-  // Settled: an ordinary restart changes nothing, in the cloud or on any Service.
-  const [orders, checks] = [watched.orders.length, cloud.counts()["GET /balancers"] ?? 0];
+  // A restart changes neither the cloud nor any Service.
+  const [changes, listings] = [watched.changes.length, cloud.counts()["GET /balancers"] ?? 0];
   const versions = async () => (await services.all()).map(({ metadata }) => metadata.resourceVersion);
-  const asTheyWere = await versions();
+  const versionsBefore = await versions();
   await manager.stop();
   manager = cluster.manager({ flags });
-  await until("a look at all balancers", () => (cloud.counts()["GET /balancers"] ?? 0) > checks);
-  await quiet();
-  expect(watched.orders.slice(orders)).toEqual([]);
-  expect(await versions()).toEqual(asTheyWere);
+  await until("a listing of all load balancers", () => (cloud.counts()["GET /balancers"] ?? 0) > listings);
+  await untilQuiet();
+  expect(watched.changes.slice(changes)).toEqual([]);
+  expect(await versions()).toEqual(versionsBefore);
 
-  // All deleted, killed in the middle of that.
-  watched.strikeAt(between(1, serviceCount - 1), kill);
+  // All deleted; the manager is killed during the deletions.
+  watched.interruptAt(between(1, serviceCount - 1), kill);
   await inParallel(names, 32, (name) => services.delete(name));
-  await until("all to be gone", async () => ours().length === 0 && (await services.all()).length === 0, {
-    seconds: 90,
-    everyMs: 200,
-  });
+  await until(
+    "all Services and load balancers to be deleted",
+    async () => managed().length === 0 && (await services.all()).length === 0,
+    {
+      seconds: 90,
+      everyMs: 200,
+    },
+  );
   expect(killed).toBe(3);
-  await quiet();
+  await untilQuiet();
   expect(cloud.balancers.list().map(({ name }) => name)).toEqual(["not-ours"]);
   console.log(
-    `peak memory ${peakMiB.toFixed(0)} MiB, ${watched.orders.length} orders, ${cloud.seen.length} requests`,
+    `peak memory ${peakMiB.toFixed(0)} MiB, ${watched.changes.length} cloud changes, ${cloud.seen.length} requests`,
   );
   expect(peakMiB).toBeGreaterThan(0);
-  expect(peakMiB).toBeLessThan(mostMiB);
+  expect(peakMiB).toBeLessThan(maxMiB);
 }, 180_000);

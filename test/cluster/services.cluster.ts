@@ -1,5 +1,4 @@
-// Services as the compiled executable serves them, against a real API server with all that it refuses, and as people see
-// them through kubectl.
+// Services of the executable with a real API server and its validation, and as users see them with kubectl.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
@@ -26,14 +25,14 @@ afterEach(async () => {
 const manager = (...flags: readonly string[]) =>
   cluster.manager({ flags: ["--leader-elect=false", ...flags] });
 const gone = (name: string): Promise<true> =>
-  cluster.until(`Service ${name} to be gone`, async () => (await services.get(name)) === undefined);
+  cluster.until(`the deletion of Service ${name}`, async () => (await services.get(name)) === undefined);
 const described = (text: string, name = "web"): Promise<string> =>
-  cluster.until(`kubectl describe to say ${text}`, async () => {
-    const said = await kubectl("describe", "service", name);
-    return said.includes(text) && said;
+  cluster.until(`${text} in kubectl describe`, async () => {
+    const output = await kubectl("describe", "service", name);
+    return output.includes(text) && output;
   });
 
-test("a Deployment that kubectl exposes gets an address with its events, and all goes with the Service [F26 F27]", async () => {
+test("a Deployment exposed with kubectl gets an address and events, and its load balancer is deleted with the Service [F26 F27]", async () => {
   manager();
   await kubectl("create", "deployment", "web", "--image=registry.example/web", "--replicas=0");
   await kubectl("expose", "deployment", "web", "--type=LoadBalancer", "--port=80", "--target-port=8080");
@@ -55,18 +54,18 @@ test("a Deployment that kubectl exposes gets an address with its events, and all
   expect(changesIn(cluster)).toEqual(["POST /balancers", "DELETE /balancers/{id}"]);
 });
 
-test("a Service that becomes a ClusterIP loses balancer, address and finalizer, and gets new ones when it comes back [F26 F27]", async () => {
+test("a Service that becomes a ClusterIP loses load balancer, address and finalizer, and gets new ones when it changes back [F26 F27]", async () => {
   manager();
   await services.create("web");
   const before = await services.served("web");
   await kubectl("patch", "service", "web", "--patch", '{"spec":{"type":"ClusterIP"}}');
-  const plain = await cluster.until("the finalizer to go", async () => {
+  const plain = await cluster.until("the removal of the finalizer", async () => {
     const service = await services.get("web");
     return service !== undefined && (service.metadata.finalizers ?? []).length === 0 && service;
   });
   expect(plain.status.loadBalancer?.ingress ?? []).toEqual([]);
   expect(cluster.cloud.balancers.list()).toEqual([]);
-  // What the server says to whoever would write an address now.
+  // The API server rejects an address in the status of a ClusterIP Service.
   const body = { status: { loadBalancer: { ingress: [{ ip: before.balancer.ip }] } } };
   const patch = { contentType: "application/merge-patch+json", body, subresource: "status" } as const;
   await expect(cluster.api.patch(resource, plain.metadata, patch, never)).rejects.toThrow("ingress");
@@ -76,45 +75,48 @@ test("a Service that becomes a ClusterIP loses balancer, address and finalizer, 
   expect(cluster.cloud.balancers.list()).toHaveLength(1);
 });
 
-test("a finalizer that is stripped by hand comes back, and without it nothing is left over either [F27]", async () => {
+test("a finalizer removed by hand is added again, and a Service deleted without it leaves nothing behind [F27]", async () => {
   manager();
   await services.create("web");
   await services.served("web");
-  const strip = ["patch", "service", "web", "--type=json", "--patch"] as const;
+  const removeFinalizers = ["patch", "service", "web", "--type=json", "--patch"] as const;
   const empty = '[{"op":"remove","path":"/metadata/finalizers"}]';
-  await kubectl(...strip, empty);
-  await cluster.until("the finalizer to come back", async () =>
+  await kubectl(...removeFinalizers, empty);
+  await cluster.until("the finalizer to be added again", async () =>
     (await services.get("web"))?.metadata.finalizers?.includes(finalizer),
   );
   expect(changesIn(cluster)).toEqual(["POST /balancers"]);
-  // Faster than anybody could put it back.
+  // In parallel, so that the manager cannot add it again.
   await Promise.all([services.edit("web", { metadata: { finalizers: null } }), services.delete("web")]);
   await gone("web");
-  await cluster.until("the balancer to go", () => cluster.cloud.balancers.list().length === 0);
+  await cluster.until("the deletion of the load balancer", () => cluster.cloud.balancers.list().length === 0);
 });
 
 test.each([
-  ["as it is", false],
-  ["with its finalizer stripped, so that the name is free at once", true],
+  ["with its finalizer", false],
+  ["without its finalizer", true],
 ])(
-  "a Service that is deleted and made again under its name, %s, has one balancer of its own [F26 F27]",
-  async (_, isStripped) => {
+  "a Service that is recreated under its name %s has exactly one load balancer [F26 F27]",
+  async (_, isFinalizerRemoved) => {
     cluster.cloud.latency = 20 as typeof cluster.cloud.latency;
     manager();
     const first = await services.create("web");
     await services.served("web");
     await services.delete("web");
-    if (isStripped) await services.edit("web", { metadata: { finalizers: null } }).catch(() => undefined);
-    const second = await cluster.until("the name to be free", () => services.create("web"), { everyMs: 2 });
+    if (isFinalizerRemoved)
+      await services.edit("web", { metadata: { finalizers: null } }).catch(() => undefined);
+    const second = await cluster.until("the name to become free", () => services.create("web"), {
+      everyMs: 2,
+    });
     expect(second.metadata.uid).not.toBe(first.metadata.uid);
     await services.served("web");
     const owners = () => cluster.cloud.balancers.list().map(ownerOf);
-    await cluster.until("the first one's balancer to go", () => owners().length === 1);
+    await cluster.until("the deletion of the first load balancer", () => owners().length === 1);
     expect(owners()).toEqual([second.metadata.uid]);
   },
 );
 
-test("a misspelt annotation is told with the right spelling, a wrong value is a condition, and teardown goes on [F47 F49 F54]", async () => {
+test("a misspelled annotation is reported with a suggestion, an invalid value sets a condition, and deletion works [F47 F49 F54]", async () => {
   manager();
   await services.create("web");
   const { balancer } = await services.served("web");
@@ -123,10 +125,10 @@ test("a misspelt annotation is told with the right spelling, a wrong value is a 
   expect(reported).toContain('did you mean "balancer.fake.example/algorithm"?');
   await kubectl("annotate", "service", "web", "balancer.fake.example/algorithm=least-conections");
   await kubectl("wait", "service/web", "--for=condition=CloudReady=False", "--timeout=60s");
-  const wrong = await services.get("web");
-  expect(wrong?.status.conditions?.[0]?.message).toContain('did you mean "least-connections"?');
-  expect(wrong?.status.loadBalancer?.ingress).toEqual([{ ip: balancer.ip, ipMode: "VIP" }]);
-  // Whoever comes meanwhile is a target all the same.
+  const invalid = await services.get("web");
+  expect(invalid?.status.conditions?.[0]?.message).toContain('did you mean "least-connections"?');
+  expect(invalid?.status.loadBalancer?.ingress).toEqual([{ ip: balancer.ip, ipMode: "VIP" }]);
+  // A Node that joins still becomes a target.
   const second = await services.target("worker-2");
   await cluster.until("the new target", () =>
     cluster.cloud.balancers.get(balancer.id).targets.includes(second),
@@ -136,7 +138,7 @@ test("a misspelt annotation is told with the right spelling, a wrong value is a 
   expect(cluster.cloud.balancers.list()).toEqual([]);
 });
 
-test("an annotation that is mended takes its condition with it [F47 F54]", async () => {
+test("correcting an annotation removes its condition [F47 F54]", async () => {
   manager();
   await services.create("web", {}, { "balancer.fake.example/algorithm": "least-conections" });
   await kubectl("wait", "service/web", "--for=condition=CloudReady=False", "--timeout=60s");
@@ -151,12 +153,12 @@ test("an annotation that is mended takes its condition with it [F47 F54]", async
   const { balancer } = await services.served("web");
   expect(balancer.algorithm).toBe("least-connections");
   await cluster.until(
-    "the condition to go",
+    "the removal of the condition",
     async () => ((await services.get("web"))?.status.conditions ?? []).length === 0,
   );
 });
 
-test("source ranges reach the cloud and follow the Service [F30]", async () => {
+test("source ranges are applied in the cloud and follow the Service [F30]", async () => {
   manager();
   const ranges = ["198.51.100.0/24", "203.0.113.7/32"];
   await services.create("web", { loadBalancerSourceRanges: ranges });
@@ -164,12 +166,12 @@ test("source ranges reach the cloud and follow the Service [F30]", async () => {
   expect(balancer.sources.toSorted()).toEqual(ranges);
   await kubectl("patch", "service", "web", "--patch", '{"spec":{"loadBalancerSourceRanges":null}}');
   await cluster.until(
-    "everybody to be let in",
+    "all source addresses to be allowed",
     () => cluster.cloud.balancers.get(balancer.id).sources.join() === "0.0.0.0/0",
   );
 });
 
-test("a Service of both families shows an address of each, and one that prefers both gets them later [F45]", async () => {
+test("a dual-stack Service has an address per family, also when it becomes dual-stack later [F45]", async () => {
   manager();
   await services.create("both", { ipFamilyPolicy: "RequireDualStack" });
   await services.create("web", { ipFamilyPolicy: "SingleStack" });
@@ -187,20 +189,20 @@ test("a Service of both families shows an address of each, and one that prefers 
   expect((await services.served("web")).balancer.id).toBe(one.balancer.id);
 });
 
-test("a Service of somebody else's class is left alone, finalizer, events and all [F28]", async () => {
+test("a Service with another load balancer class is ignored [F28]", async () => {
   manager();
-  await services.create("theirs", { loadBalancerClass: "example.com/other" });
+  await services.create("other-class", { loadBalancerClass: "example.com/other" });
   await services.create("web");
   const { balancer } = await services.served("web");
-  const theirs = await services.get("theirs");
-  expect(theirs?.metadata.finalizers ?? []).toEqual([]);
-  expect(theirs?.status).toEqual({ loadBalancer: {} });
+  const ignored = await services.get("other-class");
+  expect(ignored?.metadata.finalizers ?? []).toEqual([]);
+  expect(ignored?.status).toEqual({ loadBalancer: {} });
   expect(cluster.cloud.balancers.list().map(({ id }) => id)).toEqual([balancer.id]);
   await described("EnsuredLoadBalancer");
-  expect(await cluster.eventsOf("theirs")).toEqual([]);
+  expect(await cluster.eventsOf("other-class")).toEqual([]);
 });
 
-test("kubectl annotate pauses a Service, also its teardown, until it is taken off again [F26]", async () => {
+test("the paused annotation pauses a Service and its deletion until it is removed [F26]", async () => {
   manager();
   await services.create("web");
   const { balancer } = await services.served("web");
@@ -212,7 +214,7 @@ test("kubectl annotate pauses a Service, also its teardown, until it is taken of
     "--patch",
     '{"spec":{"ports":[{"port":443,"targetPort":8443,"name":"https"},{"port":80,"name":"http"}]}}',
   );
-  // Whoever came after it is through.
+  // A Service created later is not affected.
   await services.create("later");
   await services.served("later");
   expect(cluster.cloud.balancers.get(balancer.id).listeners).toEqual(balancer.listeners);
@@ -227,7 +229,7 @@ test("kubectl annotate pauses a Service, also its teardown, until it is taken of
   expect(cluster.cloud.balancers.list()).toEqual([]);
 });
 
-test("a balancer that somebody made by hand is taken over by the Service that names it, and no other is touched [F39]", async () => {
+test("a load balancer created by hand is adopted by the Service that names it, and no other is changed [F39]", async () => {
   const { balancers } = cluster.cloud;
   const [mine, other] = ["mine", "other"].map((name) => balancers.create({ name, labels: { team: "web" } }));
   manager();
@@ -241,7 +243,7 @@ test("a balancer that somebody made by hand is taken over by the Service that na
   expect(balancers.list()).toEqual([expect.objectContaining({ id: other?.id, labels: { team: "web" } })]);
 });
 
-test("a Service without node ports is served without any [F26]", async () => {
+test("a Service without node ports gets a load balancer without listeners [F26]", async () => {
   manager();
   await services.create("web", { allocateLoadBalancerNodePorts: false });
   const { service, balancer } = await services.served("web");
@@ -249,7 +251,7 @@ test("a Service without node ports is served without any [F26]", async () => {
   expect(balancer.listeners).toEqual([]);
 });
 
-test("with local-endpoints, a Service of local traffic has the nodes of its EndpointSlices as targets, others have all [F43]", async () => {
+test("with local-endpoints, a Service with externalTrafficPolicy Local has only Nodes with endpoints as targets [F43]", async () => {
   const second = await services.target("worker-2");
   await services.target("worker-3");
   const applyEndpoints = (...nodeNames: readonly string[]): Promise<string> => {

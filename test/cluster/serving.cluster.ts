@@ -1,5 +1,5 @@
-// The secure port and the webhook of the executable against a real API server: who is let in to what, with tokens and
-// certificates that the cluster itself issued; certificates rotated under traffic; Services refused by the API server.
+// The secure port and the webhook of the executable with a real API server: access with tokens and certificates of the cluster,
+// certificates renewed under traffic, and Services rejected by the webhook.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -62,7 +62,7 @@ const tokenOf = async (name: string): Promise<string> => {
   return reply.status.token;
 };
 
-const open = (paths: readonly string[], kind: string, name: string) => async () => {
+const grantRead = (paths: readonly string[], kind: string, name: string) => async () => {
   const role = `reads-${name}`;
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   await create(cluster.api, `${rbac}/clusterroles`, {
@@ -101,7 +101,7 @@ const started = async (...flags: readonly string[]): Promise<number> => {
   return port;
 };
 
-/** Always open, and /version because the cluster itself opens it to everybody (system:public-info-viewer). */
+/** Open without credentials; /version because of the role system:public-info-viewer. */
 const openPages = ["/healthz", "/livez", "/readyz", "/version"];
 const pages = [
   "/metrics",
@@ -115,29 +115,29 @@ const pages = [
   "/",
 ];
 
-test("every page answers to no, wrong, low and right credentials as it should [F84 F91 N19]", async () => {
+test("every page returns the right status for missing, invalid, insufficient and sufficient credentials [F84 F91 N19]", async () => {
   const port = await started();
-  const [right, low] = [await tokenOf("scraper"), await tokenOf("nobody")];
-  await open(pages, "ServiceAccount", "scraper")();
-  await open(["/metrics"], "User", "carol")();
-  const stranger = createAuthority("fairlead-test-ca", systemClock, systemRandom);
-  const forged = stranger.issueClient({ commonName: "admin", organizations: ["system:masters"] });
-  const statuses = async (paths: readonly string[], who: Credentials): Promise<readonly number[]> => [
-    ...new Set(await Promise.all(paths.map(async (path) => (await get(port, path, who)).status))),
+  const [allowed, denied] = [await tokenOf("scraper"), await tokenOf("without-permissions")];
+  await grantRead(pages, "ServiceAccount", "scraper")();
+  await grantRead(["/metrics"], "User", "carol")();
+  const otherAuthority = createAuthority("fairlead-test-ca", systemClock, systemRandom);
+  const forged = otherAuthority.issueClient({ commonName: "admin", organizations: ["system:masters"] });
+  const statuses = async (paths: readonly string[], credentials: Credentials): Promise<readonly number[]> => [
+    ...new Set(await Promise.all(paths.map(async (path) => (await get(port, path, credentials)).status))),
   ];
   expect(await statuses(openPages, {})).toEqual([200]);
   expect(await statuses(pages, {})).toEqual([403]);
-  for (const wrong of [{ token: "wrong" }, { token: `${right}x` }, forged]) {
+  for (const wrong of [{ token: "wrong" }, { token: `${allowed}x` }, forged]) {
     expect(await statuses([...pages, ...openPages], wrong)).toEqual([401]);
   }
-  expect(await statuses(pages, { token: low })).toEqual([403]);
+  expect(await statuses(pages, { token: denied })).toEqual([403]);
   expect(await statuses(pages, plane.issue("dave", []))).toEqual([403]);
-  expect(await statuses(pages, { token: right })).toEqual([200]);
+  expect(await statuses(pages, { token: allowed })).toEqual([200]);
   expect(await statuses(pages, plane.issue("admin", ["system:masters"]))).toEqual([200]);
   expect(await statuses(["/metrics"], plane.issue("carol", []))).toEqual([200]);
   expect(await statuses(["/configz"], plane.issue("carol", []))).toEqual([403]);
 
-  const metrics = await (await get(port, "/metrics", { token: right })).text();
+  const metrics = await (await get(port, "/metrics", { token: allowed })).text();
   for (const name of [
     'workqueue_adds_total{name="Nodes"} ',
     "# TYPE workqueue_queue_duration_seconds histogram",
@@ -150,12 +150,12 @@ test("every page answers to no, wrong, low and right credentials as it should [F
   ]) {
     expect(metrics).toContain(name);
   }
-  const state = await (await get(port, "/debug/state", { token: right })).text();
+  const state = await (await get(port, "/debug/state", { token: allowed })).text();
   expect(Object.keys(JSON.parse(state))).toContain("journal");
-  expect(state).not.toContain(right);
+  expect(state).not.toContain(allowed);
 });
 
-test("a certificate that is renewed under traffic drops no connection and no request", async () => {
+test("renewing the serving certificate under traffic fails no request", async () => {
   const authority = createAuthority("serving-ca", systemClock, systemRandom);
   const write = (): string => {
     const pair = authority.issueServer("fairlead", ["127.0.0.1"]);
@@ -178,16 +178,19 @@ test("a certificate that is renewed under traffic drops no connection and no req
       }
     }),
   );
-  for (let round = 1; round <= 3; round += 1) {
+  for (let renewal = 1; renewal <= 3; renewal += 1) {
     const { serialNumber } = new X509Certificate(write());
-    await cluster.until(`certificate ${round + 1}`, async () => (await servedSerial(port)) === serialNumber);
+    await cluster.until(
+      `certificate ${renewal + 1}`,
+      async () => (await servedSerial(port)) === serialNumber,
+    );
   }
   isOver = true;
   await traffic;
   expect(failures).toEqual([]);
 });
 
-test("a port in use ends the process with 2 and names the flag", async () => {
+test("a port in use ends the process with 2 and a message that names the flag", async () => {
   const port = await started();
   const second = cluster.manager({ flags: ["--bind-address=127.0.0.1", `--secure-port=${port}`] });
   expect(await second.exited).toBe(2);
@@ -195,7 +198,7 @@ test("a port in use ends the process with 2 and names the flag", async () => {
 });
 
 describe("the admission webhook behind the real API server", () => {
-  test("refuses a typo with the right spelling, and never a status, a finalizer or a delete [F48]", async () => {
+  test("rejects a typo with a suggestion, and never a status, a finalizer or a deletion [F48]", async () => {
     const port = freePort();
     const manager = cluster.manager({
       flags: [
@@ -242,7 +245,7 @@ describe("the admission webhook behind the real API server", () => {
         },
       ],
     });
-    await cluster.until("the webhook to be asked", async () => {
+    await cluster.until("the webhook to be called", async () => {
       const refused = await make(`typo-${crypto.randomUUID().slice(0, 8)}`, wrong).then(
         () => "",
         (error: unknown) => String(error),

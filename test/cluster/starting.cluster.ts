@@ -1,5 +1,5 @@
-// How the executable starts when something about its kubeconfig is wrong: what the operator must mend ends it with 2, what
-// may mend itself is waited for, and each case has a message of its own.
+// Starts of the executable with kubeconfig problems: one that only the operator can fix ends it with 2, one that may go away is
+// retried, and each has its own message.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { milliseconds } from "../../src/core/brand.ts";
@@ -11,7 +11,7 @@ import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { freePort } from "./rig/free-port.ts";
 
-/** Of its own, because it issues certificates. */
+/** A separate control plane, because it issues certificates. */
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -34,7 +34,7 @@ const kubeconfig = (
 ): string => cluster.file("kubeconfig", writeKubeconfig(ca, [{ name: "tried", server, ...credentials }]));
 const admin = () => plane.issue("admin", ["system:masters"]);
 
-describe("a kubeconfig that the operator must mend ends the process with 2", () => {
+describe("an invalid kubeconfig ends the process with 2", () => {
   const cases: readonly (readonly [string, () => string, string])[] = [
     ["missing", () => `${cluster.folder}/nowhere`, "/nowhere (ENOENT). Check --kubeconfig."],
     ["malformed", () => cluster.file("kubeconfig", "clusters: [\n  {"), "is invalid:"],
@@ -49,7 +49,7 @@ describe("a kubeconfig that the operator must mend ends the process with 2", () 
       'has no context "gone"',
     ],
     [
-      "with a token file that is not there",
+      "with a missing token file",
       () =>
         cluster.file(
           "kubeconfig",
@@ -71,7 +71,7 @@ describe("a kubeconfig that the operator must mend ends the process with 2", () 
   });
 });
 
-describe("what may mend itself is waited for, with a message that names it", () => {
+describe("a problem that may go away is reported and retried", () => {
   const cases: readonly (readonly [string, () => string, string])[] = [
     [
       "an authority that did not sign the server's certificate",
@@ -79,18 +79,14 @@ describe("what may mend itself is waited for, with a message that names it", () 
       "is not signed by the configured certificate authority",
     ],
     [
-      "a server that is not there",
+      "an unreachable server",
       () => kubeconfig(plane.ca, `https://127.0.0.1:${freePort()}`, admin()),
       "Cannot reach the API server at https://127.0.0.1:",
     ],
-    [
-      "a token that nobody knows",
-      () => kubeconfig(plane.ca, plane.server, { token: "nobody" }),
-      "returned 401",
-    ],
+    ["an unknown token", () => kubeconfig(plane.ca, plane.server, { token: "unknown" }), "returned 401"],
     [
       "a user without permissions",
-      () => kubeconfig(plane.ca, plane.server, plane.issue("nobody", [])),
+      () => kubeconfig(plane.ca, plane.server, plane.issue("without-permissions", [])),
       "returned 403 for",
     ],
     [
@@ -101,7 +97,7 @@ describe("what may mend itself is waited for, with a message that names it", () 
   ];
   test.each(cases)("%s", async (_, path, text) => {
     const manager = cluster.manager({ kubeconfig: path() });
-    await cluster.until(`"${text}" to be said`, () => manager.output().includes(text), { seconds: 30 });
+    await cluster.until(`the message "${text}"`, () => manager.output().includes(text), { seconds: 30 });
     expect(manager.exitCode()).toBeNull();
     expect(manager.output()).not.toContain("PRIVATE KEY");
     manager.signal("SIGTERM");
@@ -109,10 +105,10 @@ describe("what may mend itself is waited for, with a message that names it", () 
   });
 });
 
-test("a server that comes up later is found without a restart", async () => {
+test("an API server that starts later is found without a restart", async () => {
   await plane.killServer();
   const manager = cluster.manager({ flags: ["--leader-elect=false"] });
-  await cluster.until("the wait to be told", () => manager.output().includes("Cannot reach the API server"));
+  await cluster.until("the message", () => manager.output().includes("Cannot reach the API server"));
   await plane.startServer();
   cluster.cloud.machines.add("patient");
   await cluster.join("patient");

@@ -1,5 +1,5 @@
-// What is true of the compiled executable and cannot be seen from the sources: what it answers on the command line, what it
-// ignores of its surroundings, and what is not inside it. It wants `npm run build fake` first.
+// The compiled executable: its command line, what it ignores in its environment, and what it contains. Run `npm run build fake`
+// first.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -22,7 +22,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** With nothing of our environment, in a folder of its own. */
+/** Runs without this process's environment, in an empty folder. */
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Ended => {
   const { exitCode, stdout, stderr } = Bun.spawnSync([executable, ...args], {
     cwd: folder,
@@ -34,7 +34,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
 };
 
 describe("the command line", () => {
-  test("--version names the program, the release and the commit it was built from [S13]", () => {
+  test("--version prints the program, the release and the commit [S13]", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       readonly version: string;
     };
@@ -47,7 +47,7 @@ describe("the command line", () => {
     expect(JSON.parse(run(["--version=raw"]).out).commit).toMatch(new RegExp(`^${commit}[0-9a-f]{28}`));
   });
 
-  test("--notices holds the terms of everything inside, to the last word [F97]", () => {
+  test("--notices prints the licenses of everything inside [F97]", () => {
     const { code, out } = run(["version", "--notices"]);
     expect(code).toBe(0);
     for (const part of [
@@ -62,7 +62,7 @@ describe("the command line", () => {
     expect(out.trimEnd()).toEndWith("LICENSE.md.");
   });
 
-  test("--help names upstream's flags, ours and the cloud's settings [S1]", () => {
+  test("--help lists upstream's flags, Fairlead's flags and the cloud's settings [S1]", () => {
     const { code, out } = run(["--help"]);
     expect(code).toBe(0);
     for (const word of ["--kubeconfig", "--leader-elect", "--node-deletion-confirmation", "FAKE_ENDPOINT"]) {
@@ -71,16 +71,16 @@ describe("the command line", () => {
     expect(run(["-h"]).out).toBe(out);
   });
 
-  const refusals: readonly (readonly [string, readonly string[], string])[] = [
+  const invalid: readonly (readonly [string, readonly string[], string])[] = [
     [
-      "an unknown flag, with the nearest name",
+      "an unknown flag, and suggests a similar one",
       ["--kubeconfg=/x"],
       "unknown flag --kubeconfg; did you mean --kubeconfig?",
     ],
-    ["a value that is none of those there are", ["--mode=obsrve"], "--mode"],
+    ["an unknown value", ["--mode=obsrve"], "--mode"],
     ["an unknown command", ["explode"], 'Unknown command "explode"'],
     [
-      "another cloud, with the program for it [S3]",
+      "another cloud, and names its program [S3]",
       ["--cloud-provider=hetzner"],
       "run hetzner-cloud-controller-manager",
     ],
@@ -90,38 +90,38 @@ describe("the command line", () => {
       "endpoint",
     ],
   ];
-  test.each(refusals)("refuses %s, and ends with 2", (_, args, text) => {
+  test.each(invalid)("exits with 2 on %s", (_, args, text) => {
     writeFileSync(join(folder, "kubeconfig"), minimalKubeconfig);
     const { code, out, err } = run(args);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain(text);
   });
 
-  test("tells every mistake at once", () => {
+  test("reports all invalid flags together", () => {
     const { err } = run(["--kubeconfg=/x", "--nosuch", "--v=99"]);
     expect(err.trim().split("\n")).toHaveLength(3);
   });
 
-  test("takes its own name and `external` as the cloud [S3]", () => {
+  test("accepts its own name and `external` as --cloud-provider [S3]", () => {
     for (const name of ["fake", "external"]) {
       expect(run([`--cloud-provider=${name}`, "--version"]).code).toBe(0);
       expect(run([`--cloud-provider=${name}`]).err).not.toContain("--cloud-provider is");
     }
   });
 
-  test("without any way to an API server it says which there are, and ends with 2", () => {
+  test("exits with 2 without an API server, and lists the ways to set one", () => {
     const { code, err } = run([]);
     expect(code).toBe(2);
     expect(err).toContain("KUBERNETES_SERVICE_HOST");
   });
 });
 
-test("files that lie in the working directory are not read", () => {
+test("files in the working directory are not read", () => {
   const trap = 'require("node:fs").writeFileSync("trapped", "yes");';
   writeFileSync(join(folder, "trap.js"), trap);
   writeFileSync(join(folder, "trap.ts"), trap);
   writeFileSync(join(folder, "bunfig.toml"), 'preload = ["./trap.ts"]\n[run]\npreload = ["./trap.js"]\n');
-  // If it were read, this would be an address to connect to and not a mistake to report.
+  // If these files were read, the program would connect instead of reporting an error.
   for (const name of [".env", ".env.local", ".env.production", ".env.development"]) {
     writeFileSync(join(folder, name), "KUBERNETES_SERVICE_HOST=127.0.0.1\nKUBERNETES_SERVICE_PORT=9\n");
   }
@@ -137,19 +137,13 @@ test("files that lie in the working directory are not read", () => {
   expect(() => readFileSync(join(folder, "trapped"))).toThrow();
 });
 
-test("the same sources make the same file, with its sum and its list of contents beside it [F92 F97]", () => {
-  const requeue = join(folder, "again");
-  const built = Bun.spawnSync([
-    process.execPath,
-    join(root, "scripts/build.ts"),
-    "fake",
-    "--outdir",
-    requeue,
-  ]);
+test("building the same sources again produces the same file, with its checksum and SBOM [F92 F97]", () => {
+  const second = join(folder, "again");
+  const built = Bun.spawnSync([process.execPath, join(root, "scripts/build.ts"), "fake", "--outdir", second]);
   expect(built.stderr.toString()).toBe("");
   const name = "fake-cloud-controller-manager";
   const sum = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
-  expect(sum(join(requeue, name))).toBe(sum(executable));
+  expect(sum(join(second, name))).toBe(sum(executable));
   expect(readFileSync(`${executable}.sha256`, "utf8")).toBe(`${sum(executable)}  ${name}\n`);
   const list = JSON.parse(readFileSync(`${executable}.cdx.json`, "utf8")) as {
     readonly components: readonly { readonly name: string }[];
@@ -157,7 +151,7 @@ test("the same sources make the same file, with its sum and its list of contents
   expect(list.components.map((each) => each.name)).toContain("consola");
 }, 60_000);
 
-test("it is made for other machines too [F93 F94]", () => {
+test("the build also produces executables for other platforms [F93 F94]", () => {
   const machines: Readonly<Record<string, number>> = { "linux-arm64": 0xb7, "linux-x64-musl": 0x3e };
   const others = join(folder, "others");
   for (const [target, machine] of Object.entries(machines)) {
@@ -172,9 +166,9 @@ test("it is made for other machines too [F93 F94]", () => {
   }
 }, 300_000);
 
-test("neither the sandbox nor the simulated cloud is inside [S2]", () => {
+test("the executable contains neither the test API server nor the simulated cloud [S2]", () => {
   const content = readFileSync(executable);
-  // Words of messages, which no minifier touches; each stands in its source, and one of the program proves the search.
+  // Texts of messages, which the minifier does not change. One that is inside proves that the search works.
   const inside: readonly (readonly [string, string])[] = [
     ["src/app/flags/flag-problems.ts", "but this executable is for"],
   ];
@@ -186,10 +180,10 @@ test("neither the sandbox nor the simulated cloud is inside [S2]", () => {
   for (const [path, marker] of [...inside, ...outside]) {
     expect(readFileSync(join(root, path), "utf8")).toContain(marker);
   }
-  const holds = (marker: string): boolean =>
+  const contains = (marker: string): boolean =>
     content.includes(marker) || content.includes(Buffer.from(marker, "utf16le"));
-  for (const [, marker] of inside) expect(holds(marker)).toBe(true);
-  for (const [, marker] of outside) expect(holds(marker)).toBe(false);
+  for (const [, marker] of inside) expect(contains(marker)).toBe(true);
+  for (const [, marker] of outside) expect(contains(marker)).toBe(false);
 });
 
 const minimalKubeconfig = JSON.stringify({

@@ -1,5 +1,5 @@
-// What the compiled executable stands: no rights, no room, nothing to write to, variables that mean ill, a clock that is
-// wrong. It wants `npm run build fake` first.
+// The compiled executable under restrictions: no privileges, few resources, unwritable output, dangerous environment variables
+// and wrong clocks. Run `npm run build fake` first.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
@@ -13,21 +13,21 @@ import { openWorld } from "./world.ts";
 const works = (...command: readonly string[]): boolean => Bun.spawnSync([...command]).exitCode === 0;
 
 const readOnlyRoot = ["unshare", "--mount", "sh", "-c", 'mount -o remount,bind,ro / && exec "$@"', "sh"];
-/** Nobody, without a single capability, and without a way to get one. */
-const noRights = [
+/** An unprivileged user without capabilities, and without a way to gain any. */
+const unprivileged = [
   ...["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"],
   ...["--inh-caps=-all", "--bounding-set=-all"],
 ];
-const canTakeRights = works(...readOnlyRoot, ...noRights, "true");
+const canDropPrivileges = works(...readOnlyRoot, ...unprivileged, "true");
 
-describe("rights", () => {
-  test.skipIf(!canTakeRights)(
-    "it runs as nobody, without capabilities, on a read-only root, and writes no file [F80]",
+describe("without privileges", () => {
+  test.skipIf(!canDropPrivileges)(
+    "it runs as an unprivileged user on a read-only root and writes no files [F80]",
     async () => {
       await using world = await openWorld();
       await world.join(3);
-      const manager = world.start([...readOnlyRoot, ...noRights], { HOME: "/nonexistent" });
-      await world.initialised(manager, 3);
+      const manager = world.start([...readOnlyRoot, ...unprivileged], { HOME: "/nonexistent" });
+      await world.initialized(manager, 3);
       expect(await manager.stop()).toBe(0);
       expect(manager.output()).not.toMatch(/EROFS|EACCES|EPERM|ENOENT/);
     },
@@ -35,18 +35,18 @@ describe("rights", () => {
   );
 });
 
-describe("room", () => {
+describe("with limited resources", () => {
   // A listing of 5,000 machines is 100 pages of the fake cloud.
   test.each([
     ["1,000", 1000, 100],
     ["5,000", 5000, 300],
   ] as const)(
-    "64 file descriptors and %s nodes: all are initialised within 200 MiB, for a few listings of the cloud [S8]",
+    "it initializes %s Nodes with 64 file descriptors, below 200 MiB and with few cloud calls [S8]",
     async (_, count, calls) => {
       await using world = await openWorld();
       await world.join(count);
       const manager = world.start(["prlimit", "--nofile=64:64"]);
-      await world.initialised(manager, count);
+      await world.initialized(manager, count);
       const cost = processCost(manager.pid);
       expect(cost?.peakMiB ?? Number.NaN).toBeLessThan(200);
       expect(world.cloud.seen.length).toBeLessThan(calls);
@@ -55,59 +55,59 @@ describe("room", () => {
     180_000,
   );
 
-  test("a full disk under its output, and no input: it works on", async () => {
+  test("it keeps working with a full disk as its output, and without input", async () => {
     await using world = await openWorld();
     await world.join(2);
     const manager = world.start(["sh", "-c", 'exec "$@" >/dev/full 2>/dev/full <&-', "sh"]);
-    await world.initialised(manager, 2);
+    await world.initialized(manager, 2);
     expect(manager.exitCode()).toBeNull();
   }, 60_000);
 
-  test("output that nobody reads any more does not end it", async () => {
+  test("it keeps running when its output is closed", async () => {
     await using world = await openWorld();
     await world.join(2);
     const plain = world.start(["sh", "-c", 'exec "$@" 2>&-', "sh"]);
-    await world.initialised(plain, 2);
+    await world.initialized(plain, 2);
     expect(plain.exitCode()).toBeNull();
   }, 60_000);
 });
 
-describe("variables", () => {
+describe("with dangerous variables or clocks", () => {
   const years = 10 * 365 * 24 * 60;
   const inTenYears = {
     ...systemClock,
     now: () => systemClock.now() + minutes(years),
   };
 
-  test("requests, and the credentials in them, are not printed because of a variable", async () => {
+  test("BUN_CONFIG_VERBOSE_FETCH does not print requests or credentials", async () => {
     await using world = await openWorld();
     await world.join(2);
     const manager = world.start([], { BUN_CONFIG_VERBOSE_FETCH: "curl" });
-    await world.initialised(manager, 2);
+    await world.initialized(manager, 2);
     expect(manager.output()).toContain("BUN_CONFIG_VERBOSE_FETCH would print");
     expect(manager.output()).not.toMatch(/authorization|GET http|curl -/i);
   }, 60_000);
 
-  test("verification of certificates cannot be switched off by a variable", async () => {
+  test("NODE_TLS_REJECT_UNAUTHORIZED does not disable certificate verification", async () => {
     await using world = await openWorld({ certificatesAsOf: inTenYears });
     const manager = world.start([], { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
-    await until("a word about the certificate", () => /certificate/i.test(manager.output()), {
+    await until("a message about the certificate", () => /certificate/i.test(manager.output()), {
       explain: () => manager.output(),
     });
     expect(manager.output()).toContain("NODE_TLS_REJECT_UNAUTHORIZED would switch");
   }, 60_000);
 
-  test("a clock that is years behind the certificates: it says so, waits and changes nothing", async () => {
+  test("a clock years behind the certificates is reported, and nothing is changed", async () => {
     await using world = await openWorld({ certificatesAsOf: inTenYears });
     const manager = world.start([]);
-    await until("a word about the clock", () => /clock/i.test(manager.output()), {
+    await until("a message about the clock", () => /clock/i.test(manager.output()), {
       explain: () => manager.output(),
     });
     expect(manager.exitCode()).toBeNull();
     expect(await manager.stop()).toBe(0);
   }, 60_000);
 
-  test("other code, or a debugger, by variable: refused by name, before anything is done for the cluster", async () => {
+  test("variables that would load code or a debugger are refused at the start", async () => {
     await using world = await openWorld();
     const trap = join(world.folder, "trap.js");
     writeFileSync(trap, 'require("node:fs").writeFileSync("trapped", "yes");');
@@ -121,7 +121,7 @@ describe("variables", () => {
     }
   }, 60_000);
 
-  test("what Node obeys and Bun does not stays without effect", async () => {
+  test("variables that only Node.js reads have no effect", async () => {
     await using world = await openWorld();
     const trap = join(world.folder, "trap.js");
     writeFileSync(trap, 'require("node:fs").writeFileSync("trapped", "yes");');
@@ -130,7 +130,7 @@ describe("variables", () => {
       BUN_INSPECT_PRELOAD: trap,
       NODE_PATH: world.folder,
     });
-    await until("it to run", () => manager.output().includes(" runs"));
+    await until("the manager to run", () => manager.output().includes(" runs"));
     await Bun.sleep(milliseconds(0));
     expect(existsSync(join(world.folder, "trapped"))).toBe(false);
   }, 60_000);

@@ -1,4 +1,4 @@
-// The unit's filter of system calls, put around the real file. It wants `npm run build fake` first.
+// The executable under the systemd unit's system call filter. Run `npm run build fake` first.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -8,19 +8,19 @@ import { canFilter, underUnitFilter } from "./unit-filter.ts";
 import { openWorld } from "./world.ts";
 
 test.skipIf(!canFilter)(
-  "it makes no system call but those that the unit leaves to it [F80 F96]",
+  "the executable makes only the system calls that the systemd unit allows [F80 F96]",
   async () => {
     await using world = await openWorld();
     const calls = join(world.folder, "refused");
     await world.join(20);
     const manager = world.start(underUnitFilter(calls));
-    await world.initialised(manager, 20);
+    await world.initialized(manager, 20);
     expect(await manager.stop()).toBe(0);
-    await until("the end to be written down", () => readFileSync(calls, "utf8").includes("exited with 0"));
+    await until("the exit in the trace", () => readFileSync(calls, "utf8").includes("exited with 0"));
     expect(readFileSync(calls, "utf8")).not.toContain("INJECTED");
-    // Else the above would prove nothing.
+    // Proves that the filter works.
     Bun.spawnSync([...underUnitFilter(calls), "unshare", "--mount", "true"]);
-    await until("a refused call", () => /mount\(.*INJECTED/.test(readFileSync(calls, "utf8")));
+    await until("a rejected call", () => /mount\(.*INJECTED/.test(readFileSync(calls, "utf8")));
   },
   60_000,
 );

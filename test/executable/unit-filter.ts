@@ -1,7 +1,7 @@
-// The system calls that the shipped unit leaves to the process, by systemd's own word, and a command that refuses all
-// others, as the unit does. Nothing where systemd or strace is not there.
+// The system calls that the shipped systemd unit allows, and a command that rejects all others. Empty without systemd or
+// strace.
 
-const said = (...command: readonly string[]): string | undefined => {
+const outputOf = (...command: readonly string[]): string | undefined => {
   try {
     const { exitCode, stdout } = Bun.spawnSync([...command]);
     return exitCode === 0 ? stdout.toString() : undefined;
@@ -10,7 +10,7 @@ const said = (...command: readonly string[]): string | undefined => {
   }
 };
 
-/** Groups begin with their name in the first column; what they hold is indented, and may be a group. */
+/** A group's name starts in the first column; its members are indented, and may be groups. */
 const readGroups = (text: string): ReadonlyMap<string, readonly string[]> => {
   const groups = new Map<string, string[]>();
   let name = "";
@@ -26,12 +26,12 @@ const callsOf = (groups: ReadonlyMap<string, readonly string[]>, name: string): 
   (groups.get(name) ?? []).flatMap((word) => (word.startsWith("@") ? callsOf(groups, word) : [word]));
 
 const allowed = [
-  ...new Set(callsOf(readGroups(said("systemd-analyze", "syscall-filter") ?? ""), "@system-service")),
+  ...new Set(callsOf(readGroups(outputOf("systemd-analyze", "syscall-filter") ?? ""), "@system-service")),
 ];
 
-/** Runs what follows, and writes into the file each call that was refused, and how the process ended. */
+/** A command prefix that writes every rejected call, and the exit of the process, into the file. */
 export const underUnitFilter = (file: string): readonly string[] => {
-  // A name that this architecture lacks is no mistake: the question mark says so.
+  // The question mark allows names that this architecture lacks.
   const refused = `!${allowed.map((call) => `?${call}`).join(",")}`;
   return [
     "strace",
@@ -47,4 +47,4 @@ export const underUnitFilter = (file: string): readonly string[] => {
   ];
 };
 
-export const canFilter = allowed.length > 0 && said("strace", "-V") !== undefined;
+export const canFilter = allowed.length > 0 && outputOf("strace", "-V") !== undefined;

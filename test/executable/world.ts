@@ -1,5 +1,5 @@
-// What the hardening tests put the executable into: a sandbox API server and a simulated cloud on loopback, Nodes that
-// join, and a command around it that takes rights or room away.
+// The environment of the hardening tests: a test API server and a simulated cloud on loopback, Nodes that join, and the
+// executable under a command that restricts it.
 
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
   writeFileSync(kubeconfig, https.kubeconfig, { mode: 0o644 });
   const cloud = new FakeCloud({ clock: systemClock });
   const served = serveFakeCloud(cloud, 0);
-  // Where everybody may execute it, whoever it runs as.
+  // Readable and executable for every user.
   const copy = join(folder, "fake-cloud-controller-manager");
   copyFileSync(executable, copy);
   Bun.spawnSync(["chmod", "-R", "a+rX", folder]);
@@ -50,8 +50,8 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
       "--leader-elect=false",
       "--secure-port=0",
     ],
-    start(context: readonly string[], env: Readonly<Record<string, string>> = {}): KeptProcess {
-      const process = startProcess([...context, copy, ...this.flags], { cwd: folder, env });
+    start(prefix: readonly string[], env: Readonly<Record<string, string>> = {}): KeptProcess {
+      const process = startProcess([...prefix, copy, ...this.flags], { cwd: folder, env });
       running.push(process);
       return process;
     },
@@ -61,16 +61,16 @@ export const openWorld = async (options: { readonly certificatesAsOf?: Clock } =
       for (const name of names) cloud.machines.add(name);
       await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name), never));
     },
-    async initialised(process: KeptProcess, count: number): Promise<void> {
+    async initialized(process: KeptProcess, count: number): Promise<void> {
       const api = await connect(kubeconfig);
       await until(
-        `${count} nodes to be initialised`,
+        `${count} Nodes to be initialized`,
         async () => {
-          if (process.exitCode() !== null) throw new Error(`It ended with ${process.exitCode()}.`);
+          if (process.exitCode() !== null) throw new Error(`The manager exited with ${process.exitCode()}.`);
           const { items } = await api.listPage(nodes, {}, never);
           return items.length === count && !items.some(isTainted);
         },
-        // A page of thousands of Nodes takes the processor that the manager needs.
+        // Listing thousands of Nodes takes processor time that the manager needs.
         { seconds: 60, everyMs: Math.max(100, count / 2), explain: () => process.output().slice(-3000) },
       );
     },

@@ -1,4 +1,4 @@
-// Services and the balancers they have: what a test of them creates, and how it finds the one that belongs to the other.
+// Creates Services and finds their load balancers in the simulated cloud.
 
 import type { SimulatedBalancer } from "../../../providers/fake/simulator/balancers.ts";
 import type { Draft } from "../../../src/kube/client/api.ts";
@@ -31,7 +31,7 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
   return {
     get,
     balancersOf,
-    /** Registers a Node that is initialised already, with its machine; the machine's id is what a balancer shows. */
+    /** Creates an initialized Node with its machine, and returns the machine's id, which load balancers list as target. */
     target: async (name: string, { isTarget = true } = {}): Promise<string> => {
       const { id } = cloud.machines.add(name);
       const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
@@ -39,8 +39,7 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
       await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
       return id;
     },
-    create: (...words: Parameters<typeof loadBalancer>) =>
-      api.create(services, loadBalancer(...words), never),
+    create: (...args: Parameters<typeof loadBalancer>) => api.create(services, loadBalancer(...args), never),
     edit: (name: string, body: object) =>
       api.patch(services, { namespace, name }, { contentType: "application/merge-patch+json", body }, never),
     delete: (name: string) => api.delete(services, { namespace, name }, {}, never),
@@ -48,9 +47,9 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
       (await api.listPage(services, { namespace, limit: 5000 }, never)).items.filter(
         ({ metadata }) => metadata.name !== "kubernetes",
       ),
-    /** Once it has a balancer and shows an address of it. */
+    /** Waits until the Service has a load balancer and its address. */
     served: (name: string): Promise<{ readonly service: Service; readonly balancer: SimulatedBalancer }> =>
-      until(`Service ${name} to be served`, async () => {
+      until(`the load balancer of Service ${name}`, async () => {
         const service = await get(name);
         const [balancer] = service === undefined ? [] : balancersOf(service);
         const shown = (service?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip);
@@ -62,7 +61,7 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
 
 export type BalancedServices = ReturnType<typeof balancedServices>;
 
-/** Requests that change balancers, in the order they came. */
+/** Requests that changed the cloud, in their order. */
 export const changesIn = ({ cloud }: Cluster, since = 0): readonly string[] =>
   cloud.seen
     .slice(since)

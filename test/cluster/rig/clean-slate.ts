@@ -1,5 +1,4 @@
-// Takes away what an earlier test left in the API server: its Nodes, and its Services with their finalizers, which nobody
-// is there to take off any more.
+// Deletes the Nodes and Services that an earlier test left in the API server, and the finalizers of those Services.
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { isKubeError } from "../../../src/kube/errors/kube-error.ts";
@@ -27,7 +26,7 @@ export const cleanSlate = async (api: KubeApi): Promise<void> => {
   const leftServices = await api.listPage(services, {}, never);
   await Promise.all([
     ...leftNodes.items.map(({ metadata }) => orUndefined(api.delete(nodes, metadata, {}, never))),
-    // The server's own; it makes it again.
+    // The API server creates this one itself.
     ...leftServices.items.filter(({ metadata }) => metadata.name !== "kubernetes").map(removeService),
   ]);
 };

@@ -1,5 +1,5 @@
-// What a cluster test works with: the API server, Nodes made as kubelets make them, a simulated cloud served over HTTP in
-// this process, and the compiled executable between them. Everything it started ends with it.
+// The environment of a cluster test: an API server, Nodes registered as by kubelets, a simulated cloud served over HTTP, and
+// the executable. Disposing it stops all processes that it started.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,15 +28,15 @@ export interface Cluster extends AsyncDisposable {
   readonly cloud: FakeCloud;
   readonly leaseName: string;
   readonly folder: string;
-  /** The executable, with this cluster's cloud and a Lease of its own. */
+  /** Starts the executable, with this cluster's cloud and Lease name. */
   manager(options?: ManagerOptions): KeptProcess;
-  /** Registers a Node as a kubelet with an external cloud does. */
+  /** Registers a Node as a kubelet with an external cloud provider does. */
   join(name: string, changes?: Partial<Node["spec"]>): Promise<Node>;
   node(name: string): Promise<Node | undefined>;
   ready(name: string, isReady: boolean): Promise<void>;
   lease(): Promise<Lease | undefined>;
   eventsOf(name: string): Promise<readonly Event[]>;
-  /** Polls; on failure the message holds the newest part of every manager's log. */
+  /** Polls; on failure the message includes the end of every manager's log. */
   until: typeof until;
   initialized(name: string): Promise<Node>;
   file(name: string, content: string): string;
@@ -46,14 +46,14 @@ export interface Cluster extends AsyncDisposable {
 const required = (name: string): string => {
   const value = process.env[name];
   if (value === undefined || value === "")
-    throw new Error(`Expected ${name} to be set: run npm run test:cluster.`);
+    throw new Error(`${name} is not set. Run the cluster tests with: npm run test:cluster`);
   return value;
 };
 
 export const isUninitialized = (node: Node): boolean =>
   (node.spec.taints ?? []).some(({ key }) => key === uninitializedTaint);
 
-/** Each from a clean slate: no Nodes and Services of an earlier test, a cloud without machines. */
+/** Opens a cluster without Nodes and Services of earlier tests, and a cloud without machines. */
 export const openCluster = async (
   kubeconfig: string = required("FAIRLEAD_CLUSTER_KUBECONFIG"),
 ): Promise<Cluster> => {
@@ -87,7 +87,7 @@ export const openCluster = async (
         [
           executable,
           `--kubeconfig=${other}`,
-          // Several run on one machine; those that are about the port name one.
+          // Several managers run on one machine; tests of the port set one.
           "--secure-port=0",
           `--config-set=endpoint=${served.url}`,
           `--leader-elect-resource-name=${leaseName}`,
@@ -110,7 +110,7 @@ export const openCluster = async (
     },
     until: waitFor,
     initialized: (name) =>
-      waitFor(`node ${name} to be initialised`, async () => {
+      waitFor(`node ${name} to be initialized`, async () => {
         const found = await node(name);
         return found !== undefined && !isUninitialized(found) && found;
       }),

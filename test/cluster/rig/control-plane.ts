@@ -1,5 +1,5 @@
-// A Kubernetes control plane of our own on loopback: etcd and kube-apiserver from $KUBEBUILDER_ASSETS, keys and certificates
-// from src/pki. It can be stopped, killed and started again on the same data and port.
+// A Kubernetes control plane on loopback: etcd and kube-apiserver from $KUBEBUILDER_ASSETS, with certificates from src/pki. The
+// API server can be killed and started again on the same data and port.
 
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,9 +15,9 @@ import { type KeptProcess, keepFolder, startProcess } from "./kept-process.ts";
 import { until } from "./until.ts";
 
 export interface ControlPlaneOptions {
-  /** The folder of the executables; $KUBEBUILDER_ASSETS unless told. */
+  /** The folder of the executables; $KUBEBUILDER_ASSETS by default. */
   readonly assets?: string;
-  /** Added to our own; the last one of a name counts. */
+  /** Additional flags; they override the default ones. */
   readonly apiServerFlags?: readonly string[];
 }
 
@@ -25,16 +25,16 @@ export interface ControlPlane {
   readonly server: string;
   /** PEM of the authority that signed the server's certificate. */
   readonly ca: string;
-  /** Holds everything that belongs to it; removed at the end. */
+  /** Temporary folder with its data; removed by `stop`. */
   readonly folder: string;
-  /** Of an administrator. */
+  /** Path of an administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** For another client: with a certificate of that name, those groups and that lifetime. */
+  /** Issues a client certificate. */
   issue(commonName: string, groups: readonly string[], lifetime?: Milliseconds): KeyAndCertificate;
-  /** Writes a file into the folder and gives its path. */
+  /** Writes a file into the folder and returns its path. */
   file(name: string, content: string): string;
   killServer(): Promise<void>;
-  /** Again, on the same port and data; waits until it serves. */
+  /** Starts the API server again, on the same port and data, and waits until it is ready. */
   startServer(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ const names = ["127.0.0.1", "10.0.0.1", "localhost", "kubernetes", "kubernetes.d
 export const startControlPlane = async (options: ControlPlaneOptions = {}): Promise<ControlPlane> => {
   const assets = options.assets ?? process.env["KUBEBUILDER_ASSETS"] ?? "";
   if (assets === "")
-    throw new Error("Expected KUBEBUILDER_ASSETS to name the folder of etcd and kube-apiserver.");
+    throw new Error("KUBEBUILDER_ASSETS is not set. Set it to a folder with etcd and kube-apiserver.");
   const folder = mkdtempSync(join(tmpdir(), "fairlead-control-plane-"));
   keepFolder(folder);
   const file = (name: string, content: string): string => {
@@ -75,23 +75,23 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
     "--listen-peer-urls=http://127.0.0.1:0",
   ]);
 
-  const ask = async (url: string): Promise<boolean> => {
+  const isUp = async (url: string): Promise<boolean> => {
     const tls = { ca: authority.cert, cert: admin.cert, key: admin.key };
     const signal = AbortSignal.timeout(5000);
     return (await fetch(url, { signal, ...(url.startsWith("https") && { tls }) })).ok;
   };
-  const awaitUp = (name: string, child: KeptProcess, urls: readonly string[]): Promise<true> =>
+  const untilUp = (name: string, child: KeptProcess, urls: readonly string[]): Promise<true> =>
     until(
-      `${name} to serve`,
+      `${name} to become ready`,
       async () => {
         if (child.exitCode() !== null) return true;
-        for (const url of urls) if (!(await ask(url))) return false;
+        for (const url of urls) if (!(await isUp(url))) return false;
         return true;
       },
       { seconds: 90, everyMs: 50, explain: () => child.output().slice(-4000) },
     ).then((up) => {
       if (child.exitCode() === null) return up;
-      throw new Error(`${name} ended with ${child.exitCode()}:\n${child.output().slice(-4000)}`);
+      throw new Error(`${name} exited with ${child.exitCode()}:\n${child.output().slice(-4000)}`);
     });
 
   const launchServer = (): KeptProcess =>
@@ -109,14 +109,14 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       `--service-account-signing-key-file=${accounts}`,
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
-      // Both families, so that a Service may ask for either.
+      // Both IP families, for dual-stack Services.
       "--service-cluster-ip-range=10.0.0.0/16,fd00:10::/112",
       "--allow-privileged=true",
-      // A loopback address may not be among the endpoints of the Service "kubernetes".
+      // A loopback address is not allowed as an endpoint of the Service "kubernetes".
       "--endpoint-reconciler-type=none",
       ...(options.apiServerFlags ?? []),
     ]);
-  // Namespaces are made by controllers inside the API server, after it says that it is ready.
+  // The API server creates the namespaces after it reports that it is ready.
   const ready = ["/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"].map(
     (path) => `${server}${path}`,
   );
@@ -124,16 +124,16 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
   let apiServer: KeptProcess | undefined;
   const startServer = async (): Promise<void> => {
     apiServer = launchServer();
-    await awaitUp("kube-apiserver", apiServer, ready);
+    await untilUp("kube-apiserver", apiServer, ready);
   };
   const stop = async (): Promise<void> => {
-    // An API server without etcd does not end when it is told to.
+    // Without etcd, the API server does not stop on SIGTERM.
     await apiServer?.stop();
     await etcd.stop();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await awaitUp("etcd", etcd, [`${etcdURL}/readyz`]);
+    await untilUp("etcd", etcd, [`${etcdURL}/readyz`]);
     await startServer();
   } catch (error) {
     await stop();

@@ -1,5 +1,5 @@
-// A port of the loopback that nothing listens on, below the range of outgoing connections: what stops and comes back on its
-// port finds it free again. It reserves nothing.
+// Finds a free loopback port below the range of outgoing connections, so that a process that restarts on it finds it free. It
+// does not reserve the port.
 
 const first = 20_000;
 const count = 12_000;
@@ -11,8 +11,8 @@ export const freePort = (): number => {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => undefined } }).stop(true);
       return port;
     } catch {
-      // Taken; another one then.
+      // In use; try another one.
     }
   }
-  throw new Error(`Found no free port between ${first} and ${first + count} in 100 tries.`);
+  throw new Error(`No free port found between ${first} and ${first + count} in 100 attempts.`);
 };

@@ -1,14 +1,14 @@
-// Works through a list with so many at the same time. The first failure ends it.
+// Applies `work` to all items with a limited number of workers. The first failure rejects.
 
 export const inParallel = async <T>(
   items: readonly T[],
   workers: number,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> => {
-  const rest = items[Symbol.iterator]();
+  const remaining = items[Symbol.iterator]();
   await Promise.all(
     Array.from({ length: workers }, async () => {
-      for (const item of rest) await work(item);
+      for (const item of remaining) await work(item);
     }),
   );
 };

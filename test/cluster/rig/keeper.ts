@@ -1,5 +1,5 @@
-// Outlives the one who started it just long enough to clear up: what stands on its standard input is ended and removed once
-// that closes. A process is ended only while it still has the start time that was written down with its id.
+// A helper process that outlives its parent just long enough to clean up: it kills the processes and removes the folders that
+// it was sent on standard input. A process is killed only if it still has the recorded start time.
 
 import { rmSync } from "node:fs";
 import { processStart } from "./process-start.ts";
@@ -7,7 +7,7 @@ import { processStart } from "./process-start.ts";
 const kept = new Map<string, string>();
 const folders: string[] = [];
 
-// A terminal's Ctrl-C is for the one who started us; we end when it has ended.
+// Ctrl-C is for the parent; this process exits after the parent has exited.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 
@@ -17,7 +17,7 @@ for await (const line of console) {
   else if (word === "folder") folders.push(line.slice("folder ".length));
   else if (word === "forget") kept.delete(value);
 }
-// The last one started is the first to go: an API server goes before its etcd.
+// In reverse order, so that an API server is killed before its etcd.
 for (const [pid, start] of [...kept].reverse()) {
   if (processStart(Number(pid)) === start) process.kill(Number(pid), "SIGKILL");
 }

@@ -1,12 +1,12 @@
-// Starts a process that cannot outlive this one: its id goes to a keeper, which ends it when we are gone, however we went.
-// What it writes is kept, the newest part of it, for messages and assertions.
+// Starts processes that cannot outlive this one: a keeper process kills them when this process is gone. The end of their output
+// is kept for messages and assertions.
 
 import { processStart } from "./process-start.ts";
 import { until } from "./until.ts";
 
 export interface KeptProcess {
   readonly pid: number;
-  /** Standard output and standard error, as far as they fit. */
+  /** The end of standard output and standard error. */
   readonly output: () => string;
   readonly exited: Promise<number>;
   readonly exitCode: () => number | null;
@@ -17,21 +17,21 @@ export interface KeptProcess {
 
 export interface ProcessOptions {
   readonly cwd?: string;
-  /** Nothing else of the environment is passed on. */
+  /** The whole environment, besides PATH and HOME. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with each part of the output as it comes. */
+  /** Called with each chunk of output. */
   readonly onOutput?: (text: string) => void;
 }
 
-const mostOutput = 4_000_000;
+const maxOutput = 4_000_000;
 let keeper: Bun.Subprocess<"pipe", "ignore", "ignore"> | undefined;
 
-const tellKeeper = (line: string): void => {
+const sendToKeeper = (line: string): void => {
   keeper ??= Bun.spawn([process.execPath, `${import.meta.dir}/keeper.ts`], {
     stdin: "pipe",
     stdout: "ignore",
     stderr: "ignore",
-    // Not in our process group: whoever ends the group must not end the one who clears up.
+    // Not in this process group, so that killing the group does not kill the keeper.
     detached: true,
   });
   keeper.unref();
@@ -39,8 +39,8 @@ const tellKeeper = (line: string): void => {
   void keeper.stdin.flush();
 };
 
-/** Removed when this process is gone. */
-export const keepFolder = (path: string): void => tellKeeper(`folder ${path}`);
+/** Removes the folder when this process is gone. */
+export const keepFolder = (path: string): void => sendToKeeper(`folder ${path}`);
 
 export const startProcess = (command: readonly string[], options: ProcessOptions = {}): KeptProcess => {
   const { cwd, env = {}, onOutput } = options;
@@ -52,19 +52,19 @@ export const startProcess = (command: readonly string[], options: ProcessOptions
     stderr: "pipe",
     detached: true,
   });
-  tellKeeper(`keep ${child.pid} ${processStart(child.pid) ?? ""}`);
+  sendToKeeper(`keep ${child.pid} ${processStart(child.pid) ?? ""}`);
   let text = "";
   const read = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
     const decoder = new TextDecoder();
     for await (const part of stream) {
       const more = decoder.decode(part, { stream: true });
-      text = (text + more).slice(-mostOutput);
+      text = (text + more).slice(-maxOutput);
       onOutput?.(more);
     }
   };
   const reading = Promise.all([read(child.stdout), read(child.stderr)]);
   const exited = child.exited.then(async (code) => {
-    tellKeeper(`forget ${child.pid}`);
+    sendToKeeper(`forget ${child.pid}`);
     await reading;
     return code;
   });
@@ -80,7 +80,7 @@ export const startProcess = (command: readonly string[], options: ProcessOptions
     signal,
     stop: async (graceSeconds = 10) => {
       signal("SIGTERM");
-      await until(`process ${child.pid} to end`, () => !isRunning(), { seconds: graceSeconds }).catch(() =>
+      await until(`process ${child.pid} to exit`, () => !isRunning(), { seconds: graceSeconds }).catch(() =>
         signal("SIGKILL"),
       );
       return exited;

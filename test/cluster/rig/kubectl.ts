@@ -1,19 +1,18 @@
-// The real kubectl, as a user has it: from $KUBEBUILDER_ASSETS, with a kubeconfig of the test. What it writes to standard
-// output is the answer; where it ends with an error, what it complained of is.
+// Runs the real kubectl from $KUBEBUILDER_ASSETS. It returns the output, or throws with the output when kubectl fails.
 
 import { join } from "node:path";
 import { startProcess } from "./kept-process.ts";
 
-export type Kubectl = (...words: readonly string[]) => Promise<string>;
+export type Kubectl = (...args: readonly string[]) => Promise<string>;
 
 export const createKubectl = (kubeconfig: string, folder: string): Kubectl => {
   const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
-  // What it keeps of the server's abilities is for this server only.
-  const given = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(folder, "kubectl-cache")}`];
-  return async (...words) => {
-    const child = startProcess([join(assets, "kubectl"), ...given, ...words], { cwd: folder });
+  // The discovery cache must not be shared with other servers.
+  const common = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(folder, "kubectl-cache")}`];
+  return async (...args) => {
+    const child = startProcess([join(assets, "kubectl"), ...common, ...args], { cwd: folder });
     const code = await child.exited;
     if (code === 0) return child.output().trim();
-    throw new Error(`kubectl ${words.join(" ")} ended with ${code}:\n${child.output()}`);
+    throw new Error(`kubectl ${args.join(" ")} exited with ${code}:\n${child.output()}`);
   };
 };

@@ -1,12 +1,11 @@
-// Nodes as kubelets of an external cloud register them, at their real size: some 7 KB of which the list of images is most.
-// Making them tells no server anything.
+// Nodes as kubelets with an external cloud provider register them, at their real size of about 7 KB.
 
 import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
 import { describeNode, kubeletConditions } from "../../../src/testing/apiserver/kubelet/kubelet-node.ts";
 
-/** A kubelet tells its fifty largest images; twenty-four of this length make a Node of 7 KB. */
+/** A kubelet lists its fifty largest images; twenty-four of this length make a Node of 7 KB. */
 const images = Array.from({ length: 24 }, (_, index) => ({
   names: [
     `registry.k8s.io/some-team/component-${index}@sha256:${index.toString(16).padStart(64, "0")}`,
@@ -32,7 +31,7 @@ export const kubeletNode = (
         Date.now(),
         Date.now(),
       ) as unknown as Node["status"]["conditions"],
-      // Not among the fields we read, and so not in our type; the server keeps them.
+      // Fairlead does not read images, so its type lacks them; the server stores them.
       ...({ images } as object),
     } as Node["status"],
   };

@@ -1,5 +1,5 @@
-// When a process began, in ticks since the machine's start, as the kernel tells it: together with the id it names one process
-// for good. Undefined where there is none, where it has ended unread, or where there is no /proc.
+// The start time of a process in clock ticks since boot; with the process id it identifies a process. Undefined when it does
+// not run, or without /proc.
 
 import { readFileSync } from "node:fs";
 

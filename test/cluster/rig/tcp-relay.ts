@@ -1,27 +1,26 @@
-// Stands between a client and the API server and passes bytes on, until a test cuts every connection or freezes them: what a
-// broken network does, which no fake API server shows. It reads nothing of what it carries.
+// A TCP relay between a client and the API server, which a test can cut or freeze to simulate a broken network.
 
 import type { Socket } from "bun";
 
 export interface TcpRelay extends AsyncDisposable {
   readonly port: number;
   readonly connections: number;
-  /** Breaks every connection; new ones are taken. */
+  /** Breaks every connection. New ones work. */
   cut(): void;
-  /** Nothing passes on the connections there are and nothing is closed: a half-open peer. New ones work. */
+  /** Stops forwarding on all connections without closing them, as with a half-open peer. New ones work. */
   freeze(): void;
 }
 
 interface Side {
   other: Socket<Side> | undefined;
-  /** What waits until the other side is there, or takes more. */
+  /** Data that waits until the other side is connected and writable. */
   waiting: Uint8Array[];
 }
 
 export const startTcpRelay = (target: { readonly hostname: string; readonly port: number }): TcpRelay => {
   const sockets = new Set<Socket<Side>>();
-  /** What clients said before their way to the server was open. */
-  const firstWords = new Map<Socket<Side>, Uint8Array[]>();
+  /** Data that clients sent before the connection to the server was open. */
+  const early = new Map<Socket<Side>, Uint8Array[]>();
   const frozen = new WeakSet<Socket<Side>>();
 
   const drain = (socket: Socket<Side>): void => {
@@ -69,8 +68,8 @@ export const startTcpRelay = (target: { readonly hostname: string; readonly port
             open: (server) => {
               sockets.add(server);
               client.data.other = server;
-              for (const part of firstWords.get(client) ?? []) pass(server, part);
-              firstWords.delete(client);
+              for (const part of early.get(client) ?? []) pass(server, part);
+              early.delete(client);
             },
             data: (server, part) => pass(server.data.other, part),
             connectError: () => client.terminate(),
@@ -79,7 +78,7 @@ export const startTcpRelay = (target: { readonly hostname: string; readonly port
       },
       data: (client, part) => {
         if (client.data.other !== undefined) pass(client.data.other, part);
-        else firstWords.set(client, [...(firstWords.get(client) ?? []), Uint8Array.from(part)]);
+        else early.set(client, [...(early.get(client) ?? []), Uint8Array.from(part)]);
       },
     },
   });

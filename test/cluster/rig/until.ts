@@ -1,14 +1,13 @@
-// Waits for something to become true by asking again and again, up to a deadline, and says what was missing when it does not.
-// Nothing in the cluster tests waits in any other way.
+// Polls until a condition holds, up to a deadline. The error says what was missing.
 
 export interface UntilOptions {
   readonly seconds?: number;
   readonly everyMs?: number;
-  /** More to read when the deadline passes: the log of the process that did not do it. */
+  /** Added to the error, such as the log of the process. */
   readonly explain?: () => string;
 }
 
-/** The first answer that is neither undefined nor false. An error of the probe is one more "not yet". */
+/** Returns the first result that is neither undefined nor false. Errors of the probe count as "not yet". */
 export const until = async <T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
@@ -28,6 +27,6 @@ export const until = async <T>(
     await Bun.sleep(everyMs);
   }
   throw new Error(
-    `Waited ${seconds} s for ${what}.${last === undefined ? "" : ` ${String(last)}`}\n${explain()}`,
+    `Timed out after ${seconds}s waiting for ${what}.${last === undefined ? "" : ` ${String(last)}`}\n${explain()}`,
   );
 };

@@ -1,35 +1,35 @@
-// Looks over the cloud's shoulder: which orders came, for which object, and a moment in the middle of one at which a test
-// strikes. It answers nothing itself.
+// Records the changes of a simulated cloud, and calls a function in the middle of a chosen one.
 
 import type { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 
-export interface Order {
+export interface CloudChange {
   readonly method: string;
   /** As in "/balancers/b7". */
   readonly path: string;
 }
 
 export interface WatchedCloud {
-  /** Everything that changes the cloud, in the order it came. */
-  readonly orders: readonly Order[];
-  /** Called once, in the middle of the order that is so many after this moment: it is carried out, its answer not read. */
-  strikeAt(ordersFromNow: number, strike: () => void): void;
+  /** All changes so far, in their order. */
+  readonly changes: readonly CloudChange[];
+  /** Calls `interrupt` in the middle of the n-th change from now: the cloud has applied it, its answer is not read yet. */
+  interruptAt(changesFromNow: number, interrupt: () => void): void;
 }
 
 export const watchCloud = (cloud: FakeCloud): WatchedCloud => {
-  const orders: Order[] = [];
-  const strikes = new Map<number, () => void>();
+  const changes: CloudChange[] = [];
+  const interrupts = new Map<number, () => void>();
   const handle = cloud.handle.bind(cloud);
-  cloud.handle = (question, token) => {
-    const delivery = handle(question, token);
-    if (question.method !== "GET") {
-      orders.push({ method: question.method, path: question.path });
-      strikes.get(orders.length)?.();
+  cloud.handle = (request, token) => {
+    const delivery = handle(request, token);
+    if (request.method !== "GET") {
+      changes.push({ method: request.method, path: request.path });
+      interrupts.get(changes.length)?.();
     }
     return delivery;
   };
   return {
-    orders,
-    strikeAt: (ordersFromNow, strike) => void strikes.set(orders.length + ordersFromNow, strike),
+    changes,
+    interruptAt: (changesFromNow, interrupt) =>
+      void interrupts.set(changes.length + changesFromNow, interrupt),
   };
 };

@@ -30,8 +30,8 @@ export const managerBehaviours: readonly Unpinned[] = [
     behaviour: "leader election wiring",
     provedBy: [
       "two managers for two accounts of one cloud both lead, and each changes only its own Nodes [N15 F12]",
-      "test/cluster/leadership.cluster.ts: a leader that is killed is followed once its Lease has expired [F67]",
-      "test/cluster/leadership.cluster.ts: a replica that waits asks the cloud nothing, however many nodes join [F67]",
+      "test/cluster/leadership.cluster.ts: another replica leads once the Lease of a killed leader has expired [F67]",
+      "test/cluster/leadership.cluster.ts: a standby replica sends no cloud requests while Nodes join [F67]",
     ],
   },
   {

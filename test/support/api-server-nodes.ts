@@ -1,5 +1,5 @@
-// The Nodes of a sandbox API server as controllers meet them: a store that follows every write, and guarded writes that
-// really go through the client and the server's rules. Tests change Nodes behind the controllers' backs through it.
+// Nodes in a test API server, as controllers see them: a store that follows every write, and writes through the real client.
+// Tests use it to change Nodes as kubelets and users do.
 
 import { LatestObjects } from "../../src/controllers/latest-objects.ts";
 import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
@@ -22,7 +22,7 @@ import { resourceNamed } from "../../src/testing/apiserver/objects/resource-tabl
 
 const stored = resourceNamed("nodes");
 
-/** What a test gives; the rest is filled in. */
+/** What a test sets; everything else gets a default. */
 export interface NodeDraft {
   readonly name: string;
   readonly uid?: string;
@@ -52,7 +52,7 @@ export interface ApiServerNodesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly mode?: "enforce" | "observe";
-  /** How far the store is behind the server; none when left out. */
+  /** Milliseconds that the store lags behind the server; 0 by default. */
   readonly lag?: number;
 }
 
@@ -64,7 +64,7 @@ export class ApiServerNodes {
   readonly journal = new Journal();
   readonly store: NodeStore;
   readonly writes: NodeWrites;
-  /** "patch nodes/status", "delete nodes": every write that reached the server, in order, with the Node's name. */
+  /** Every write that reached the server, in order: method and path. */
   readonly sent: string[] = [];
   readonly #clock: Clock;
 
@@ -72,8 +72,8 @@ export class ApiServerNodes {
     this.#clock = clock;
     this.server = new ApiServer({ clock, random });
     const connection = {
-      server: "https://sandbox",
-      origin: "https://sandbox",
+      server: "https://test-api-server",
+      origin: "https://test-api-server",
       proxy: undefined,
       namespace: undefined,
       access: async () => ({ headers: {}, tls: undefined }),
@@ -108,10 +108,10 @@ export class ApiServerNodes {
     return object === undefined ? undefined : nodesResource.slim(object as unknown as Node);
   }
 
-  /** Throws when it is not there: for Nodes that must be. */
+  /** As `get`, but throws when the Node does not exist. */
   node(name: string): Node {
     const node = this.get(name);
-    if (node === undefined) throw new Error(`There is no node ${name}.`);
+    if (node === undefined) throw new Error(`Node ${name} does not exist.`);
     return node;
   }
 
@@ -144,7 +144,7 @@ export class ApiServerNodes {
     this.server.store.remove(stored, this.node(name) as unknown as KubeObject);
   }
 
-  /** Writes of one verb about one Node that reached the server. */
+  /** The writes to one Node that reached the server. */
   sentTo(name: string): readonly string[] {
     return this.sent.filter((line) => line.endsWith(`/nodes/${name}`) || line.includes(`/nodes/${name}/`));
   }

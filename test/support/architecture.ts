@@ -1,5 +1,5 @@
-// The rules of the code base that a machine can check, over files given as text, so that the rules are tested themselves.
-// Imports are read as text: a type that comes from a higher layer is a wrong arrow too.
+// The architecture rules that can be checked automatically, over files given as text, so that the rules can be tested. An
+// import of a type counts like any other import.
 
 export interface SourceFile {
   /** From the root of the repository, with slashes. */
@@ -20,10 +20,10 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   kube: ["core", "platform", "runtime"],
   cloud: ["core", "platform", "provider", "runtime"],
   controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
-  // The secure port: it is told what to show and knows no controller.
+  // The secure port. It gets what it shows injected and knows no controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
   testing: ["core", "platform", "pki", "provider", "runtime"],
-  // The public face: what provider authors may import.
+  // The public API for provider authors.
   "index.ts": ["core", "platform", "provider", "kit"],
 };
 
@@ -66,33 +66,40 @@ export const resolveImport = (from: string, specifier: string): string | undefin
 const isSimulator = (path: string): boolean => path.split("/")[2] === "simulator";
 const layerOf = (path: string): string => path.split("/")[1] ?? "";
 
-const wrongArrow = (file: SourceFile, { specifier }: Import): string | undefined => {
+const forbiddenImport = (file: SourceFile, { specifier }: Import): string | undefined => {
   const target = resolveImport(file.path, specifier);
-  const says = (why: string) => `${file.path} imports ${specifier}: ${why}`;
+  const violation = (why: string) => `${file.path} imports ${specifier}: ${why}`;
   const [root, from = ""] = file.path.split("/");
   if (root === "src") {
     if (target === undefined) return undefined;
-    if (!target.startsWith("src/")) return says("src imports nothing outside src");
+    if (!target.startsWith("src/")) return violation("src imports nothing outside src");
     const to = layerOf(target);
     if (from === to) return undefined;
-    if (from === "app") return to === "testing" ? says("src/testing is in no executable") : undefined;
+    if (from === "app")
+      return to === "testing"
+        ? violation("src/testing is for tests and never part of an executable")
+        : undefined;
     const allowed = layers[from];
-    if (allowed === undefined) return says(`the folder ${from} has no layer yet; decide one`);
-    return allowed.includes(to) ? undefined : says(`${from} may import ${allowed.join(", ") || "nothing"}`);
+    if (allowed === undefined)
+      return violation(`the folder ${from} has no layer yet; add it to the table of layers`);
+    return allowed.includes(to)
+      ? undefined
+      : violation(`${from} may import ${allowed.join(", ") || "nothing"}`);
   }
   if (root !== "providers" || specifier === "#ccm" || target === undefined) return undefined;
   if (target.startsWith("src/")) {
-    // A simulator is part of no executable.
+    // Simulators are not part of executables.
     if (specifier === "#ccm/testing" && isSimulator(file.path)) return undefined;
-    return says('a provider imports "#ccm" and nothing else of src; a simulator also "#ccm/testing"');
+    return violation('a provider may import only "#ccm" from src; a simulator also "#ccm/testing"');
   }
-  if (!target.startsWith(`providers/${from}/`)) return says("a provider imports only its own folder");
+  if (!target.startsWith(`providers/${from}/`))
+    return violation("a provider may import only from its own folder");
   return isSimulator(target) && !isSimulator(file.path)
-    ? says("the simulator is in no executable")
+    ? violation("the simulator is never part of an executable")
     : undefined;
 };
 
-/** Comments and the content of strings say nothing about what runs. */
+/** The code without comments and the contents of strings. */
 export const codeOf = (text: string): string =>
   text.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, (part) =>
     part.startsWith("/") ? "" : '""',
@@ -114,14 +121,14 @@ const platformWords: readonly (readonly [string, RegExp])[] = [
   ["process.env", /\bprocess\.env\b/],
 ];
 
-/** A one-line expression may be an arrow. */
+/** Arrow functions with a body at the top level. One-line expressions are allowed. */
 const topLevelArrow = /^(?:export )?const (\w+) = (?:async )?(?:<[^>]*>)?\([^=]*\)(?:: [^=]*)? => \{$/gm;
 
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "misc", "manager", "types"];
-/** Decides and does nothing: by its name, or because its first lines say so. */
+/** Pure files, by their name; others declare it in their header. */
 const purePlan =
   /^src\/controllers\/.*(plan[^/]*|labels|addresses|evidence|mass-limit|provided-node-ip)\.ts$/;
-const saysPure = (text: string): boolean => /^(\/\/[^\n]*\n)*\/\/[^\n]*\bPure\b/.test(text);
+const declaresPure = (text: string): boolean => /^(\/\/[^\n]*\n)*\/\/[^\n]*\bPure\b/.test(text);
 
 export interface Exemptions {
   /** Path to reason. */
@@ -131,42 +138,43 @@ export interface Exemptions {
   readonly environment?: string;
 }
 
-const longest = 300;
+const maxLines = 300;
 
-/** Everything that is wrong with one file, in words. */
+/** All violations in a file, as messages. */
 export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonly string[] => {
   const { path, text } = file;
   const isSource = path.startsWith("src/");
   const imports = importsOf(text);
   const code = codeOf(text);
-  const found: (string | undefined)[] = imports.map((each) => wrongArrow(file, each));
+  const found: (string | undefined)[] = imports.map((each) => forbiddenImport(file, each));
   const lines = text.split("\n").length - 1;
-  if (lines > longest && exempt.long?.[path] === undefined) {
-    found.push(`${path} has ${lines} lines; ${longest} are the most`);
+  if (lines > maxLines && exempt.long?.[path] === undefined) {
+    found.push(`${path} has ${lines} lines; the maximum is ${maxLines}`);
   }
   const name = path.split("/").at(-1)?.replace(/\.ts$/, "") ?? "";
   if (forbiddenNames.includes(name) && exempt.names?.[path] === undefined) {
-    found.push(`${path}: "${name}" says nothing about what is in it`);
+    found.push(`${path}: "${name}" does not describe what is in the file`);
   }
   if (/^[ \t]*export default\b/m.test(code)) found.push(`${path} has a default export`);
   for (const [, declared = ""] of path.startsWith("test/") ? [] : code.matchAll(topLevelArrow)) {
-    found.push(`${path}: ${declared} has a body, so it is a function declaration`);
+    found.push(`${path}: ${declared} has a body, so it must be a function declaration`);
   }
-  if (isSource && !/^(#![^\n]*\n)?\/[/*]/.test(text)) found.push(`${path} does not begin with a comment`);
+  if (isSource && !/^(#![^\n]*\n)?\/[/*]/.test(text)) found.push(`${path} does not start with a comment`);
   if ((isSource && !path.startsWith("src/platform/")) || path.startsWith("providers/")) {
     for (const [word, pattern] of platformWords) {
       if (word === "process.env" && path === exempt.environment) continue;
-      if (pattern.test(code)) found.push(`${path} uses ${word}, which belongs in src/platform`);
+      if (pattern.test(code)) found.push(`${path} uses ${word}, which only src/platform may use`);
     }
   }
   const isPlan = purePlan.test(path);
-  if ((isPlan || saysPure(text)) && /\basync\b|\bnew Promise\b/.test(code)) {
-    found.push(`${path} only decides, so it must not be async`);
+  if ((isPlan || declaresPure(text)) && /\basync\b|\bnew Promise\b/.test(code)) {
+    found.push(`${path} is pure, so it must not be async`);
   }
   if (isPlan) {
     for (const { specifier, isType } of imports) {
       const isKube = resolveImport(path, specifier)?.startsWith("src/kube/") === true;
-      if (isKube && !isType) found.push(`${path} plans and may take only types from kube, not ${specifier}`);
+      if (isKube && !isType)
+        found.push(`${path} is a plan, so it may import only types from kube, not ${specifier}`);
     }
   }
   return found.filter((each) => each !== undefined);

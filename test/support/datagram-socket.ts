@@ -1,4 +1,4 @@
-// The other end of a notify socket, as systemd has it: bound to a path, read without waiting.
+// The receiving end of a notify socket, as systemd has it: bound to a path, and read without blocking.
 
 import { dlopen, ptr } from "bun:ffi";
 
@@ -15,7 +15,7 @@ export const openDatagramSocket = (path: string) => {
   const socket = symbols.socket(1, 2, 0);
   if (symbols.bind(socket, ptr(address), address.length) !== 0) throw new Error(`${path} could not be bound`);
   return {
-    /** Everything that has come. */
+    /** All messages received so far. */
     read: (): readonly string[] => {
       const messages: string[] = [];
       for (;;) {

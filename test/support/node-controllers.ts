@@ -1,5 +1,5 @@
-// Both node controllers over a sandbox and scripted sources, in virtual time: what a test of whole behaviour starts from.
-// Everything a test may want to look at is a member.
+// Both node controllers with a test API server and scripted sources, in virtual time. Tests inspect everything through its
+// members.
 
 import { Inventory } from "../../src/cloud/inventory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
@@ -20,7 +20,7 @@ export interface SetupOptions {
   readonly lifecycle?: Partial<LifecycleSettings>;
   readonly machines?: readonly Instance[];
   readonly script?: Omit<ScriptOptions, "clock">;
-  /** In place of the one source named "cloud". */
+  /** Replaces the default source "cloud". */
   readonly sources?: (clock: VirtualClock) => readonly [InstanceSource, ...InstanceSource[]];
   readonly matchBy?: readonly MatchKey[];
   readonly ownPrefixes?: readonly string[];
@@ -100,7 +100,7 @@ export class NodeControllers {
     await Promise.all(this.#running);
   }
 
-  /** Lets this much time pass, and what follows from it. */
+  /** Advances the clock by this many seconds. */
   pass(amountInSeconds: number): Promise<void> {
     return this.clock.advance(seconds(amountInSeconds));
   }

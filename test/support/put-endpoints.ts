@@ -1,4 +1,4 @@
-// The EndpointSlice of a Service, as the endpoint controller would write it.
+// Writes the EndpointSlice of a Service, as the endpoint controller does.
 
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
@@ -6,7 +6,7 @@ import type { ServiceWorld } from "./service-world.ts";
 
 const slices = resourceNamed("endpointslices");
 
-/** The nodes on which the Service has a ready pod, and those on which it has one that is not. */
+/** `ready` and `unready` are the Nodes of ready pods and of pods that are not ready. */
 export const putEndpoints = (
   { server }: Pick<ServiceWorld, "server">,
   service: string,

@@ -1,5 +1,4 @@
-// The titles of tests as bun finds them, tables and blocks included, without running any: for indexes that name the tests
-// that prove something.
+// Lists the titles of tests as bun sees them, without running them, for indexes that refer to tests.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +7,7 @@ import { readJUnit } from "../../scripts/docs/features.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-/** Of folders and files below `test`; the block around a test stands before its name. */
+/** The titles in these folders and files below `test`, each with its describe block in front. */
 export const testTitles = async (...parts: readonly string[]): Promise<readonly string[]> => {
   const folder = await mkdtemp(join(tmpdir(), "fairlead-titles-"));
   try {

@@ -1,5 +1,5 @@
-// Every Map and Set that is made while this watches, with how full it is and where it was made: what a process remembers of
-// things that are gone shows as a number that grows.
+// Tracks every Map and Set created while it is active, with its size and place of creation: a memory leak shows as a growing
+// number.
 
 interface Tracked {
   readonly collection: WeakRef<{ readonly size: number }>;
@@ -35,9 +35,9 @@ export class TrackedCollections {
     } as unknown as SetConstructor;
   }
 
-  /** Entries in all that live, by the place where they were made; empty ones are left out. */
+  /** The number of entries in all live collections, by place of creation, without empty ones. */
   async sizes(): Promise<Readonly<Record<string, number>>> {
-    // What is only held by a finished promise goes with the next turn.
+    // Values held only by a settled promise are released in a later turn of the event loop.
     for (let turn = 0; turn < 3; turn += 1) {
       await new Promise((resolve) => setImmediate(resolve));
       Bun.gc(true);

@@ -1,5 +1,4 @@
-// The fixtures of upstream's node tests: node0, its taints and its cloud's two address lists. The names are
-// upstream's, so that each row reads like the original.
+// The fixtures of upstream's node tests: node0, its taints and the addresses that its cloud returns. They have upstream's names.
 
 import type { NodeAddress } from "../../src/kube/objects.ts";
 import type { InstanceAddress } from "../../src/provider/instances.ts";

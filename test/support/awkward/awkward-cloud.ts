@@ -1,5 +1,5 @@
-// A cloud with bad manners, as a synchronous state machine behind a transport: two sites, machines found by name, a
-// balancer that is known by its id only and made by a job, routes in one document with a revision.
+// A simulated cloud with an inconvenient API: two sites, lookups by one name at a time, load balancers that are known only by id
+// and created by jobs, and routes in one document with a revision.
 
 import type { Transport } from "../../../src/platform/transport.ts";
 
@@ -38,8 +38,8 @@ export class AwkwardCloud {
   readonly balancers = new Map<string, Balancer>();
   entries: readonly AwkwardEntry[] = [{ to: "default", via: "gateway", note: "do not touch" }];
   revision = 1;
-  /** What each makes, and how often it was asked about: the first time it is still at it. */
-  readonly #jobs = new Map<string, { readonly balancer: string; asked: number }>();
+  /** Jobs that create a load balancer. A job is done at the second check. */
+  readonly #jobs = new Map<string, { readonly balancer: string; checks: number }>();
   #next = 1;
 
   add(site: string, name: string): void {
@@ -62,10 +62,10 @@ export class AwkwardCloud {
     if (this.machines[area] !== undefined)
       return this.#machines(this.machines[area], what, id, searchParams.get("after"));
     if (area === "networks") return Response.json({ networks: ["net-a", "net-b"] });
-    if (area === "jobs") return this.#askJobs(searchParams.get("ids")?.split(",") ?? []);
+    if (area === "jobs") return this.#checkJobs(searchParams.get("ids")?.split(",") ?? []);
     if (area === "balancers") return this.#balancer(method, what, wanted);
     if (area === "routes") return this.#routes(method, headers?.["if-match"], wanted);
-    return refuse(404, "no such place");
+    return refuse(404, "not found");
   };
 
   #machines(machines: readonly AwkwardMachine[], what: string, name: string, after: string | null): Response {
@@ -80,7 +80,7 @@ export class AwkwardCloud {
     return Response.json({ machines: page, next });
   }
 
-  /** The same token gives the same balancer for as long as it exists. */
+  /** The same token returns the same load balancer for as long as it exists. */
   #balancer(
     method: string,
     id: string,
@@ -97,7 +97,7 @@ export class AwkwardCloud {
           fronts: [],
         });
       const job = `job-${this.#next++}`;
-      this.#jobs.set(job, { balancer: made, asked: 0 });
+      this.#jobs.set(job, { balancer: made, checks: 0 });
       return Response.json({ job });
     }
     const balancer = this.balancers.get(id);
@@ -107,19 +107,19 @@ export class AwkwardCloud {
     return Response.json({ id, ...balancer });
   }
 
-  #askJobs(ids: readonly string[]): Response {
+  #checkJobs(ids: readonly string[]): Response {
     const jobs = ids.flatMap((id) => {
       const job = this.#jobs.get(id);
       if (job === undefined) return [];
-      job.asked += 1;
-      return [{ id, ...(job.asked > 1 && { made: job.balancer }) }];
+      job.checks += 1;
+      return [{ id, ...(job.checks > 1 && { made: job.balancer }) }];
     });
     return Response.json({ jobs });
   }
 
   #routes(method: string, revision: string | undefined, wanted: { entries: AwkwardEntry[] }): Response {
     if (method === "PUT") {
-      if (revision !== String(this.revision)) return refuse(412, "the table is at another revision");
+      if (revision !== String(this.revision)) return refuse(412, "the route table has another revision");
       this.entries = wanted.entries;
       this.revision++;
     }

@@ -1,5 +1,5 @@
-// Machines of the awkward cloud: a source per site, each with a token and failures of its own, looked up by name one at a
-// time; ids written by an older manager do not tell the site, and the listing of the second site does not tell the power.
+// Instances of the awkward cloud: one source per site, each with its own token, and lookups by one name at a time. Old ids do not
+// contain the site, and the second site's listing does not contain the power state.
 
 import { type Context, type Instance, type InstanceSource, jsonApi, pagesByCursor, providerID } from "#ccm";
 import type { AwkwardMachine } from "./awkward-cloud.ts";
@@ -19,7 +19,7 @@ const states = { on: "running", off: "stopped", leaving: "terminating" } as cons
 export const site = (
   name: string,
   { account }: Context,
-  { tellsState = true }: { readonly tellsState?: boolean } = {},
+  { listsState = true }: { readonly listsState?: boolean } = {},
 ): InstanceSource => {
   const { transport } = account({
     name,
@@ -47,7 +47,7 @@ export const site = (
 
   const toListed = (machine: AwkwardMachine): Instance => {
     const { state, ...rest } = toInstance(machine);
-    return tellsState ? { ...rest, ...(state !== undefined && { state }) } : rest;
+    return listsState ? { ...rest, ...(state !== undefined && { state }) } : rest;
   };
 
   const ask = (
@@ -87,7 +87,7 @@ export const site = (
             {},
             call,
           );
-          // An answer without a list is no answer, not "none".
+          // A response without a list is no answer; it does not mean that there are none.
           return machines === undefined ? new Map() : new Map([[asked, machines.map(toInstance)]]);
         },
       },

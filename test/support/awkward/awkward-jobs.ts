@@ -1,10 +1,10 @@
-// Work of the awkward cloud that is told of by job only. Whose it is goes with the ticket: the job does not know.
+// Jobs of the awkward cloud. A job does not know its owners, so the operation contains them.
 
 import { type JsonApi, type Pending, type ServiceUID, seconds } from "#ccm";
 
 export const operationOf = (job: string, owners: readonly ServiceUID[]): string => [job, ...owners].join(" ");
 
-/** What is to be known of a balancer on its Services. */
+/** The fact that each owner keeps: the id of its load balancer. */
 export const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
   ({ done: true, remember: new Map(owners.map((owner) => [owner, { balancer: id }])) }) as const;
 

@@ -1,5 +1,5 @@
-// Balancers of the awkward cloud: one for all Services of a pool, found again only by the id remembered on them, and some
-// addresses announced by somebody else.
+// Load balancers of the awkward cloud: one for all Services of a pool, found again only by the id in their facts. Some addresses
+// are announced by another agent.
 
 import {
   CloudError,
@@ -21,7 +21,7 @@ import { operationOf, remembering } from "./awkward-jobs.ts";
 
 export const annotations = {
   pool: text("Services of one pool share a balancer."),
-  announcer: oneOf("Who announces the address.", ["cloud", "vip-agent"], { fallback: "cloud" }),
+  announcer: oneOf("What announces the address.", ["cloud", "vip-agent"], { fallback: "cloud" }),
 };
 
 type Desired = DesiredLoadBalancer<typeof annotations>;
@@ -50,10 +50,10 @@ const groupOf = ({ settings: { pool }, owner }: Desired): string =>
 
 const uidsOf = (some: readonly Desired[]) => some.map(({ owner }) => owner.uid);
 
-/** The first member to ask for a port has it. */
+/** The first member that requests a port gets it. */
 const frontsOf = (
   members: readonly Desired[],
-  /** Of owners who are no members and not known to be gone. */
+  /** Fronts of owners that are not members and may still exist. */
   kept: readonly AwkwardFront[] = [],
 ): { fronts: AwkwardFront[]; problems: Problem[] } => {
   const fronts = new Map(kept.map((front) => [`${front.protocol} ${front.port}`, front]));
@@ -65,8 +65,8 @@ const frontsOf = (
       const taken = fronts.get(key);
       if (taken === undefined) fronts.set(key, { user: owner.uid, protocol, port, to: nodePort, nodes });
       else {
-        const words = `${key} of ${owner.namespace}/${owner.name} is taken by Service ${taken.user} of this pool; use another port or pool.`;
-        problems.push({ severity: "error", reason: "PortConflict", text: words });
+        const text = `${key} of ${owner.namespace}/${owner.name} is taken by Service ${taken.user} of this pool; use another port or pool.`;
+        problems.push({ severity: "error", reason: "PortConflict", text });
       }
     }
   }
@@ -88,13 +88,13 @@ export const awkwardLoadBalancers = (
   api: JsonApi,
 ): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep, string> => ({
   groupOf,
-  // Every balancer is put into the first network, whatever that is today.
+  // Every load balancer is created in the network that is listed first.
   survey: async (_desired, call) => {
     type Body = { readonly networks: readonly [string, ...string[]] };
     const request = { operation: "ListNetworks", method: "GET", path: "/networks" } as const;
     return (await api.call<Body>(request, call)).networks[0];
   },
-  // Its listing shows ids and no marks: nothing in it could be told from what is not ours.
+  // The cloud's listing has no marks, so it cannot show which load balancers are the cluster's.
   list: async function* () {},
   observe: async (members, _listed, call) => {
     const id = members.map(({ facts }) => facts["balancer"]).find((fact) => fact !== undefined);
@@ -113,8 +113,8 @@ export const awkwardLoadBalancers = (
   },
   plan: (members, observed, { survey: network, orphans }) => {
     const staying = members.filter(({ ending }) => ending === undefined);
-    const settledBy = new Set<string>([...uidsOf(members), ...orphans]);
-    const kept = (observed?.fronts ?? []).filter(({ user }) => !settledBy.has(user));
+    const released = new Set<string>([...uidsOf(members), ...orphans]);
+    const kept = (observed?.fronts ?? []).filter(({ user }) => !released.has(user));
     const { fronts, problems } = frontsOf(staying, kept);
     if (observed === undefined) {
       const first = staying[0];
@@ -126,9 +126,9 @@ export const awkwardLoadBalancers = (
     const { id } = observed;
     if (staying.length === 0 && kept.length === 0)
       return { steps: [{ do: "delete balancer", on: id, id, owners: uidsOf(members) }] };
-    const forgetful = uidsOf(staying.filter(({ facts }) => facts["balancer"] !== id));
+    const withoutFact = uidsOf(staying.filter(({ facts }) => facts["balancer"] !== id));
     const remember: AwkwardStep[] =
-      forgetful.length === 0 ? [] : [{ do: "remember balancer", on: id, id, owners: forgetful }];
+      withoutFact.length === 0 ? [] : [{ do: "remember balancer", on: id, id, owners: withoutFact }];
     const write: AwkwardStep[] = sameFronts(fronts, observed.fronts)
       ? []
       : [{ do: "write fronts", on: id, id, fronts }];

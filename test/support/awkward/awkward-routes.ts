@@ -1,5 +1,5 @@
-// Routes of the awkward cloud: one document, replaced as a whole against its revision, with entries that are nobody's
-// business of ours and must survive.
+// Routes of the awkward cloud: one document, replaced as a whole with its revision, with entries that are not routes and must
+// survive.
 
 import { type JsonApi, type ObservedRoute, parseCidr, type RouteDocument, type RoutesAsDocument } from "#ccm";
 import type { AwkwardEntry } from "./awkward-cloud.ts";
@@ -28,7 +28,7 @@ export const awkwardRoutes = (api: JsonApi): RoutesAsDocument => ({
     return { revision, routes, entries };
   },
   change: async ({ create, remove }, before, call) => {
-    // What `read` gave comes back, with the entries that are no routes to us.
+    // The document that `read` returned, with the entries that are not routes.
     const { revision, entries } = before as AwkwardDocument;
     const gone = new Set(remove.map(({ handle }) => handle));
     const body = {

@@ -1,5 +1,4 @@
-// The awkward provider: everything that makes the contract hurt, in one small place, so that what passes its conformance
-// run may be called a contract. It is for tests only.
+// The awkward provider: everything that is difficult about the provider contract in one place. It is for tests only.
 
 import { defineProvider, jsonApi } from "#ccm";
 import { looksAwkward, readFault, site } from "./awkward-instances.ts";
@@ -28,7 +27,7 @@ export const awkward = defineProvider({
     });
     return {
       instances: {
-        sources: [site("east", context), site("west", context, { tellsState: false })],
+        sources: [site("east", context), site("west", context, { listsState: false })],
         matchBy: ["name"],
       },
       pending: awkwardJobs(api),

@@ -1,5 +1,5 @@
-// What only the sandbox can show: old histories, slow readers, faults, servers of other ages; all in virtual time.
-// What holds for real servers too is in cases/.
+// What only the test API server can show: compacted histories, slow clients, faults, and older server versions, in virtual time.
+// Behaviour that it shares with real servers is tested in cases/.
 
 import { describe, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
@@ -18,7 +18,7 @@ const start = (options: ApiServerOptions = {}) => {
   const clock = new VirtualClock();
   const server = new ApiServer({ clock, random: seededRandom(1), options });
   const target: Target = {
-    baseURL: "http://sandbox",
+    baseURL: "http://test-api-server",
     transport: asTransport(server),
     headers: {},
     unique: (name) => name,
@@ -33,10 +33,10 @@ const start = (options: ApiServerOptions = {}) => {
 };
 
 const never = () => new AbortController().signal;
-const watchURL = "http://sandbox/api/v1/nodes?watch=1";
+const watchURL = "http://test-api-server/api/v1/nodes?watch=1";
 
 describe("history", () => {
-  test("answers a watch from a forgotten version with an ERROR event and an end", async () => {
+  test("answers a watch from a compacted version with an ERROR event", async () => {
     const { server, target, addNode } = start();
     addNode("a");
     server.compact();
@@ -46,7 +46,7 @@ describe("history", () => {
     ]);
   });
 
-  test("answers it with 410 in the status line when told to", async () => {
+  test("answers a watch from a compacted version with status 410 when goneAs is status", async () => {
     const { server, target, addNode } = start({ goneAs: "status" });
     addNode("a");
     server.compact();
@@ -54,7 +54,7 @@ describe("history", () => {
     expect(code).toBe(410);
   });
 
-  test("forgets the oldest changes beyond its limit, and only those", async () => {
+  test("drops only the oldest changes beyond historyLimit", async () => {
     const { server, target, addNode, label } = start({ historyLimit: 10 });
     const first = addNode("a").metadata.resourceVersion;
     for (let count = 0; count < 30; count++) label("a", `v${count}`);
@@ -64,7 +64,7 @@ describe("history", () => {
     expect(line?.type).toBe("ERROR");
   });
 
-  test("expires the rest of a listing after five minutes, and offers an inconsistent way on", async () => {
+  test("expires a continue token after five minutes, and returns one for an inconsistent continuation", async () => {
     const { clock, target, addNode } = start();
     for (const name of ["a", "b", "c"]) addNode(name);
     const first = await call(target, "GET", "/api/v1/nodes?limit=1");
@@ -72,12 +72,12 @@ describe("history", () => {
     await clock.advance(minutes(6));
     const late = await call(target, "GET", `/api/v1/nodes?limit=1&continue=${token}`);
     expect(late.code).toBe(410);
-    const onward = textAt(late.body, "metadata", "continue");
-    const rest = await call(target, "GET", `/api/v1/nodes?continue=${onward}`);
+    const inconsistentToken = textAt(late.body, "metadata", "continue");
+    const rest = await call(target, "GET", `/api/v1/nodes?continue=${inconsistentToken}`);
     expect(listAt(rest.body, "items").map((each) => textAt(each, "metadata", "name"))).toEqual(["b", "c"]);
   });
 
-  test("answers a version that is still to come after three seconds with a timeout", async () => {
+  test("answers a future version with a timeout after three seconds", async () => {
     const { clock, target } = start();
     let code = 0;
     const waiting = call(target, "GET", "/api/v1/nodes?resourceVersion=99999").then((answer) => {
@@ -92,7 +92,7 @@ describe("history", () => {
 });
 
 describe("a watch", () => {
-  test("sends a bookmark every half to whole minute", async () => {
+  test("sends a bookmark every 30 to 60 seconds", async () => {
     const { clock, server } = start();
     const response = await asTransport(server)(
       { method: "GET", url: `${watchURL}&allowWatchBookmarks=true` },
@@ -110,7 +110,7 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("ends after the seconds it asked for", async () => {
+  test("ends after timeoutSeconds", async () => {
     const { clock, server } = start();
     const response = await asTransport(server)(
       { method: "GET", url: `${watchURL}&timeoutSeconds=5` },
@@ -122,7 +122,7 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("is cut off when it does not read, and loses nothing that it was sent before", async () => {
+  test("is closed when the client does not read, and still delivers what was sent", async () => {
     const { server, addNode, label } = start({ waitingLimit: 50 });
     addNode("a");
     const response = await asTransport(server)({ method: "GET", url: watchURL }, never());
@@ -132,7 +132,7 @@ describe("a watch", () => {
     for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  test("rejects its reader with the reason when its signal is aborted, and leaves no timer", async () => {
+  test("rejects its reader when the signal aborts, and leaves no timer", async () => {
     const { clock, server } = start();
     const stop = new AbortController();
     const response = await asTransport(server)({ method: "GET", url: watchURL }, stop.signal);
@@ -144,20 +144,20 @@ describe("a watch", () => {
   });
 });
 
-describe("servers of other ages", () => {
+describe("older server versions", () => {
   const streaming =
     "/api/v1/nodes?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-  test("refuse a streaming list as 1.33 does", async () => {
+  test("reject a streaming list as Kubernetes 1.33 does", async () => {
     const { target } = start({ streamingLists: "off" });
     expect(await call(target, "GET", streaming)).toMatchObject({ code: 422, body: { reason: "Invalid" } });
   });
 
-  test("ignore the parameter and never send the closing bookmark", async () => {
+  test("ignore sendInitialEvents and send no closing bookmark", async () => {
     const { clock, server, addNode } = start({ streamingLists: "ignored" });
     addNode("a");
     const response = await asTransport(server)(
-      { method: "GET", url: `http://sandbox${streaming}&timeoutSeconds=20` },
+      { method: "GET", url: `http://test-api-server${streaming}&timeoutSeconds=20` },
       never(),
     );
     const text = response.text();
@@ -171,7 +171,7 @@ describe("servers of other ages", () => {
 });
 
 describe("faults", () => {
-  test("break, hang and replace requests, and count them all", async () => {
+  test("drop, hang and replace requests, and count all of them", async () => {
     const { server, target } = start();
     server.faults.intercept = ({ method }) => (method === "GET" ? "drop" : "lose-answer");
     expect(call(target, "GET", "/api/v1/nodes")).rejects.toThrow("closed unexpectedly");
@@ -184,14 +184,17 @@ describe("faults", () => {
     expect((await call(target, "GET", "/api/v1/nodes")).code).toBe(429);
     server.faults.intercept = () => "hang";
     const stop = new AbortController();
-    const hanging = target.transport({ method: "GET", url: "http://sandbox/api/v1/nodes" }, stop.signal);
+    const hanging = target.transport(
+      { method: "GET", url: "http://test-api-server/api/v1/nodes" },
+      stop.signal,
+    );
     stop.abort(new Error("waited long enough"));
     expect(hanging).rejects.toThrow("waited long enough");
     expect(Object.fromEntries(server.requests)).toEqual({ "list nodes": 3, "create nodes": 1 });
     await hanging.catch(() => {});
   });
 
-  test("tells listeners of each write with what was before, before the write returns", () => {
+  test("notifies listeners of each write with the previous object, before the write returns", () => {
     const { server, addNode, label } = start();
     const seen: StoredChange[] = [];
     const stop = server.onWrite((change) => seen.push(change));
@@ -206,7 +209,7 @@ describe("faults", () => {
     expect(Object.isFrozen(seen[1]?.object.metadata.labels)).toBe(true);
   });
 
-  test("shares between versions what did not change", () => {
+  test("shares unchanged parts between versions", () => {
     const { server, addNode, label } = start();
     const before = addNode("a");
     label("a", "b");
@@ -217,7 +220,7 @@ describe("faults", () => {
 });
 
 describe("events", () => {
-  test("are forgotten an hour after they were last seen", async () => {
+  test("are deleted an hour after they were last seen", async () => {
     const { clock, server, target } = start();
     const create = (name: string) =>
       call(target, "POST", "/api/v1/namespaces/default/events", {
@@ -232,7 +235,7 @@ describe("events", () => {
 });
 
 describe("identities", () => {
-  test("authorizes by the function given and words the refusal as a server does", async () => {
+  test("authorizes with the given function, and rejects with the server's message", async () => {
     const { target } = start({ authorize: (_, { verb }) => verb === "get" });
     const { code, body } = await call(target, "GET", "/api/v1/nodes");
     expect(code).toBe(403);
@@ -241,7 +244,7 @@ describe("identities", () => {
     );
   });
 
-  test("issues tokens for service accounts that end", async () => {
+  test("issues service account tokens that expire", async () => {
     const { clock, target } = start();
     const path = "/api/v1/namespaces/kube-system/serviceaccounts/default/token";
     const { body } = await call(target, "POST", path, { spec: { expirationSeconds: 600 } });

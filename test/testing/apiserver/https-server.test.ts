@@ -1,5 +1,5 @@
-// The sandbox over real sockets: both kinds of credential, watches, an abrupt stop, and a foreign client.
-// Rules about objects are tested without sockets.
+// The test API server over real sockets: both kinds of credentials, watches, stop and restart, and the official JavaScript
+// client.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -22,7 +22,7 @@ import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-t
 import { HttpsServer, saveKubeconfig } from "../../../src/testing/apiserver/serving/https-server.ts";
 
 const server = new ApiServer({ clock: systemClock, random: systemRandom });
-const authority = createAuthority("sandbox", systemClock, systemRandom);
+const authority = createAuthority("test", systemClock, systemRandom);
 const nodes = resourceNamed("nodes");
 let https: HttpsServer;
 
@@ -45,18 +45,18 @@ const withToken = (path: string, token = "a-token", method = "GET", body?: strin
   );
 
 describe("HttpsServer", () => {
-  test("shares its port with nobody", () => {
+  test("does not share its port with another server", () => {
     const port = Number(new URL(https.url).port);
     expect(HttpsServer.start({ server, authority, token: "b-token", port })).rejects.toThrow("in use");
   });
 
-  test("serves a bearer token and refuses a wrong one", async () => {
+  test("accepts a valid bearer token and rejects an invalid one", async () => {
     expect((await withToken("/version")).status).toBe(200);
     expect((await withToken("/version", "wrong")).status).toBe(401);
   });
 
-  test("serves a client certificate of its authority and refuses one of another", async () => {
-    const ask = (client: { key: string; cert: string }) =>
+  test("accepts a client certificate of its authority and rejects one of another", async () => {
+    const send = (client: { key: string; cert: string }) =>
       systemTransport(
         {
           method: "POST",
@@ -68,15 +68,15 @@ describe("HttpsServer", () => {
         never(),
       );
     const subject = { commonName: "jane", organizations: ["a", "b"] };
-    const known = await ask(authority.issueClient(subject));
+    const known = await send(authority.issueClient(subject));
     expect(await known.json()).toMatchObject({
       status: { userInfo: { username: "jane", groups: ["a", "b", "system:authenticated"] } },
     });
-    const foreign = createAuthority("sandbox", systemClock, systemRandom).issueClient(subject);
-    expect((await ask(foreign)).status).toBe(401);
+    const foreign = createAuthority("test", systemClock, systemRandom).issueClient(subject);
+    expect((await send(foreign)).status).toBe(401);
   });
 
-  test("streams a watch on both listeners and ends it with the server, which keeps its store", async () => {
+  test("streams watches on both ports, ends them when it stops, and keeps its objects", async () => {
     const client = authority.issueClient({ commonName: "jane" });
     const byCertificate = await systemTransport(
       {
@@ -101,7 +101,7 @@ describe("HttpsServer", () => {
     expect((await withToken("/api/v1/nodes/watched")).status).toBe(200);
   });
 
-  test("stops a watch on the server when its client goes away", async () => {
+  test("ends a watch when its client disconnects", async () => {
     const stop = new AbortController();
     const url = `${https.url}/api/v1/namespaces?watch=1&resourceVersion=1`;
     const headers = { authorization: "Bearer a-token" };
@@ -114,15 +114,15 @@ describe("HttpsServer", () => {
     expect(await reading).toBeInstanceOf(Error);
   });
 
-  test("breaks the connection for a request that a fault drops", async () => {
+  test("breaks the connection of a request that a fault drops", async () => {
     server.faults.intercept = () => "drop";
-    const asking = withToken("/version");
-    await asking.catch(() => {});
+    const request = withToken("/version");
+    await request.catch(() => {});
     server.faults.intercept = undefined;
-    expect(asking).rejects.toThrow();
+    expect(request).rejects.toThrow();
   });
 
-  test("writes a kubeconfig that only its owner may read", async () => {
+  test("saves a kubeconfig that only its owner can read", async () => {
     const written: [string, number][] = [];
     const files = { write: async (path: string, _: string, mode: number) => void written.push([path, mode]) };
     await saveKubeconfig(https, files as unknown as Files, "kubeconfig");
@@ -130,7 +130,7 @@ describe("HttpsServer", () => {
   });
 });
 
-/** What the client asks for, through Bun's own fetch with the TLS material that its dispatcher would lose. */
+/** Sends the client's requests with Bun's fetch, because Bun ignores the TLS settings of the client's dispatcher. */
 const bunLibrary = (config: KubeConfig): HttpLibrary =>
   wrapHttpLibrary({
     send: async (request: RequestContext) => {

@@ -1,4 +1,4 @@
-// Simulated kubelets and the watcher of their heartbeats, in virtual time. No cloud takes part.
+// Simulated kubelets and the stand-in for the node lifecycle controller, in virtual time.
 
 import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../../src/core/brand.ts";
@@ -29,7 +29,7 @@ const start = () => {
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule";
 
 describe("a kubelet", () => {
-  test("joins uninitialised and not ready, and is ready a moment later", async () => {
+  test("registers an uninitialized Node that is not ready, and becomes ready soon after", async () => {
     const { clock, kubelets, ready, taints, node } = start();
     kubelets.join({ name: "w", providedIP: "10.0.0.7", podCIDRs: ["10.244.0.0/24"] });
     expect(ready("w")).toBe("False");
@@ -42,7 +42,7 @@ describe("a kubelet", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("renews its Lease and seldom writes its status", async () => {
+  test("renews its Lease often and writes its status rarely", async () => {
     const { clock, server, kubelets } = start();
     kubelets.join({ name: "w" });
     await clock.advance(seconds(20));
@@ -73,7 +73,7 @@ describe("a kubelet", () => {
     expect(taints("w")).toEqual([uninitialized]);
   });
 
-  test("does not come back when its Node is deleted", async () => {
+  test("does not register again after its machine is gone and its Node was deleted", async () => {
     const { clock, server, kubelets, node } = start();
     const name = "w-1";
     for (const each of [name, "w-2", "w-3"]) kubelets.join({ name: each });

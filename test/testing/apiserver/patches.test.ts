@@ -1,4 +1,4 @@
-// Patches by table and by property, apart from any server. How servers answer them is in cases/.
+// Patches by tables and properties, without a server. How servers answer them is tested in cases/.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -20,18 +20,18 @@ describe("a JSON patch", () => {
     ],
     ["moves", [{ op: "move", from: "/a/d~0e", path: "/x" }], { ...start, a: { "b/c": 1 }, x: 2 }],
     ["copies", [{ op: "copy", from: "/list/2", path: "/x" }], { ...start, x: 3 }],
-    ["refuses a failed test", [{ op: "test", path: "/list/0", value: 2 }], undefined],
-    ["refuses to remove what is absent", [{ op: "remove", path: "/zzz" }], undefined],
-    ["refuses an index beyond the end", [{ op: "replace", path: "/list/3", value: 0 }], undefined],
-    ["refuses a path through a scalar", [{ op: "add", path: "/list/0/x", value: 0 }], undefined],
-    ["refuses an unknown operation", [{ op: "frob", path: "/list" }], undefined],
+    ["rejects a failed test", [{ op: "test", path: "/list/0", value: 2 }], undefined],
+    ["rejects the removal of a missing key", [{ op: "remove", path: "/zzz" }], undefined],
+    ["rejects an index beyond the end", [{ op: "replace", path: "/list/3", value: 0 }], undefined],
+    ["rejects a path through a scalar", [{ op: "add", path: "/list/0/x", value: 0 }], undefined],
+    ["rejects an unknown operation", [{ op: "frob", path: "/list" }], undefined],
   ];
   test.each(rows)("%s", (_, patch, wanted) => {
     if (wanted === undefined) expect(() => applyJsonPatch(start, patch)).toThrow("rejected our request");
     else expect(applyJsonPatch(start, patch)).toEqual(wanted);
   });
 
-  test("leaves the document it was given alone and shares what it does not touch", () => {
+  test("does not change its input, and shares unchanged parts", () => {
     const document = Object.freeze({ a: Object.freeze({ b: 1 }), c: Object.freeze([1]) });
     const patched = applyJsonPatch(document, [{ op: "add", path: "/a/x", value: 2 }]);
     expect(patched["c"]).toBe(document.c);
@@ -43,7 +43,7 @@ const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
 const object = fc.dictionary(fc.string({ minLength: 1, maxLength: 3 }), json) as fc.Arbitrary<JsonObject>;
 
 describe("a merge patch", () => {
-  test("applied twice is the same as once", () => {
+  test("gives the same result when applied twice", () => {
     fc.assert(
       fc.property(object, object, (target, patch) => {
         const once = applyMergePatch(target, patch);
@@ -53,7 +53,7 @@ describe("a merge patch", () => {
     );
   });
 
-  test("is the very same object when nothing changes", () => {
+  test("returns the same object when nothing changes", () => {
     const target = { a: { b: [1] } };
     expect(applyMergePatch(target, { a: { b: [1], c: null } })).toBe(target);
   });
@@ -77,7 +77,7 @@ describe("a strategic merge patch", () => {
       { ...service, metadata: { finalizers: ["b/b", "c/c"] } },
     ],
     [
-      "puts items in the order asked for",
+      "sorts items by $setElementOrder",
       { spec: { "$setElementOrder/ports": [{ port: 81 }, { port: 80 }] } },
       {
         ...service,
@@ -101,7 +101,7 @@ describe("a strategic merge patch", () => {
       { ...service, spec: { ...(service["spec"] as JsonObject), selector: { other: "y" } } },
     ],
     [
-      "keeps only the keys named",
+      "keeps only the keys in $retainKeys",
       { spec: { $retainKeys: ["selector"], selector: { more: "z" } } },
       { ...service, spec: { selector: { app: "x", more: "z" } } },
     ],

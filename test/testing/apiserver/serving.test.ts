@@ -1,4 +1,4 @@
-// What kubectl asks for beside objects: tables, discovery, and bodies in protobuf. kubectl itself does not take part.
+// What kubectl needs besides objects: tables, discovery, and request bodies in protobuf.
 
 import { describe, expect, test } from "bun:test";
 import { minutes } from "../../../src/core/brand.ts";
@@ -17,21 +17,21 @@ const start = () => {
   const clock = new VirtualClock();
   const server = new ApiServer({ clock, random: seededRandom(1) });
   const transport = asTransport(server);
-  const ask = async (path: string, accept = "application/json"): Promise<JsonObject> => {
+  const get = async (path: string, accept = "application/json"): Promise<JsonObject> => {
     const response = await transport(
-      { method: "GET", url: `http://sandbox${path}`, headers: { accept } },
+      { method: "GET", url: `http://test-api-server${path}`, headers: { accept } },
       new AbortController().signal,
     );
     const body: unknown = await response.json();
     return isObject(body) ? body : {};
   };
   const cells = async (path: string) =>
-    listAt(await ask(path, table), "rows").map((row) => listAt(row, "cells"));
-  return { clock, server, transport, ask, cells };
+    listAt(await get(path, table), "rows").map((row) => listAt(row, "cells"));
+  return { clock, server, transport, get, cells };
 };
 
 describe("a table", () => {
-  test("shows nodes with status, roles, age and version", async () => {
+  test("shows Nodes with status, roles, age and version", async () => {
     const { clock, server, cells } = start();
     server.objects.create(resourceNamed("nodes"), "", {
       metadata: { name: "n", labels: { "node-role.kubernetes.io/control-plane": "" } },
@@ -43,7 +43,7 @@ describe("a table", () => {
     expect(row?.slice(0, 5)).toEqual(["n", "Ready,SchedulingDisabled", "control-plane", "3m", "v1.35.4"]);
   });
 
-  test("shows services with what stands where an address is to come", async () => {
+  test("shows Services without an address as <pending>", async () => {
     const { server, cells } = start();
     server.objects.create(resourceNamed("services"), "default", {
       metadata: { name: "web" },
@@ -58,11 +58,11 @@ describe("a table", () => {
     ]);
   });
 
-  test("carries as much of the object as was asked", async () => {
-    const { ask } = start();
+  test("includes the object as includeObject says", async () => {
+    const { get } = start();
     const path = "/api/v1/namespaces/default";
     const kinds = ["", "?includeObject=Object", "?includeObject=None"].map(async (query) =>
-      valueAt(listAt(await ask(`${path}${query}`, table), "rows")[0], "object", "kind"),
+      valueAt(listAt(await get(`${path}${query}`, table), "rows")[0], "object", "kind"),
     );
     expect(await Promise.all(kinds)).toEqual(["PartialObjectMetadata", "Namespace", undefined]);
   });
@@ -77,29 +77,29 @@ describe("a table", () => {
     [47 * 3600, "47h"],
     [3 * 86_400, "3d"],
     [800 * 86_400, "2y70d"],
-  ])("words %i seconds as %s", (elapsed, words) => {
-    expect(humanDuration(elapsed * 1000)).toBe(words);
+  ])("formats %i seconds as %s", (elapsed, expected) => {
+    expect(humanDuration(elapsed * 1000)).toBe(expected);
   });
 });
 
 describe("discovery", () => {
-  test("names every group, and every resource with its verbs", async () => {
-    const { ask } = start();
-    const groups = listAt(await ask("/apis"), "groups").map((group) => valueAt(group, "name"));
+  test("lists every group and resource", async () => {
+    const { get } = start();
+    const groups = listAt(await get("/apis"), "groups").map((group) => valueAt(group, "name"));
     expect(groups).toContain("coordination.k8s.io");
-    const core = listAt(await ask("/api/v1"), "resources").map((each) => valueAt(each, "name"));
+    const core = listAt(await get("/api/v1"), "resources").map((each) => valueAt(each, "name"));
     expect(core).toEqual(
       expect.arrayContaining(["nodes", "nodes/status", "services/status", "serviceaccounts/token"]),
     );
-    expect(await ask("/apis/discovery.k8s.io/v1")).toMatchObject({ groupVersion: "discovery.k8s.io/v1" });
+    expect(await get("/apis/discovery.k8s.io/v1")).toMatchObject({ groupVersion: "discovery.k8s.io/v1" });
   });
 
-  test("says in OpenAPI that fields are checked on the server, as kubectl apply asks", async () => {
-    const { ask } = start();
-    expect(await ask("/openapi/v3")).toMatchObject({
+  test("declares server-side field validation in OpenAPI, for kubectl apply", async () => {
+    const { get } = start();
+    expect(await get("/openapi/v3")).toMatchObject({
       paths: { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=1" } },
     });
-    const document = await ask("/openapi/v3/api/v1?hash=1");
+    const document = await get("/openapi/v3/api/v1?hash=1");
     const parameters = listAt(document, "paths", "/api/v1/nodes/{name}", "patch", "parameters");
     expect(parameters.map((each) => valueAt(each, "name"))).toContain("fieldValidation");
   });
@@ -125,9 +125,9 @@ const configMap = message(
 );
 
 describe("protobuf", () => {
-  test("is read where kubectl insists on it", async () => {
+  test("is accepted where kubectl sends it", async () => {
     const { server, transport } = start();
-    const url = "http://sandbox/api/v1/namespaces/default/configmaps";
+    const url = "http://test-api-server/api/v1/namespaces/default/configmaps";
     const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
     const { status } = await transport(
       { method: "POST", url, headers, body: configMap },
@@ -137,7 +137,7 @@ describe("protobuf", () => {
     expect(server.store.get("configmaps", "default", "cm")?.["data"]).toEqual({ key: "value", other: "" });
   });
 
-  test("is refused when it is cut short or something else", () => {
+  test("is rejected when it is truncated or has another format", () => {
     expect(() => readProtobuf(configMap.slice(0, -3))).toThrow(RangeError);
     expect(() => readProtobuf(message([1, 2, 3, 4]))).toThrow("does not start with");
   });

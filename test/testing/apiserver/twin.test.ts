@@ -1,5 +1,5 @@
-// The same cases against the sandbox and, when FAIRLEAD_CLUSTER_KUBECONFIG names a kubeconfig, against that real API server.
-// A case that passes here and fails there is a fault of the sandbox.
+// Runs the same cases against the test API server and, when FAIRLEAD_CLUSTER_KUBECONFIG is set, against a real one. A case that
+// passes only against the test API server shows a bug in it.
 
 import { describe, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const testApiServerTarget = (): Target => {
   const server = new ApiServer({ clock: new VirtualClock(), random: seededRandom(1) });
   let serial = 0;
   return {
-    baseURL: "http://sandbox",
+    baseURL: "http://test-api-server",
     transport: asTransport(server),
     headers: {},
     unique: (prefix) => `${prefix}-${++serial}`,
@@ -53,7 +53,7 @@ const realTarget = (path: string): Target => {
   };
 };
 
-describe("the sandbox", () => {
+describe("the test API server", () => {
   test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, { run }) => {
     await run(testApiServerTarget());
   });

@@ -1,4 +1,4 @@
-// How an API server treats Nodes: what our manager's patches rely on. Each case holds for the sandbox and for a real server.
+// How an API server treats Nodes, as far as Fairlead's patches rely on it. Each case holds for the test API server and a real one.
 
 import { expect } from "bun:test";
 import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
@@ -12,7 +12,7 @@ const uninitialized = {
 
 export const nodeCases: readonly TwinCase[] = [
   {
-    name: "adds the not-ready taint to a new Node and counts no generation",
+    name: "adds the not-ready taint to a new Node and sets no generation",
     run: async (target) => {
       const node = await makeNode(target, { spec: { taints: [uninitialized] } });
       expect(listAt(node, "spec", "taints")).toEqual([
@@ -23,7 +23,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "answers a failed test of a JSON patch with 422 and changes nothing",
+    name: "answers a failed JSON patch test with 422 and changes nothing",
     run: async (target) => {
       const { path } = await makeNode(target);
       const patch = [
@@ -39,7 +39,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "answers a patch with metadata only where that is asked for, and with an error all the same",
+    name: "answers a patch with PartialObjectMetadata when requested, and errors with a Status",
     run: async (target) => {
       const { path } = await makeNode(target);
       const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -58,7 +58,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "initialises a Node in one guarded JSON patch",
+    name: "initializes a Node in one guarded JSON patch",
     run: async (target) => {
       const { path, ...node } = await makeNode(target, { spec: { taints: [uninitialized] } });
       const patch = [
@@ -77,7 +77,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "tests an absent place for null with success",
+    name: "accepts a test for null at a missing path",
     run: async (target) => {
       const { path } = await makeNode(target);
       const patch = [
@@ -88,7 +88,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "leaves a list that became empty out of the object",
+    name: "omits a list that became empty",
     run: async (target) => {
       const { path } = await makeNode(target);
       const { body } = await call(target, "PATCH", path, { spec: { taints: [] } }, mergePatch);
@@ -96,7 +96,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses to change a provider id, an unknown taint effect and a duplicate taint",
+    name: "rejects a changed provider id, an unknown taint effect and a duplicate taint",
     run: async (target) => {
       const { path } = await makeNode(target, { spec: { providerID: "x://1" } });
       const change = await call(target, "PATCH", path, { spec: { providerID: "x://2" } }, mergePatch);
@@ -145,7 +145,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "merges addresses and conditions by type, and replaces them when told to",
+    name: "merges addresses and conditions by type, and replaces them with $patch: replace",
     run: async (target) => {
       const { path } = await makeNode(target);
       const patch = (status: unknown) => call(target, "PATCH", `${path}/status`, { status }, strategicPatch);
@@ -187,7 +187,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses an update from an old version with a conflict, also as a patch",
+    name: "rejects an update or patch of an old version with a conflict",
     run: async (target) => {
       const { path, name } = await makeNode(target);
       const old = { metadata: { name, resourceVersion: "1" } };
@@ -201,7 +201,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "deletes only with the uid and the version that were asked for",
+    name: "deletes only when the uid and version preconditions match",
     run: async (target) => {
       const { path, ...node } = await makeNode(target);
       const { uid, resourceVersion } = objectAt(node, "metadata");
@@ -221,7 +221,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "drops unknown fields with a warning and refuses them when told to be strict",
+    name: "drops unknown fields with a warning, and rejects them with strict validation",
     run: async (target) => {
       const { path } = await makeNode(target);
       const patch = { spec: { foo: 1 }, bar: 3, metadata: { labels: { x: "y" } } };
@@ -253,7 +253,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses wrong types, names and media types as a server does",
+    name: "rejects wrong types, names and media types",
     run: async (target) => {
       const { path, name } = await makeNode(target);
       expect((await call(target, "PATCH", path, { spec: { podCIDR: 5 } }, mergePatch)).code).toBe(422);

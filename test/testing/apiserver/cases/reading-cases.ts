@@ -1,4 +1,4 @@
-// How an API server lists and watches. Each case holds for the sandbox and for a real server.
+// How an API server lists and watches. Each case holds for the test API server and a real one.
 
 import { expect } from "bun:test";
 import { listAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
@@ -23,7 +23,7 @@ const makeLabelled = async (target: Target): Promise<{ path: string; selector: s
 
 export const readingCases: readonly TwinCase[] = [
   {
-    name: "lists in pages that show one moment",
+    name: "lists in pages of one revision",
     run: async (target) => {
       const group = target.unique("group");
       const create = () =>
@@ -45,7 +45,7 @@ export const readingCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses a continue token it did not make, and versions that are not numbers",
+    name: "rejects unknown continue tokens, and versions that are not numbers",
     run: async (target) => {
       expect((await call(target, "GET", "/api/v1/nodes?limit=1&continue=zzz")).code).toBe(400);
       expect((await call(target, "GET", "/api/v1/nodes?resourceVersion=abc")).code).toBe(400);
@@ -71,7 +71,7 @@ export const readingCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "streams a list and marks its end",
+    name: "streams a list and ends it with a bookmark",
     run: async (target) => {
       const { selector } = await makeLabelled(target);
       const path = `/api/v1/nodes?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&${selector}`;
@@ -83,14 +83,14 @@ export const readingCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses a streaming list without a version match",
+    name: "rejects a streaming list without resourceVersionMatch",
     run: async (target) => {
       expect((await call(target, "GET", "/api/v1/nodes?watch=1&sendInitialEvents=true")).code).toBe(422);
       expect((await call(target, "GET", "/api/v1/nodes?sendInitialEvents=true")).code).toBe(422);
     },
   },
   {
-    name: "watches on from a version, and the last state of a deleted object carries a newer one",
+    name: "watches from a version, and a deleted object has a newer version",
     run: async (target) => {
       const { path, selector } = await makeLabelled(target);
       const before = await call(target, "GET", `/api/v1/nodes?${selector}`);
@@ -112,7 +112,7 @@ export const readingCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "shows an object that begins or ceases to match a selector as added and deleted",
+    name: "reports an object that starts or stops to match a selector as added or deleted",
     run: async (target) => {
       const { path, selector } = await makeLabelled(target);
       const version = textAt((await call(target, "GET", path)).body, "metadata", "resourceVersion");
@@ -133,7 +133,7 @@ export const readingCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "deletes what a selector names",
+    name: "deletes the objects that match a selector",
     run: async (target) => {
       const path = await three(target);
       expect((await call(target, "DELETE", path)).code).toBe(200);

@@ -1,4 +1,4 @@
-// How an API server treats Services, Leases and Events. Each case holds for the sandbox and for a real server.
+// How an API server treats Services, Leases, Events and EndpointSlices. Each case holds for the test API server and a real one.
 
 import { expect } from "bun:test";
 import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
@@ -8,7 +8,7 @@ const balanced = { type: "LoadBalancer", ports: [{ port: 80 }] };
 
 export const serviceCases: readonly TwinCase[] = [
   {
-    name: "fills in addresses, node ports and policies of a LoadBalancer Service",
+    name: "sets addresses, node ports and policies of a LoadBalancer Service",
     run: async (target) => {
       const service = await makeService(target, balanced);
       const spec = objectAt(service, "spec");
@@ -27,7 +27,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "gives no node ports when told not to",
+    name: "sets no node ports when allocateLoadBalancerNodePorts is false",
     run: async (target) => {
       const service = await makeService(target, { ...balanced, allocateLoadBalancerNodePorts: false });
       expect(valueAt(listAt(service, "spec", "ports")[0], "nodePort")).toBeUndefined();
@@ -35,7 +35,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "prints the ip mode of an ingress that came without one",
+    name: "sets the ip mode of an ingress without one",
     run: async (target) => {
       const { path } = await makeService(target, balanced);
       const status = { loadBalancer: { ingress: [{ ip: "1.2.3.4" }, { hostname: "a.example" }] } };
@@ -47,7 +47,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses an ingress that is wrong, or on a Service of another type",
+    name: "rejects an invalid ingress, and any ingress on another Service type",
     run: async (target) => {
       const { path } = await makeService(target, balanced);
       const write = (ingress: unknown) =>
@@ -66,7 +66,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "keeps what it allocated when an update comes without it",
+    name: "keeps allocated values when an update omits them",
     run: async (target) => {
       const { path, name, ...service } = await makeService(target, balanced);
       const { resourceVersion } = objectAt(service, "metadata");
@@ -81,7 +81,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses a changed cluster address, missing ports and unnamed ports",
+    name: "rejects a changed cluster IP, missing ports and unnamed ports",
     run: async (target) => {
       const { path } = await makeService(target, balanced);
       expect((await call(target, "PATCH", path, { spec: { clusterIP: "10.9.9.9" } }, mergePatch)).code).toBe(
@@ -110,13 +110,16 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "keeps a Service until its finalizers are gone, and lets none be added meanwhile",
+    name: "keeps a deleted Service until its finalizers are removed, and rejects new ones",
     run: async (target) => {
       const { path } = await makeService(target, balanced);
       const finalizer = "service.kubernetes.io/load-balancer-cleanup";
       await call(target, "PATCH", path, { metadata: { finalizers: [finalizer] } }, strategicPatch);
-      const leaving = await call(target, "DELETE", path);
-      expect(leaving.body).toMatchObject({ kind: "Service", metadata: { deletionGracePeriodSeconds: 0 } });
+      const terminating = await call(target, "DELETE", path);
+      expect(terminating.body).toMatchObject({
+        kind: "Service",
+        metadata: { deletionGracePeriodSeconds: 0 },
+      });
       const more = await call(
         target,
         "PATCH",
@@ -132,7 +135,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "applies a configuration, takes back what it no longer names, and reports conflicts between appliers",
+    name: "applies a configuration, removes fields it no longer has, and reports conflicts between appliers",
     run: async (target) => {
       const name = target.unique("applied");
       const path = `/api/v1/namespaces/default/services/${name}`;
@@ -155,7 +158,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "creates a Lease by PUT, wants its version after that, and keeps an empty holder",
+    name: "creates a Lease by PUT, then requires its version, and keeps an empty holder",
     run: async (target) => {
       const name = target.unique("lease");
       const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${name}`;
@@ -178,7 +181,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "names Events, keeps both their versions in one place, and refuses a foreign namespace",
+    name: "names Events, serves them in both versions, and rejects another namespace",
     run: async (target) => {
       const root = "/api/v1/namespaces/default/events";
       const name = target.unique("about");
@@ -201,7 +204,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "fills in the protocol and the conditions of an EndpointSlice, and counts its generation, also for labels",
+    name: "sets protocol and conditions of an EndpointSlice, and increases its generation, also for labels",
     run: async (target) => {
       const root = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
       const name = target.unique("slice");
@@ -227,7 +230,7 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "refuses objects in a namespace that does not exist",
+    name: "rejects objects in a missing namespace",
     run: async (target) => {
       const spec = { ports: [{ port: 80 }] };
       const { code, body } = await call(target, "POST", "/api/v1/namespaces/none/services", {

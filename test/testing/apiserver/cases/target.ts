@@ -1,4 +1,4 @@
-// What a twin case runs against: the sandbox or a real API server, seen only through a transport. It holds no expectations.
+// The server that a case runs against: the test API server or a real one, through a transport.
 
 import type { TlsMaterial, Transport } from "../../../../src/platform/transport.ts";
 import { isObject, type JsonObject } from "../../../../src/testing/apiserver/objects/json.ts";
@@ -8,7 +8,7 @@ export interface Target {
   readonly transport: Transport;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: TlsMaterial;
-  /** A name nobody else uses on this server. */
+  /** A name that is unique on this server. */
   readonly unique: (prefix: string) => string;
 }
 
@@ -80,7 +80,7 @@ export const watchLines = async (
 ): Promise<readonly WatchLine[]> => {
   const stop = new AbortController();
   const response = await open(target, "GET", path, undefined, json, stop.signal);
-  if (response.status !== 200) throw new Error(`The watch was refused with ${response.status}.`);
+  if (response.status !== 200) throw new Error(`The watch was answered with ${response.status}.`);
   await act();
   const lines: WatchLine[] = [];
   let text = "";
@@ -105,7 +105,7 @@ export const makeNode = async (
 ): Promise<JsonObject & { name: string; path: string }> => {
   const name = target.unique("node");
   const { body, code } = await call(target, "POST", "/api/v1/nodes", { metadata: { name }, ...more });
-  if (code !== 201) throw new Error(`The node was refused: ${JSON.stringify(body)}`);
+  if (code !== 201) throw new Error(`The Node could not be created: ${JSON.stringify(body)}`);
   return { ...body, name, path: `/api/v1/nodes/${name}` };
 };
 
@@ -116,6 +116,6 @@ export const makeService = async (
   const name = target.unique("service");
   const root = "/api/v1/namespaces/default/services";
   const { body, code } = await call(target, "POST", root, { metadata: { name }, spec });
-  if (code !== 201) throw new Error(`The service was refused: ${JSON.stringify(body)}`);
+  if (code !== 201) throw new Error(`The Service could not be created: ${JSON.stringify(body)}`);
   return { ...body, name, path: `${root}/${name}` };
 };

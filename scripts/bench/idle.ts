@@ -63,7 +63,9 @@ export async function measureIdle(options: BenchOptions, nodes: number): Promise
   await using bench = await openBench(options);
   await joinNodes(bench, nodes, nodes);
   const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1");
-  await untilDone(manager, "it led", () => manager.output().includes("This replica leads"), { seconds: 120 });
+  await untilDone(manager, "it led", () => manager.output().includes("Acquired leadership"), {
+    seconds: 120,
+  });
   await untilDone(manager, "it listed the cloud", () => bench.cloud.seen.length > 0);
   await untilIdle(manager);
   const [before, calls] = [processCost(manager.pid), bench.cloud.seen.length];

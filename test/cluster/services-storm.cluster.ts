@@ -98,7 +98,7 @@ test("200 Services through kills, joining Nodes and type changes: one load balan
     services.target(name, { isTarget: Number(name.slice("node-".length)) < targetCount }),
   );
   manager = cluster.manager({ flags });
-  await until("the manager to run", () => manager.output().includes(" runs"));
+  await until("the manager to run", () => manager.output().includes("Started fake-cloud-controller-manager"));
 
   // All created at once; the manager is killed during the creations.
   watched.interruptAt(between(1, serviceCount - 1), kill);

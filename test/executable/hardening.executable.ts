@@ -130,7 +130,9 @@ describe("with dangerous variables or clocks", () => {
       BUN_INSPECT_PRELOAD: trap,
       NODE_PATH: world.folder,
     });
-    await until("the manager to run", () => manager.output().includes(" runs"));
+    await until("the manager to run", () =>
+      manager.output().includes("Started fake-cloud-controller-manager"),
+    );
     await Bun.sleep(milliseconds(0));
     expect(existsSync(join(world.folder, "trapped"))).toBe(false);
   }, 60_000);

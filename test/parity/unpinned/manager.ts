@@ -54,7 +54,7 @@ export const managerBehaviours: readonly Unpinned[] = [
     provedBy: [
       "reaches only the open paths and causes no TokenReview [F84]",
       "gives access when it is valid and the API server authorizes its user [F84]",
-      "test/cluster/serving.cluster.ts: every page answers to no, wrong, low and right credentials as it should",
+      "test/cluster/serving.cluster.ts: every page returns the right status for missing, invalid, insufficient and sufficient credentials",
     ],
   },
   {
@@ -80,7 +80,7 @@ export const managerBehaviours: readonly Unpinned[] = [
     provedBy: [
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
       "ends the process with --exit-on-lost-lease, as upstream does [F67]",
-      "test/cluster/leadership.cluster.ts: SIGTERM ends a leader with 0 in less than 2 s, and nobody holds the Lease then",
+      "test/cluster/leadership.cluster.ts: SIGTERM: a leader exits with 0 within 2 s and releases the Lease",
     ],
     note: "D68",
   },

@@ -1,19 +1,20 @@
-// The admission webhook as a page: an AdmissionReview in, one out with the same uid. It judges nothing itself; who hands it
-// a judge decides what is refused. It never stands in the way of a delete, or of what it does not understand.
+// The admission webhook endpoint: takes an AdmissionReview and answers with the judgement of a webhook under the same uid.
+// Requests that are no valid reviews get an error status, which `failurePolicy: Ignore` admits.
 
-import type { ServedHandler, ServedRequest, ServedResponse } from "../platform/listener.ts";
+import { defined } from "../core/defined.ts";
+import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { jsonAnswer, refusal } from "./answers.ts";
 import { readTarget } from "./secure-port.ts";
 
 export interface AdmissionInput {
   readonly operation: string;
-  /** As they came; undefined where there is none. */
+  /** As sent; undefined where the review has none. */
   readonly object: unknown;
   readonly oldObject: unknown;
 }
 
 export interface Judgement {
-  /** Why it is refused; undefined lets it through. */
+  /** Why the request is denied; undefined admits it. */
   readonly refusal?: string;
   /** Shown by kubectl. */
   readonly warnings?: readonly string[];
@@ -22,28 +23,30 @@ export interface Judgement {
 export interface Webhook {
   readonly name: string;
   readonly path: string;
-  readonly judge: (question: AdmissionInput) => Judgement;
+  readonly judge: (input: AdmissionInput) => Judgement;
 }
 
 export interface AdmissionOptions {
   readonly webhooks: readonly Webhook[];
   readonly monotonic: () => number;
   readonly onAnswer: (webhook: string, code: number, durationMs: number, isRefusal: boolean) => void;
-  readonly onAccident: (webhook: string, error: unknown) => void;
+  /** Called when a webhook throws. */
+  readonly onInternalError: (webhook: string, error: unknown) => void;
 }
 
-/** An object has 1.5 MiB at the most in etcd, and there are two of them. */
-const longestBody = 4 * 1024 * 1024;
+/** An object has at most 1.5 MiB in etcd, and a review has two of them. */
+const maxBody = 4 * 1024 * 1024;
 const reviewVersion = "admission.k8s.io/v1";
-/** What the API server cuts off is of no use, and neither is a page of it. */
-const longestText = 1000;
-function cut(text: string): string {
-  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+/** The API server cuts longer texts. */
+const maxText = 1000;
+
+function truncate(text: string): string {
+  return text.length > maxText ? `${text.slice(0, maxText - 1)}…` : text;
 }
 
 interface Review {
   readonly uid: string;
-  readonly question: AdmissionInput;
+  readonly input: AdmissionInput;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -51,7 +54,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
-/** What is wrong with it, as text, where it is no review. */
+/** The review, or the problem of the text. */
 function readReview(text: string): Review | string {
   let review: Fields | undefined;
   try {
@@ -60,64 +63,72 @@ function readReview(text: string): Review | string {
     return "the body is not JSON";
   }
   if (review?.["kind"] !== "AdmissionReview" || review["apiVersion"] !== reviewVersion) {
-    return `expected an AdmissionReview of ${reviewVersion}, got ${cut(String(review?.["kind"]))} of ${cut(String(review?.["apiVersion"]))}`;
+    return `expected kind AdmissionReview of ${reviewVersion}, got ${truncate(String(review?.["kind"]))} of ${truncate(String(review?.["apiVersion"]))}`;
   }
-  const request = fieldsOf(review["request"]);
-  const { uid, operation, object, oldObject } = request ?? {};
-  if (typeof uid !== "string" || uid === "") return "the review has no request with a uid";
-  return { uid, question: { operation: String(operation), object, oldObject } };
+  const { uid, operation, object, oldObject } = fieldsOf(review["request"]) ?? {};
+  if (typeof uid !== "string" || uid === "") return "request.uid is missing";
+  return { uid, input: { operation: String(operation), object, oldObject } };
 }
 
-function answerOf(uid: string, { refusal: why, warnings = [] }: Judgement) {
+function toReview(uid: string, { refusal: reason, warnings = [] }: Judgement) {
   return {
     apiVersion: reviewVersion,
     kind: "AdmissionReview",
     response: {
       uid,
-      allowed: why === undefined,
-      ...(why !== undefined && { status: { message: cut(why), reason: "Invalid", code: 422 } }),
-      ...(warnings.length > 0 && { warnings: warnings.slice(0, 10).map(cut) }),
+      allowed: reason === undefined,
+      ...defined({
+        status:
+          reason === undefined ? undefined : { message: truncate(reason), reason: "Invalid", code: 422 },
+        warnings: warnings.length === 0 ? undefined : warnings.slice(0, 10).map(truncate),
+      }),
     },
   };
 }
 
 function isJSON({ headers }: ServedRequest): boolean {
+  // As upstream: a charset parameter is not accepted.
   return headers.find(([name]) => name === "content-type")?.[1] === "application/json";
 }
 
-export function createAdmission(options: AdmissionOptions): ServedHandler {
-  const { webhooks, monotonic, onAnswer, onAccident } = options;
+async function judge(
+  webhook: Webhook,
+  request: ServedRequest,
+  onInternalError: AdmissionOptions["onInternalError"],
+): Promise<{ readonly response: ServedResponse; readonly isRefusal: boolean }> {
+  const failed = (status: number, message: string) => ({
+    response: refusal(status, message),
+    isRefusal: false,
+  });
+  if (request.method !== "POST") return failed(405, "Send the AdmissionReview by POST.");
+  if (!isJSON(request)) return failed(400, "The content type must be application/json.");
+  const body = await request.body(maxBody);
+  if (body === undefined) return failed(413, `The body must not exceed ${maxBody} bytes.`);
+  const review = readReview(body);
+  if (typeof review === "string") return failed(400, `Invalid AdmissionReview: ${review}.`);
+  try {
+    const judgement = webhook.judge(review.input);
+    const response = jsonAnswer(toReview(review.uid, judgement));
+    return { response, isRefusal: judgement.refusal !== undefined };
+  } catch (error) {
+    onInternalError(webhook.name, error);
+    return failed(500, "Internal error; see the log of the controller manager.");
+  }
+}
 
-  const judged = async (webhook: Webhook, request: ServedRequest): Promise<[ServedResponse, boolean]> => {
-    if (request.method !== "POST") return [refusal(405, "A review is sent by POST."), false];
-    // Exactly this, as upstream: a charset behind it is not understood.
-    if (!isJSON(request)) return [refusal(400, "Expected the content type application/json."), false];
-    const body = await request.body(longestBody);
-    if (body === undefined) return [refusal(413, `Expected at most ${longestBody} bytes.`), false];
-    const review = readReview(body);
-    if (typeof review === "string") return [refusal(400, `This is no review: ${review}.`), false];
-    try {
-      const judgement = webhook.judge(review.question);
-      return [jsonAnswer(answerOf(review.uid, judgement)), judgement.refusal !== undefined];
-    } catch (error) {
-      onAccident(webhook.name, error);
-      return [refusal(500, "Internal error: the review could not be made; the log says why."), false];
-    }
-  };
-
-  return async (request) => {
-    const began = monotonic();
-    const path = readTarget(request.target)?.path;
-    const webhook = webhooks.find((each) => each.path === path);
-    if (webhook === undefined) {
-      onAnswer("none", 404, monotonic() - began, false);
-      return refusal(
-        404,
-        `There is no webhook here; there are ${webhooks.map((each) => each.path).join(", ")}.`,
-      );
-    }
-    const [response, isRefusal] = await judged(webhook, request);
-    onAnswer(webhook.name, response.status, monotonic() - began, isRefusal);
-    return response;
-  };
+export async function serveAdmission(
+  { webhooks, monotonic, onAnswer, onInternalError }: AdmissionOptions,
+  request: ServedRequest,
+): Promise<ServedResponse> {
+  const started = monotonic();
+  const path = readTarget(request.target)?.path;
+  const webhook = webhooks.find((candidate) => candidate.path === path);
+  if (webhook === undefined) {
+    onAnswer("none", 404, monotonic() - started, false);
+    const paths = webhooks.map((candidate) => candidate.path).join(", ");
+    return refusal(404, `No webhook at this path. Webhooks: ${paths}.`);
+  }
+  const { response, isRefusal } = await judge(webhook, request, onInternalError);
+  onAnswer(webhook.name, response.status, monotonic() - started, isRefusal);
+  return response;
 }

@@ -1,4 +1,4 @@
-// Answers of the secure port in the forms that clients of Kubernetes know: plain text, JSON, and the Status of a refusal.
+// Responses of the secure port: plain text, JSON, and errors as a Kubernetes Status.
 
 import type { ServedResponse } from "../platform/listener.ts";
 
@@ -38,7 +38,7 @@ const reasons: Readonly<Record<number, string>> = {
   503: "ServiceUnavailable",
 };
 
-/** As the API server refuses: kubectl and client libraries print the message. */
+/** An error as the API server sends it: kubectl and client libraries print the message. */
 export function refusal(status: number, message: string): ServedResponse {
   return jsonAnswer(
     {

@@ -1,68 +1,70 @@
-// Who asks: a front proxy's word, a client certificate, a bearer token, in upstream's order. Nothing shown is anonymous;
-// something shown that proves nothing is refused and never becomes anonymous.
+// Authenticates clients of the secure port by front proxy, client certificate and bearer token, in upstream's order. A
+// request without credentials is anonymous; one with only invalid credentials is rejected.
 
 import type { PeerCertificate, ServedRequest } from "../platform/listener.ts";
 import type { Authorities } from "./authorities.ts";
 import { commonNameOf, userOf, verifyClient } from "./client-certificate.ts";
 import { userInHeaders } from "./request-header.ts";
-import { anonymous, type Claim, noClaim, type User, withAuthenticatedGroup } from "./user.ts";
+import { anonymous, type CredentialCheck, noCredential, type User, withAuthenticatedGroup } from "./user.ts";
 
-export type Asker =
+export type Authentication =
   | { readonly kind: "user"; readonly user: User }
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "rejected"; readonly reason: string };
 
-export interface AuthenticateOptions {
+export interface AuthenticationDeps {
   readonly authorities: () => Promise<Authorities>;
-  /** Undefined where nobody can review tokens. */
-  readonly token: ((headers: ServedRequest["headers"]) => Promise<Claim>) | undefined;
+  readonly checkToken: (headers: ServedRequest["headers"]) => Promise<CredentialCheck>;
   readonly now: () => number;
 }
 
-function byProxy(
+function checkProxy(
   peer: PeerCertificate,
   request: ServedRequest,
   { proxies, headers }: Authorities,
   now: number,
-): Claim {
-  if (proxies.length === 0) return noClaim;
+): CredentialCheck {
+  if (proxies.length === 0) return noCredential;
   const verified = verifyClient(peer, proxies, now);
-  if (verified.kind === "refused") return { kind: "bad", why: verified.why };
+  if (verified.kind === "invalid") return verified;
   const name = commonNameOf(verified.certificate) ?? "";
   if (headers.allowedNames.length > 0 && !headers.allowedNames.includes(name)) {
-    return { kind: "bad", why: `the front proxy ${JSON.stringify(name)} is not among those allowed` };
+    return { kind: "invalid", reason: `the front proxy ${JSON.stringify(name)} is not an allowed name` };
   }
   const user = userInHeaders(request.headers, headers);
-  return user === undefined ? noClaim : { kind: "user", user };
+  return user === undefined ? noCredential : { kind: "user", user };
 }
 
-function byCertificate(peer: PeerCertificate, { clients }: Authorities, now: number): Claim {
-  if (clients.length === 0) return noClaim;
+function checkCertificate(peer: PeerCertificate, { clients }: Authorities, now: number): CredentialCheck {
+  if (clients.length === 0) return noCredential;
   const verified = verifyClient(peer, clients, now);
-  if (verified.kind === "refused") return { kind: "bad", why: verified.why };
+  if (verified.kind === "invalid") return verified;
   const user = userOf(verified.certificate);
   return user === undefined
-    ? { kind: "bad", why: "the client certificate names no user" }
+    ? { kind: "invalid", reason: "the client certificate has no common name" }
     : { kind: "user", user };
 }
 
-export function createAuthenticate({ authorities, token, now }: AuthenticateOptions) {
-  const claimsOf = async function* (request: ServedRequest): AsyncGenerator<Claim> {
-    const { peer } = request;
-    if (peer !== undefined) {
-      const known = await authorities();
-      yield byProxy(peer, request, known, now());
-      yield byCertificate(peer, known, now());
-    }
-    if (token !== undefined) yield await token(request.headers);
-  };
-  return async (request: ServedRequest): Promise<Asker> => {
-    const wrong: string[] = [];
-    for await (const claim of claimsOf(request)) {
-      if (claim.kind === "user") return { kind: "user", user: withAuthenticatedGroup(claim.user) };
-      if (claim.kind === "bad") wrong.push(claim.why);
-    }
-    return wrong.length === 0
-      ? { kind: "user", user: anonymous }
-      : { kind: "refused", why: wrong.join("; ") };
-  };
+/** One check after the other: a later one runs only when the earlier ones found no user. */
+async function* checksOf(deps: AuthenticationDeps, request: ServedRequest): AsyncGenerator<CredentialCheck> {
+  const { peer } = request;
+  if (peer !== undefined) {
+    const authorities = await deps.authorities();
+    yield checkProxy(peer, request, authorities, deps.now());
+    yield checkCertificate(peer, authorities, deps.now());
+  }
+  yield await deps.checkToken(request.headers);
+}
+
+export async function authenticate(
+  deps: AuthenticationDeps,
+  request: ServedRequest,
+): Promise<Authentication> {
+  const reasons: string[] = [];
+  for await (const check of checksOf(deps, request)) {
+    if (check.kind === "user") return { kind: "user", user: withAuthenticatedGroup(check.user) };
+    if (check.kind === "invalid") reasons.push(check.reason);
+  }
+  return reasons.length === 0
+    ? { kind: "user", user: anonymous }
+    : { kind: "rejected", reason: reasons.join("; ") };
 }

@@ -1,5 +1,5 @@
-// Whom the cluster trusts: the authorities of client certificates and of front proxies, from files or from the ConfigMap
-// kube-system/extension-apiserver-authentication. Always as they are now; what cannot be read leaves what was there before.
+// The certificate authorities of clients and front proxies, from files or from the ConfigMap
+// kube-system/extension-apiserver-authentication, always current. Content that cannot be parsed leaves the previous in use.
 
 import type { X509Certificate } from "node:crypto";
 import type { WatchedFile } from "../kube/connection/watched-file.ts";
@@ -7,7 +7,10 @@ import type { ConfigMap } from "../kube/objects.ts";
 import { readBundle } from "./client-certificate.ts";
 import type { RequestHeaderNames } from "./request-header.ts";
 
-export const lookedUp = { namespace: "kube-system", name: "extension-apiserver-authentication" } as const;
+export const authenticationConfigMap = {
+  namespace: "kube-system",
+  name: "extension-apiserver-authentication",
+} as const;
 
 export interface Authorities {
   readonly clients: readonly X509Certificate[];
@@ -18,9 +21,9 @@ export interface Authorities {
 export interface AuthoritiesOptions {
   readonly clientFile: WatchedFile | undefined;
   readonly proxyFile: WatchedFile | undefined;
-  /** From flags; they count when the file of the proxies' authorities was given too. */
+  /** From flags; used only together with `proxyFile`. */
   readonly headers: RequestHeaderNames;
-  /** Undefined while it was never read, or is not looked up. */
+  /** Undefined until it was read, or when it is not looked up. */
   readonly configMap: () => ConfigMap | undefined;
   readonly onProblem: (text: string) => void;
 }
@@ -28,7 +31,7 @@ export interface AuthoritiesOptions {
 function listIn(text: string | undefined): readonly string[] {
   try {
     const value: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+    return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
   } catch {
     return [];
   }
@@ -44,50 +47,63 @@ function headersIn(data: Readonly<Record<string, string>>): RequestHeaderNames {
   };
 }
 
-/** Parses a bundle when it changes, and keeps the last good one. */
-function bundleReader(what: string, onProblem: (text: string) => void) {
-  let text = "";
-  let certificates: readonly X509Certificate[] = [];
-  return (pem: string): readonly X509Certificate[] => {
-    if (pem === text) return certificates;
-    text = pem;
-    try {
-      certificates = readBundle(pem);
-    } catch {
-      onProblem(`The ${what} cannot be read; those from before count on.`);
-    }
-    return certificates;
-  };
-}
+/** The parsed certificates of a bundle: parsed again only when its text changes. */
+class Bundle {
+  readonly #description: string;
+  #text = "";
+  #certificates: readonly X509Certificate[] = [];
 
-async function contentOf(file: WatchedFile, onProblem: (text: string) => void): Promise<string | undefined> {
-  try {
-    return await file.content();
-  } catch {
-    onProblem(`The file ${file.path} cannot be read, so no certificate that it would vouch for is good.`);
-    return undefined;
+  constructor(description: string) {
+    this.#description = description;
+  }
+
+  parse(pem: string, onProblem: (text: string) => void): readonly X509Certificate[] {
+    if (pem === this.#text) return this.#certificates;
+    this.#text = pem;
+    try {
+      this.#certificates = readBundle(pem);
+    } catch {
+      onProblem(`Cannot parse the ${this.#description}; the previous ones stay in use.`);
+    }
+    return this.#certificates;
   }
 }
 
-export function createAuthorities(options: AuthoritiesOptions): () => Promise<Authorities> {
-  const reported = new Set<string>();
-  const report = (text: string): void => {
-    if (reported.has(text)) return;
-    reported.add(text);
-    options.onProblem(text);
-  };
-  const readClients = bundleReader("authorities of client certificates", report);
-  const readProxies = bundleReader("authorities of front proxies", report);
-  const { clientFile, proxyFile } = options;
-  return async () => {
-    const data = options.configMap()?.data ?? {};
-    const clients = clientFile === undefined ? data["client-ca-file"] : await contentOf(clientFile, report);
+export class AuthoritySource {
+  readonly #options: AuthoritiesOptions;
+  readonly #clients = new Bundle("certificate authorities of clients");
+  readonly #proxies = new Bundle("certificate authorities of front proxies");
+  readonly #reported = new Set<string>();
+
+  constructor(options: AuthoritiesOptions) {
+    this.#options = options;
+  }
+
+  async current(): Promise<Authorities> {
+    const { clientFile, proxyFile, configMap, headers } = this.#options;
+    const data = configMap()?.data ?? {};
+    const clients = clientFile === undefined ? data["client-ca-file"] : await this.#read(clientFile);
     const proxies =
-      proxyFile === undefined ? data["requestheader-client-ca-file"] : await contentOf(proxyFile, report);
+      proxyFile === undefined ? data["requestheader-client-ca-file"] : await this.#read(proxyFile);
     return {
-      clients: readClients(clients ?? ""),
-      proxies: readProxies(proxies ?? ""),
-      headers: proxyFile === undefined ? headersIn(data) : options.headers,
+      clients: this.#clients.parse(clients ?? "", this.#report),
+      proxies: this.#proxies.parse(proxies ?? "", this.#report),
+      headers: proxyFile === undefined ? headersIn(data) : headers,
     };
+  }
+
+  async #read(file: WatchedFile): Promise<string | undefined> {
+    try {
+      return await file.content();
+    } catch {
+      this.#report(`Cannot read ${file.path}; client certificates of its authorities are rejected.`);
+      return undefined;
+    }
+  }
+
+  readonly #report = (text: string): void => {
+    if (this.#reported.has(text)) return;
+    this.#reported.add(text);
+    this.#options.onProblem(text);
   };
 }

@@ -1,30 +1,30 @@
-// What somebody may do here: administrators everything, everybody the open paths, and for the rest the API server is asked
-// by SubjectAccessReview, whose answer counts for some seconds.
+// Authorizes requests: administrators may do everything, open paths are allowed to all, and the API server decides the
+// others by SubjectAccessReview. Its decisions are cached for some seconds.
 
 import type { Milliseconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
 import type { AskReview } from "./reviews.ts";
 import type { User } from "./user.ts";
 
-export type Decision = { readonly may: true } | { readonly may: false; readonly why: string };
+export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-export interface AuthorizeOptions {
-  /** Undefined where nobody can be asked: then nothing but the open paths is allowed. */
+export interface AuthorizerOptions {
+  /** Undefined without an API server: then only open paths are allowed. */
   readonly ask: AskReview | undefined;
   readonly clock: Clock;
-  /** Exact, or a beginning with `*` behind it. */
+  /** Exact paths, or prefixes that end with `*`. */
   readonly alwaysAllow: readonly string[];
   readonly allowedFor: Milliseconds;
   readonly deniedFor: Milliseconds;
 }
 
-/** Upstream takes the slash in front as given, and so do we. */
-const slashed = (path: string): string => (path.startsWith("/") ? path : `/${path}`);
+/** As upstream: a missing leading slash is added. */
+const withSlash = (path: string): string => (path.startsWith("/") ? path : `/${path}`);
 
-function isOpen(path: string, open: readonly string[]): boolean {
-  return open.some((one) => {
-    const pattern = slashed(one);
+function isOpen(path: string, openPaths: readonly string[]): boolean {
+  return openPaths.map(withSlash).some((pattern) => {
     return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
   });
 }
@@ -35,30 +35,38 @@ interface AccessStatus {
   readonly reason?: string;
 }
 
-const allowed: Decision = { may: true };
+const allowed: Decision = { allowed: true };
 
-export function createAuthorize({ ask, clock, alwaysAllow, allowedFor, deniedFor }: AuthorizeOptions) {
-  const cache = new ExpiringCache<Decision>({
-    clock,
-    size: 2048,
-    lifetime: ({ may }) => (may ? allowedFor : deniedFor),
-  });
-  return async (user: User, verb: string, path: string): Promise<Decision> => {
+export class Authorizer {
+  readonly #options: AuthorizerOptions;
+  readonly #decisions: ExpiringCache<Decision>;
+
+  constructor(options: AuthorizerOptions) {
+    const { clock, allowedFor, deniedFor } = options;
+    this.#options = options;
+    this.#decisions = new ExpiringCache({
+      clock,
+      size: 2048,
+      lifetime: (decision) => (decision.allowed ? allowedFor : deniedFor),
+    });
+  }
+
+  async authorize(user: User, verb: string, path: string): Promise<Decision> {
+    const { ask, alwaysAllow } = this.#options;
     if (user.groups.includes("system:masters")) return allowed;
     if (isOpen(path, alwaysAllow)) return allowed;
-    if (ask === undefined) return { may: false, why: "no API server can be asked about access" };
+    if (ask === undefined) return { allowed: false, reason: "no API server is available to authorize it" };
     const { name, groups, uid, extra } = user;
     const spec = {
       user: name,
       groups,
-      ...(uid !== undefined && { uid }),
-      ...(extra !== undefined && { extra }),
+      ...defined({ uid, extra }),
       nonResourceAttributes: { path, verb },
     };
-    return cache.get(JSON.stringify(spec), async () => {
+    return this.#decisions.get(JSON.stringify(spec), async () => {
       const status = (await ask("subjectaccessreviews", spec)) as AccessStatus;
       if (status.allowed === true && status.denied !== true) return allowed;
-      return { may: false, why: status.reason ?? "" };
+      return { allowed: false, reason: status.reason ?? "" };
     });
-  };
+  }
 }

@@ -1,16 +1,16 @@
-// The bearer token of a request, and whether it is good: asked of the API server by TokenReview, remembered for some seconds
-// under a hash, so that no token lies in memory.
+// Checks the bearer token of a request by TokenReview. Results are cached for some seconds by the hash of the token, so that
+// no token stays in memory.
 
 import { createHash } from "node:crypto";
 import type { Milliseconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { ServedRequest } from "../platform/listener.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
 import type { AskReview } from "./reviews.ts";
-import { type Claim, noClaim } from "./user.ts";
+import { type CredentialCheck, noCredential } from "./user.ts";
 
-type Headers = readonly (readonly [name: string, value: string])[];
-
-function bearerOf(headers: Headers): string | undefined {
+function bearerTokenIn(headers: ServedRequest["headers"]): string | undefined {
   const given = headers.find(([name]) => name === "authorization")?.[1] ?? "";
   return /^bearer +(\S+) *$/i.exec(given)?.[1];
 }
@@ -25,27 +25,30 @@ interface TokenReviewStatus {
   };
 }
 
-function claimOf(status: TokenReviewStatus): Claim {
-  const { user } = status;
-  if (status.authenticated !== true || user?.username === undefined || user.username === "") {
-    return { kind: "bad", why: "the bearer token is not good" };
+function toCheck({ authenticated, user }: TokenReviewStatus): CredentialCheck {
+  if (authenticated !== true || user?.username === undefined || user.username === "") {
+    return { kind: "invalid", reason: "invalid bearer token" };
   }
   const { username: name, uid, groups = [], extra } = user;
-  return {
-    kind: "user",
-    user: { name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) },
-  };
+  return { kind: "user", user: { name, groups, ...defined({ uid, extra }) } };
 }
 
-export function createTokenAuthenticator(
-  ask: AskReview,
-  { clock, lifetime }: { readonly clock: Clock; readonly lifetime: Milliseconds },
-): (headers: Headers) => Promise<Claim> {
-  const cache = new ExpiringCache<Claim>({ clock, size: 2048, lifetime: () => lifetime });
-  return async (headers) => {
-    const token = bearerOf(headers);
-    if (token === undefined) return noClaim;
+export class TokenAuthenticator {
+  readonly #ask: AskReview;
+  readonly #results: ExpiringCache<CredentialCheck>;
+
+  constructor(
+    ask: AskReview,
+    { clock, lifetime }: { readonly clock: Clock; readonly lifetime: Milliseconds },
+  ) {
+    this.#ask = ask;
+    this.#results = new ExpiringCache({ clock, size: 2048, lifetime: () => lifetime });
+  }
+
+  async check(headers: ServedRequest["headers"]): Promise<CredentialCheck> {
+    const token = bearerTokenIn(headers);
+    if (token === undefined) return noCredential;
     const key = createHash("sha256").update(token).digest("base64");
-    return cache.get(key, async () => claimOf(await ask("tokenreviews", { token })));
-  };
+    return this.#results.get(key, async () => toCheck(await this.#ask("tokenreviews", { token })));
+  }
 }

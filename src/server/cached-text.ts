@@ -1,17 +1,25 @@
-// A text that costs something to make is made at most once in a while, however many ask for it.
+// A text that is expensive to make, made at most once per lifetime.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-export function cachedText(
-  make: () => string,
-  clock: Clock,
-  lifetime: Milliseconds = seconds(1),
-): () => string {
-  let kept: { readonly text: string; readonly at: number } | undefined;
-  return () => {
-    const now = clock.monotonic();
-    if (kept === undefined || now - kept.at >= lifetime) kept = { text: make(), at: now };
-    return kept.text;
-  };
+export class CachedText {
+  readonly #make: () => string;
+  readonly #clock: Clock;
+  readonly #lifetime: Milliseconds;
+  #cached: { readonly text: string; readonly at: number } | undefined;
+
+  constructor(make: () => string, clock: Clock, lifetime: Milliseconds = seconds(1)) {
+    this.#make = make;
+    this.#clock = clock;
+    this.#lifetime = lifetime;
+  }
+
+  get(): string {
+    const now = this.#clock.monotonic();
+    if (this.#cached === undefined || now - this.#cached.at >= this.#lifetime) {
+      this.#cached = { text: this.#make(), at: now };
+    }
+    return this.#cached.text;
+  }
 }

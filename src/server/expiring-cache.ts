@@ -1,4 +1,4 @@
-// Answers that count for a while, at most so many of them, and one question at a time for each key. Errors are not kept.
+// A cache of results with a lifetime and a maximum size. It runs one lookup per key at a time, and caches no errors.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -11,41 +11,41 @@ export interface ExpiringCacheOptions<T> {
 
 export class ExpiringCache<T> {
   readonly #options: ExpiringCacheOptions<T>;
-  readonly #kept = new Map<string, { readonly value: T; readonly until: number }>();
-  readonly #asking = new Map<string, Promise<T>>();
+  readonly #entries = new Map<string, { readonly value: T; readonly until: number }>();
+  readonly #pending = new Map<string, Promise<T>>();
 
   constructor(options: ExpiringCacheOptions<T>) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#entries.size;
   }
 
-  get(key: string, ask: () => Promise<T>): Promise<T> {
+  get(key: string, lookUp: () => Promise<T>): Promise<T> {
     const { clock } = this.#options;
-    const known = this.#kept.get(key);
+    const known = this.#entries.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return Promise.resolve(known.value);
-    this.#kept.delete(key);
-    const pending = this.#asking.get(key);
+    this.#entries.delete(key);
+    const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
-    const asked = ask()
+    const started = lookUp()
       .then((value) => {
-        this.#keep(key, value);
+        this.#add(key, value);
         return value;
       })
-      .finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asked);
-    return asked;
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, started);
+    return started;
   }
 
-  #keep(key: string, value: T): void {
+  #add(key: string, value: T): void {
     const { clock, size, lifetime } = this.#options;
     const duration = lifetime(value);
     if (duration <= 0) return;
-    // The oldest goes: a map remembers the order in which things came.
-    const oldest = this.#kept.size >= size ? this.#kept.keys().next().value : undefined;
-    if (oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.set(key, { value, until: clock.monotonic() + duration });
+    // A Map iterates in the order of insertion, so the first key is the oldest.
+    const oldest = this.#entries.size >= size ? this.#entries.keys().next().value : undefined;
+    if (oldest !== undefined) this.#entries.delete(oldest);
+    this.#entries.set(key, { value, until: clock.monotonic() + duration });
   }
 }

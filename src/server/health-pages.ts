@@ -1,5 +1,5 @@
-// /healthz, /livez and /readyz as text, word for word as Kubernetes components answer, with ?verbose, ?exclude and a page
-// for each check.
+// The text of /healthz, /livez and /readyz, identical to that of Kubernetes components, with ?verbose, ?exclude and a page for
+// each check.
 
 import { refusal, textAnswer } from "./answers.ts";
 import type { CheckResult, Health, HealthPage } from "./health.ts";
@@ -22,10 +22,11 @@ function answer(page: HealthPage, results: readonly CheckResult[], query: URLSea
   return textAnswer(`${[...lines, `${page} check passed`].join("\n")}\n`);
 }
 
-/** What is wrong is told only here: the page of one check is not open to everybody. */
+/** Only the page of a single check shows the problem, because it is no open path. */
 function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
   const result = health.runOne(page, path.slice(page.length + 2));
-  if (result === undefined) return refusal(404, `There is no check ${path}; /${page}?verbose lists them.`);
+  if (result === undefined)
+    return refusal(404, `Check ${path} not found. GET /${page}?verbose lists all checks.`);
   return result.problem === undefined
     ? textAnswer("ok")
     : textAnswer(`internal server error: ${result.problem}\n`, 500);

@@ -1,5 +1,5 @@
-// A certificate for those who gave none: an authority of our own signs one for the names of this process, again and again
-// before it ends. With a folder, both are kept there, the certificate under upstream's names, and found again at the next start.
+// The self-made certificate of a port without a configured one: an authority of this process issues it and renews it before
+// it expires. With a folder, both are stored there under upstream's file names, and loaded at the next start.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -11,17 +11,17 @@ import type { KeyPair } from "../platform/listener.ts";
 import type { Random } from "../platform/random.ts";
 
 const day = 86_400_000;
-const ownLifetime: Milliseconds = milliseconds(365 * day);
-/** Made anew when this much is left: nobody should meet one that ends in the middle of a night. */
+const lifetime: Milliseconds = milliseconds(365 * day);
+/** The remaining validity at which it is renewed. */
 const renewBefore: Milliseconds = milliseconds(30 * day);
 
-/** Upstream's: localhost and, unless it listens everywhere, the address it listens on. */
+/** As upstream: localhost and, unless the port listens on all addresses, the bind address. */
 export function ownNames(bindAddress: string, more: readonly string[] = []): readonly string[] {
-  const isEverywhere = bindAddress === "0.0.0.0" || bindAddress === "::";
-  return [...new Set(["localhost", "127.0.0.1", ...(isEverywhere ? [] : [bindAddress]), ...more])];
+  const isUnspecified = bindAddress === "0.0.0.0" || bindAddress === "::";
+  return [...new Set(["localhost", "127.0.0.1", ...(isUnspecified ? [] : [bindAddress]), ...more])];
 }
 
-export function isDue(cert: string, now: number): boolean {
+export function needsRenewal(cert: string, now: number): boolean {
   try {
     return Date.parse(new X509Certificate(cert).validTo) - now < renewBefore;
   } catch {
@@ -29,7 +29,7 @@ export function isDue(cert: string, now: number): boolean {
   }
 }
 
-/** Of a chain in PEM: the one that vouches for the rest. */
+/** The last certificate of a PEM chain: its authority. */
 export function lastCertificate(chain: string): string | undefined {
   return /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(chain)?.[1];
 }
@@ -39,27 +39,27 @@ export interface OwnCertificate {
   readonly pair: KeyPair;
 }
 
-/** By an authority that was kept, or by a new one. */
+/** Issued by the given authority, or by a new one. */
 export function makeOwnCertificate(
   names: readonly string[],
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-  known?: Authority,
+  existing?: Authority,
 ): OwnCertificate {
   const second = Math.floor(clock.now() / 1000);
-  const authority = known ?? createAuthority(`localhost-ca@${second}`, clock, random);
-  const { cert, key } = authority.issueServer(`localhost@${second}`, names, ownLifetime);
-  // The whole chain is served: who pins the authority needs nothing else.
+  const authority = existing ?? createAuthority(`localhost-ca@${second}`, clock, random);
+  const { cert, key } = authority.issueServer(`localhost@${second}`, names, lifetime);
+  // The served chain includes the authority, for clients that pin it.
   return { authority, pair: { cert: cert + authority.cert, key } };
 }
 
-export interface KeepOptions {
+export interface CertificateFolder {
   readonly folder: string;
-  /** Upstream's: "cloud-controller-manager". */
+  /** The name of the files: "cloud-controller-manager", as upstream. */
   readonly name: string;
   readonly files: Files;
 }
 
-async function readKept({ folder, files }: KeepOptions, name: string): Promise<KeyPair | undefined> {
+async function readPair({ folder, files }: CertificateFolder, name: string): Promise<KeyPair | undefined> {
   try {
     const [cert, key] = await Promise.all([
       files.read(join(folder, `${name}.crt`)),
@@ -71,38 +71,38 @@ async function readKept({ folder, files }: KeepOptions, name: string): Promise<K
   }
 }
 
-/** What lies in the folder, if it is still good for a while. */
-export async function findKept(options: KeepOptions, now: number): Promise<KeyPair | undefined> {
-  const pair = await readKept(options, options.name);
-  return pair === undefined || isDue(pair.cert, now) ? undefined : pair;
+/** The stored certificate, unless it needs renewal. */
+export async function loadCertificate(options: CertificateFolder, now: number): Promise<KeyPair | undefined> {
+  const pair = await readPair(options, options.name);
+  return pair === undefined || needsRenewal(pair.cert, now) ? undefined : pair;
 }
 
-/** Whether what it signs now is good for its whole life. */
-function outlives(cert: string, now: number): boolean {
-  return Date.parse(new X509Certificate(cert).validTo) - now > ownLifetime;
+/** Whether a certificate that it issues now stays valid for its whole lifetime. */
+function outlivesCertificate(cert: string, now: number): boolean {
+  return Date.parse(new X509Certificate(cert).validTo) - now > lifetime;
 }
 
-/** The same authority signs again, so that those who trust it need not be told: `caBundle` above all. */
-export function stillGood(authority: Authority | undefined, now: number): Authority | undefined {
-  return authority !== undefined && outlives(authority.cert, now) ? authority : undefined;
+/** Renewals use the same authority while possible, so that a configured `caBundle` stays valid. */
+export function usableAuthority(authority: Authority | undefined, now: number): Authority | undefined {
+  return authority !== undefined && outlivesCertificate(authority.cert, now) ? authority : undefined;
 }
 
-/** The authority in the folder, beside the certificate. */
-export async function findKeptAuthority(
-  options: KeepOptions,
+/** The stored authority, if it is usable. */
+export async function loadAuthority(
+  options: CertificateFolder,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<Authority | undefined> {
-  const pair = await readKept(options, `${options.name}-ca`);
+  const pair = await readPair(options, `${options.name}-ca`);
   if (pair === undefined) return undefined;
   const { subject } = new X509Certificate(pair.cert);
   const commonName = /^CN=(.+)$/m.exec(subject)?.[1];
   return commonName === undefined
     ? undefined
-    : stillGood(createAuthority(commonName, clock, random, pair), clock.now());
+    : usableAuthority(createAuthority(commonName, clock, random, pair), clock.now());
 }
 
-export async function keep(
-  { folder, name, files }: KeepOptions,
+export async function storeCertificate(
+  { folder, name, files }: CertificateFolder,
   { authority, pair }: OwnCertificate,
 ): Promise<void> {
   await files.write(join(folder, `${name}-ca.key`), authority.key(), 0o600);

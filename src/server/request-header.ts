@@ -1,5 +1,6 @@
-// A front proxy that was let in by its certificate says in headers for whom it asks. Which headers is a setting of the cluster.
+// Reads the user from the headers that an authenticated front proxy sends. The cluster configures their names.
 
+import { defined } from "../core/defined.ts";
 import type { User } from "./user.ts";
 
 export interface RequestHeaderNames {
@@ -7,7 +8,7 @@ export interface RequestHeaderNames {
   readonly uid: readonly string[];
   readonly group: readonly string[];
   readonly extraPrefix: readonly string[];
-  /** Common names that a proxy may have; empty for any. */
+  /** Common names of proxies that are accepted; empty accepts all. */
   readonly allowedNames: readonly string[];
 }
 
@@ -21,7 +22,7 @@ function firstOf(headers: Headers, names: readonly string[]): string {
   return names.map((name) => valuesOf(headers, name)[0] ?? "").find((value) => value !== "") ?? "";
 }
 
-/** Extra keys come percent-encoded, as header names know no capitals and no slashes. */
+/** Extra keys are percent-encoded, because header names have no capitals and no slashes. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -30,7 +31,7 @@ function decoded(key: string): string {
   }
 }
 
-/** Undefined when no user is named. */
+/** Undefined when the headers name no user. */
 export function userInHeaders(headers: Headers, names: RequestHeaderNames): User | undefined {
   const name = firstOf(headers, names.username);
   if (name === "") return undefined;
@@ -39,14 +40,16 @@ export function userInHeaders(headers: Headers, names: RequestHeaderNames): User
   for (const prefix of names.extraPrefix) {
     for (const [key, value] of headers) {
       if (!key.startsWith(prefix.toLowerCase())) continue;
-      const name = decoded(key.slice(prefix.length));
-      extra[name] = [...(extra[name] ?? []), value];
+      const extraKey = decoded(key.slice(prefix.length));
+      extra[extraKey] = [...(extra[extraKey] ?? []), value];
     }
   }
   return {
     name,
-    groups: names.group.flatMap((each) => valuesOf(headers, each)),
-    ...(uid !== "" && { uid }),
-    ...(Object.keys(extra).length > 0 && { extra }),
+    groups: names.group.flatMap((header) => valuesOf(headers, header)),
+    ...defined({
+      uid: uid === "" ? undefined : uid,
+      extra: Object.keys(extra).length === 0 ? undefined : extra,
+    }),
   };
 }

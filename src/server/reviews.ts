@@ -1,5 +1,5 @@
-// Questions to the API server about who somebody is and what they may do. Few at once: whoever floods us with new tokens
-// must not fill the places that the Lease needs.
+// TokenReviews and SubjectAccessReviews, few at a time: a flood of new tokens must not use up the request places that the
+// Lease needs.
 
 import { milliseconds, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -8,12 +8,12 @@ import type { Clock } from "../platform/clock.ts";
 
 export type ReviewKind = "tokenreviews" | "subjectaccessreviews";
 
-/** The status of the review. Throws `TooManyReviews` or what the API server's refusal is thrown as. */
+/** Returns the status of the review. Throws `TooManyReviews` or the error of the request. */
 export type AskReview = (kind: ReviewKind, spec: object) => Promise<object>;
 
 export class TooManyReviews extends Error {
   constructor() {
-    super("Too many questions about access wait for the API server; ask again in a second.");
+    super("Too many access reviews are waiting for the API server. Retry in a second.");
     this.name = "TooManyReviews";
   }
 }
@@ -25,34 +25,28 @@ export interface ReviewsOptions {
   readonly onReview: (kind: ReviewKind, code: string, durationMs: number) => void;
 }
 
-const known = {
+const kinds = {
   tokenreviews: { group: "authentication.k8s.io", kind: "TokenReview" },
   subjectaccessreviews: { group: "authorization.k8s.io", kind: "SubjectAccessReview" },
 } as const;
 
-const limits = { atOnce: 4, waiting: 64 } as const;
+const maxInFlight = 4;
+const maxWaiting = 64;
 
-export function createReviews({ api, clock, signal, onReview }: ReviewsOptions): AskReview {
-  let running = 0;
-  const line: (() => void)[] = [];
-  const enter = async (): Promise<void> => {
-    if (running < limits.atOnce) {
-      running += 1;
-      return;
-    }
-    if (line.length >= limits.waiting) throw new TooManyReviews();
-    // The place is handed on, so it stays counted.
-    await new Promise<void>((go) => line.push(go));
-  };
-  const leave = (): void => {
-    const next = line.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  };
-  return async (plural, spec) => {
-    const { group, kind } = known[plural];
-    await enter();
-    const began = clock.monotonic();
+export class Reviews {
+  readonly #options: ReviewsOptions;
+  #inFlight = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(options: ReviewsOptions) {
+    this.#options = options;
+  }
+
+  async ask(plural: ReviewKind, spec: object): Promise<object> {
+    const { api, clock, signal, onReview } = this.#options;
+    const { group, kind } = kinds[plural];
+    await this.#enter();
+    const started = clock.monotonic();
     let code = "error";
     try {
       const reply = (await api.request(
@@ -71,8 +65,24 @@ export function createReviews({ api, clock, signal, onReview }: ReviewsOptions):
       if (isKubeError(error) && error.status !== undefined) code = String(error.status);
       throw error;
     } finally {
-      leave();
-      onReview(plural, code, milliseconds(clock.monotonic() - began));
+      this.#leave();
+      onReview(plural, code, milliseconds(clock.monotonic() - started));
     }
-  };
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#inFlight < maxInFlight) {
+      this.#inFlight += 1;
+      return;
+    }
+    if (this.#waiting.length >= maxWaiting) throw new TooManyReviews();
+    // The place is handed over by `#leave`, so it is counted already.
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#inFlight -= 1;
+    else next();
+  }
 }

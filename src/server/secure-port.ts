@@ -1,10 +1,10 @@
-// The way of every request on the secure port: who asks, may they, then the page. No page is shown before both answers, and
-// an accident in a page is an answer, never the end of the process.
+// Handles a request on the secure port: authenticates, authorizes, then serves the page. An error in a page becomes a
+// response and never ends the process.
 
 import { isKubeError } from "../kube/errors/kube-error.ts";
-import type { ServedHandler, ServedRequest, ServedResponse } from "../platform/listener.ts";
+import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { refusal } from "./answers.ts";
-import type { Asker } from "./authenticate.ts";
+import type { Authentication } from "./authenticate.ts";
 import type { Decision } from "./authorize.ts";
 import { TooManyReviews } from "./reviews.ts";
 import type { User } from "./user.ts";
@@ -20,15 +20,16 @@ export interface PageRequest {
 export type Page = (request: PageRequest) => ServedResponse | Promise<ServedResponse>;
 
 export interface SecurePortOptions {
-  readonly authenticate: (request: ServedRequest) => Promise<Asker>;
+  readonly authenticate: (request: ServedRequest) => Promise<Authentication>;
   readonly authorize: (user: User, verb: string, path: string) => Promise<Decision>;
-  /** By exact path; a path that ends with a slash answers for all below it. */
+  /** By exact path; a path that ends with a slash serves everything below it. */
   readonly pages: Readonly<Record<string, Page>>;
-  readonly onAccident: (path: string, error: unknown) => void;
+  /** Called when a page throws. */
+  readonly onInternalError: (path: string, error: unknown) => void;
 }
 
-/** More would only wait for each other. */
-const atOnce = 256;
+/** More requests would only wait for each other. */
+const maxInFlight = 256;
 const notCached = { "cache-control": "no-cache, private" } as const;
 
 function pageOf(pages: Readonly<Record<string, Page>>, path: string): Page | undefined {
@@ -40,72 +41,84 @@ function pageOf(pages: Readonly<Record<string, Page>>, path: string): Page | und
   return undefined;
 }
 
-/** Undefined when it is no path: what is authorised must be exactly what is served. */
+/** Undefined for ambiguous paths: the path that is authorized must be exactly the one that is served. */
 export function readTarget(target: string): { path: string; query: URLSearchParams } | undefined {
-  const [path = "", ...rest] = target.split("?");
+  const [path = "", ...query] = target.split("?");
   if (!path.startsWith("/") || path.length > 1024 || /[%\\#]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {
     return undefined;
   }
-  return { path, query: new URLSearchParams(rest.join("?")) };
+  return { path, query: new URLSearchParams(query.join("?")) };
 }
 
-function problemOf(error: unknown): ServedResponse {
+function accessError(error: unknown): ServedResponse {
   if (error instanceof TooManyReviews) return refusal(429, error.message);
-  const why = isKubeError(error) ? `: ${error.message}` : ".";
-  return refusal(500, `Internal error: who you are and what you may do could not be asked${why}`);
+  const reason = isKubeError(error) ? `: ${error.message}` : ".";
+  return refusal(500, `Internal error: authentication or authorization failed${reason}`);
 }
 
-export function createSecurePort(options: SecurePortOptions): ServedHandler {
-  const { authenticate, authorize, pages, onAccident } = options;
-  let running = 0;
+export class SecurePort {
+  readonly #options: SecurePortOptions;
+  #inFlight = 0;
 
-  const admitted = async (request: ServedRequest): Promise<ServedResponse> => {
+  constructor(options: SecurePortOptions) {
+    this.#options = options;
+  }
+
+  async handle(request: ServedRequest): Promise<ServedResponse> {
+    if (this.#inFlight >= maxInFlight) {
+      return refusal(429, "Too many concurrent requests. Retry in a second.");
+    }
+    this.#inFlight += 1;
+    try {
+      const response = await this.#respond(request);
+      return { ...response, headers: { ...notCached, ...response.headers } };
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #respond(request: ServedRequest): Promise<ServedResponse> {
     const target = readTarget(request.target);
-    if (target === undefined) return refusal(400, "The path of the request is not one of a page here.");
+    if (target === undefined) return refusal(400, "Invalid request path.");
     const { path, query } = target;
     try {
-      const asker = await authenticate(request);
-      if (asker.kind === "refused") return refusal(401, "Unauthorized");
-      const { user } = asker;
-      const verb = request.method.toLowerCase();
-      const decision = await authorize(user, verb, path);
-      if (!decision.may) {
-        const why = decision.why === "" ? "" : `: ${decision.why}`;
-        return refusal(
-          403,
-          `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${why}`,
-        );
-      }
+      const denied = await this.#denial(request, path);
+      if (denied !== undefined) return denied;
     } catch (error) {
-      return problemOf(error);
+      return accessError(error);
     }
-    const page = pageOf(pages, path);
-    if (page === undefined) return refusal(404, `There is no page ${path} here; / lists those there are.`);
+    const page = pageOf(this.#options.pages, path);
+    if (page === undefined) return refusal(404, `Page ${path} not found. GET / lists all pages.`);
     const { method, body, headers } = request;
     try {
       return await page({ method, path, query, body, headers });
     } catch (error) {
-      onAccident(path, error);
-      return refusal(500, "Internal error: this page could not be made; the log says why.");
+      this.#options.onInternalError(path, error);
+      return refusal(500, "Internal error; see the log of the controller manager.");
     }
-  };
+  }
 
-  return async (request) => {
-    if (running >= atOnce) return refusal(429, "Too many requests at once; ask again in a second.");
-    running += 1;
-    try {
-      const response = await admitted(request);
-      return { ...response, headers: { ...notCached, ...response.headers } };
-    } finally {
-      running -= 1;
-    }
-  };
+  /** The response to a client without access; undefined when access is allowed. */
+  async #denial(request: ServedRequest, path: string): Promise<ServedResponse | undefined> {
+    const { authenticate, authorize } = this.#options;
+    const authentication = await authenticate(request);
+    if (authentication.kind === "rejected") return refusal(401, "Unauthorized");
+    const { user } = authentication;
+    const verb = request.method.toLowerCase();
+    const decision = await authorize(user, verb, path);
+    if (decision.allowed) return undefined;
+    const reason = decision.reason === "" ? "" : `: ${decision.reason}`;
+    return refusal(
+      403,
+      `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${reason}`,
+    );
+  }
 }
 
-/** Pages only tell; the few that change something name their methods. */
+/** A page that allows only GET and HEAD. */
 export function readOnly(page: Page): Page {
   return (request) =>
     request.method === "GET" || request.method === "HEAD"
       ? page(request)
-      : refusal(405, `${request.path} can only be read, by GET.`);
+      : refusal(405, `${request.path} is read-only. Use GET.`);
 }

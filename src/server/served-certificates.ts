@@ -1,5 +1,5 @@
-// The certificates of one port: given as files that are read again when they change, or made by ourselves and renewed. A
-// pair that does not fit together never replaces one that does.
+// The certificates of one port: from files that are read again when they change, or self-made and renewed. A certificate
+// without its matching key never replaces a valid pair.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { milliseconds, seconds } from "../core/brand.ts";
@@ -11,14 +11,14 @@ import type { Files } from "../platform/files.ts";
 import type { KeyPair, ServedCertificates } from "../platform/listener.ts";
 import type { Random } from "../platform/random.ts";
 import {
-  findKept,
-  findKeptAuthority,
-  isDue,
-  type KeepOptions,
-  keep,
+  type CertificateFolder,
   lastCertificate,
+  loadAuthority,
+  loadCertificate,
   makeOwnCertificate,
-  stillGood,
+  needsRenewal,
+  storeCertificate,
+  usableAuthority,
 } from "./own-certificate.ts";
 
 export interface CertificateSettings {
@@ -26,11 +26,11 @@ export interface CertificateSettings {
   readonly byName: readonly {
     readonly certFile: string;
     readonly keyFile: string;
-    /** Empty: the names in the certificate. */
+    /** Empty: the DNS names in the certificate. */
     readonly names: readonly string[];
   }[];
-  readonly keep?: Omit<KeepOptions, "files">;
-  /** Of the certificate that we make ourselves. */
+  readonly keep?: Omit<CertificateFolder, "files">;
+  /** The names of a self-made certificate. */
   readonly names: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export interface CertificateOptions {
   readonly onProblem: (text: string) => void;
 }
 
-/** A file that the operator must mend: the texts name it. */
+/** A configured certificate that cannot be used; the message names the file. */
 export class UnusableCertificate extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -50,22 +50,22 @@ export class UnusableCertificate extends Error {
   }
 }
 
-const checkEvery = seconds(2);
-const checkOwnEvery = milliseconds(3_600_000);
+const fileCheckInterval = seconds(2);
+const renewalCheckInterval = milliseconds(3_600_000);
 
 function checked(pair: KeyPair, where: string): KeyPair {
   try {
     if (new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) return pair;
   } catch (cause) {
     throw new UnusableCertificate(
-      `${where} cannot be used: expected a certificate and a private key in PEM, the key without a passphrase.`,
+      `Cannot use ${where}: expected a PEM certificate and a PEM private key without a passphrase.`,
       { cause },
     );
   }
-  throw new UnusableCertificate(`${where} cannot be used: the key does not belong to the certificate.`);
+  throw new UnusableCertificate(`Cannot use ${where}: the key does not match the certificate.`);
 }
 
-function namesIn(cert: string): readonly string[] {
+function dnsNamesOf(cert: string): readonly string[] {
   return (new X509Certificate(cert).subjectAltName ?? "")
     .split(", ")
     .filter((entry) => entry.startsWith("DNS:"))
@@ -82,12 +82,9 @@ async function contentOf(file: WatchedFile): Promise<string> {
   try {
     return await file.content();
   } catch (cause) {
-    throw new UnusableCertificate(
-      `${file.path} cannot be read. Check that it exists and that we may read it.`,
-      {
-        cause,
-      },
-    );
+    throw new UnusableCertificate(`Cannot read ${file.path}. Check that the file exists and is readable.`, {
+      cause,
+    });
   }
 }
 
@@ -95,89 +92,97 @@ async function readPair({ cert, key }: FilePair): Promise<KeyPair> {
   return checked({ cert: await contentOf(cert), key: await contentOf(key) }, `${cert.path} with ${key.path}`);
 }
 
-export interface CertificateSource {
+export class CertificateSource {
+  readonly #options: CertificateOptions;
+  readonly #given: FilePair | undefined;
+  readonly #byName: readonly FilePair[];
+  readonly #folder: CertificateFolder | undefined;
+  #own: KeyPair | undefined;
+  #authority: Authority | undefined;
+  #ca: string | undefined;
+  #served = "";
+
+  constructor(options: CertificateOptions) {
+    const { settings, files, clock } = options;
+    const watch = (certFile: string, keyFile: string, names: readonly string[] = []): FilePair => ({
+      cert: new WatchedFile(certFile, files, clock),
+      key: new WatchedFile(keyFile, files, clock),
+      names,
+    });
+    this.#options = options;
+    this.#given = settings.given && watch(settings.given.certFile, settings.given.keyFile);
+    this.#byName = settings.byName.map(({ certFile, keyFile, names }) => watch(certFile, keyFile, names));
+    this.#folder = settings.keep && { ...settings.keep, files };
+  }
+
+  /** PEM of the own authority; undefined for a configured certificate. */
+  get ca(): string | undefined {
+    return this.#ca;
+  }
+
   /** Throws `UnusableCertificate`. */
-  first(): Promise<ServedCertificates>;
-  /** PEM of our own authority; undefined when the certificate was given. */
-  readonly ca: string | undefined;
-  /** Calls back with each new set until the signal is aborted. */
-  follow(onNew: (certificates: ServedCertificates) => void, signal: AbortSignal): Promise<void>;
-}
+  async first(): Promise<ServedCertificates> {
+    const certificates = await this.#read();
+    this.#served = JSON.stringify(certificates);
+    return certificates;
+  }
 
-export function createCertificateSource(options: CertificateOptions): CertificateSource {
-  const { settings, files, clock, random, onProblem } = options;
-  const watched = (certFile: string, keyFile: string, names: readonly string[] = []): FilePair => ({
-    cert: new WatchedFile(certFile, files, clock),
-    key: new WatchedFile(keyFile, files, clock),
-    names,
-  });
-  const given = settings.given && watched(settings.given.certFile, settings.given.keyFile);
-  const byName = settings.byName.map(({ certFile, keyFile, names }) => watched(certFile, keyFile, names));
-  const kept: KeepOptions | undefined = settings.keep && { ...settings.keep, files };
-  let own: KeyPair | undefined;
-  let ca: string | undefined;
-  let authority: Authority | undefined;
-
-  const ownPair = async (): Promise<KeyPair> => {
-    own ??= kept === undefined ? undefined : await findKept(kept, clock.now());
-    if (own !== undefined && !isDue(own.cert, clock.now())) {
-      ca ??= lastCertificate(own.cert);
-      return own;
+  /** Calls back with each new set of certificates until the signal is aborted. */
+  async follow(onNew: (certificates: ServedCertificates) => void, signal: AbortSignal): Promise<void> {
+    const { clock, onProblem } = this.#options;
+    const hasFiles = this.#given !== undefined || this.#byName.length > 0;
+    for (;;) {
+      try {
+        await sleep(clock, hasFiles ? fileCheckInterval : renewalCheckInterval, signal);
+      } catch {
+        return;
+      }
+      try {
+        const certificates = await this.#read();
+        const text = JSON.stringify(certificates);
+        if (text === this.#served) continue;
+        this.#served = text;
+        onNew(certificates);
+      } catch (error) {
+        // Certificate and key are two files: during a rotation they do not match.
+        onProblem(`${messageOf(error)} The previous certificate stays in use.`);
+      }
     }
-    authority =
-      stillGood(authority, clock.now()) ??
-      (kept === undefined ? undefined : await findKeptAuthority(kept, { clock, random }));
-    const made = makeOwnCertificate(settings.names, { clock, random }, authority);
-    ({ authority, pair: own } = made);
-    ca = authority.cert;
-    if (kept !== undefined) {
-      await keep(kept, made).catch((error: unknown) =>
-        onProblem(`The certificate could not be kept in ${kept.folder}: ${String(error)}`),
-      );
-    }
-    return own;
-  };
+  }
 
-  const read = async (): Promise<ServedCertificates> => {
-    const pair = given === undefined ? await ownPair() : await readPair(given);
-    const named = await Promise.all(
-      byName.map(async (files) => {
-        const one = await readPair(files);
-        return { ...one, names: files.names.length > 0 ? files.names : namesIn(one.cert) };
+  async #read(): Promise<ServedCertificates> {
+    const pair = this.#given === undefined ? await this.#ownPair() : await readPair(this.#given);
+    const byName = await Promise.all(
+      this.#byName.map(async (files) => {
+        const named = await readPair(files);
+        return { ...named, names: files.names.length > 0 ? files.names : dnsNamesOf(named.cert) };
       }),
     );
-    return { ...pair, ...(named.length > 0 && { byName: named }) };
-  };
+    return byName.length === 0 ? pair : { ...pair, byName };
+  }
 
-  let served = "";
-  return {
-    first: async () => {
-      const certificates = await read();
-      served = JSON.stringify(certificates);
-      return certificates;
-    },
-    get ca() {
-      return ca;
-    },
-    follow: async (onNew, signal) => {
-      const hasFiles = given !== undefined || byName.length > 0;
-      for (;;) {
-        try {
-          await sleep(clock, hasFiles ? checkEvery : checkOwnEvery, signal);
-        } catch {
-          return;
-        }
-        try {
-          const certificates = await read();
-          const text = JSON.stringify(certificates);
-          if (text === served) continue;
-          served = text;
-          onNew(certificates);
-        } catch (error) {
-          // Certificate and key are two files: between their renewals they do not fit.
-          onProblem(`${messageOf(error)} The one before stays in use.`);
-        }
-      }
-    },
-  };
+  async #ownPair(): Promise<KeyPair> {
+    const { settings, clock, random, onProblem } = this.#options;
+    const folder = this.#folder;
+    this.#own ??= folder && (await loadCertificate(folder, clock.now()));
+    if (this.#own !== undefined && !needsRenewal(this.#own.cert, clock.now())) {
+      this.#ca ??= lastCertificate(this.#own.cert);
+      return this.#own;
+    }
+    const existing =
+      usableAuthority(this.#authority, clock.now()) ??
+      (folder && (await loadAuthority(folder, { clock, random })));
+    const made = makeOwnCertificate(settings.names, { clock, random }, existing);
+    this.#authority = made.authority;
+    this.#own = made.pair;
+    this.#ca = made.authority.cert;
+    if (folder !== undefined) {
+      await storeCertificate(folder, made).catch((error: unknown) =>
+        onProblem(
+          `Cannot store the certificate in ${folder.folder}: ${messageOf(error)}. It will change with the next start.`,
+        ),
+      );
+    }
+    return made.pair;
+  }
 }

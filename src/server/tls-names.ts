@@ -1,6 +1,7 @@
-// Go's names of cipher suites, curves and versions of TLS, as the runtime wants them. What it does not have is said, not
-// silently left out.
+// Translates Go's names of cipher suites, curves and TLS versions into those of the runtime, and reports names that the
+// runtime does not support. Pure.
 
+import { defined } from "../core/defined.ts";
 import type { Problem } from "../core/problem.ts";
 
 const ciphers: Readonly<Record<string, string>> = {
@@ -13,7 +14,7 @@ const ciphers: Readonly<Record<string, string>> = {
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-RSA-CHACHA20-POLY1305",
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: "ECDHE-RSA-CHACHA20-POLY1305",
 };
-/** TLS 1.3 has three, and nobody can choose among them; Go ignores them too. */
+/** The suites of TLS 1.3 are always enabled; Go ignores them in the flag too. */
 const always = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 const curves: Readonly<Record<string, string>> = { 23: "P-256", 24: "P-384", 25: "P-521", 29: "X25519" };
 
@@ -25,7 +26,7 @@ export interface TlsNames {
 }
 
 export interface TlsOptions {
-  /** Before the names of the flags: "" or "webhook-". */
+  /** The prefix of the flags: "" or "webhook-". */
   readonly prefix: string;
   readonly minVersion: string;
   readonly ciphers: readonly string[];
@@ -35,13 +36,22 @@ export interface TlsOptions {
 function warning(key: string, text: string): Problem {
   return {
     severity: "warning",
-    reason: "NotHere",
+    reason: "Unsupported",
     key,
     text: `${key} ${text}`,
   };
 }
 
-export function tlsNames({ prefix, minVersion, ciphers: asked, curves: wanted }: TlsOptions): TlsNames {
+function joined(names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : [...new Set(names)].join(":");
+}
+
+export function tlsNames({
+  prefix,
+  minVersion,
+  ciphers: wantedCiphers,
+  curves: wantedCurves,
+}: TlsOptions): TlsNames {
   const problems: Problem[] = [];
   const chosen = <T>(names: readonly string[], flag: string, find: (name: string) => T | undefined) =>
     names.flatMap((name): readonly T[] => {
@@ -49,24 +59,26 @@ export function tlsNames({ prefix, minVersion, ciphers: asked, curves: wanted }:
       if (found !== undefined) return [found];
       if (!always.includes(name.trim())) {
         problems.push(
-          warning(`--${prefix}${flag}`, `names ${name}, which this runtime does not have; it is left out`),
+          warning(`--${prefix}${flag}`, `contains ${name}, which is not supported and is ignored`),
         );
       }
       return [];
     });
-  const suites = chosen(asked, "tls-cipher-suites", (name) => ciphers[name]);
-  const groups = chosen(wanted, "tls-curve-preferences", (name) => curves[name]);
+  const suites = chosen(wantedCiphers, "tls-cipher-suites", (name) => ciphers[name]);
+  const groups = chosen(wantedCurves, "tls-curve-preferences", (name) => curves[name]);
   const isOld = minVersion === "VersionTLS10" || minVersion === "VersionTLS11";
   if (isOld) {
     problems.push(
-      warning(`--${prefix}tls-min-version`, `is ${minVersion}; below TLS 1.2 nothing is spoken here`),
+      warning(
+        `--${prefix}tls-min-version`,
+        `is ${minVersion}, which is not supported; the minimum in use is VersionTLS12`,
+      ),
     );
   }
   return {
     minVersion: minVersion === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
-    ...(suites.length > 0 && { ciphers: [...new Set(suites)].join(":") }),
-    ...(groups.length > 0 && { curves: [...new Set(groups)].join(":") }),
     problems,
+    ...defined({ ciphers: joined(suites), curves: joined(groups) }),
   };
 }
 
@@ -79,8 +91,8 @@ export interface NamedPair {
 /** `cert,key` or `cert,key:name,name`; undefined when it is neither. */
 export function readNamedPair(text: string): NamedPair | undefined {
   const [files = "", names = ""] = text.split(/:(?!.*:)/);
-  const [certFile = "", keyFile = "", ...rest] = files.split(",").map((part) => part.trim());
-  if (certFile === "" || keyFile === "" || rest.length > 0) return undefined;
+  const [certFile = "", keyFile = "", ...others] = files.split(",").map((part) => part.trim());
+  if (certFile === "" || keyFile === "" || others.length > 0) return undefined;
   return {
     certFile,
     keyFile,

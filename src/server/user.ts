@@ -1,4 +1,4 @@
-// Who asks, as Kubernetes names users, and what came of looking at one way of proving it.
+// A user as Kubernetes describes one, and the result of checking one kind of credential.
 
 export interface User {
   readonly name: string;
@@ -7,13 +7,13 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** `none`: nothing of this kind was shown. `bad`: it was, and it proves nothing. */
-export type Claim =
+/** `none`: the request has no credential of this kind. */
+export type CredentialCheck =
   | { readonly kind: "user"; readonly user: User }
   | { readonly kind: "none" }
-  | { readonly kind: "bad"; readonly why: string };
+  | { readonly kind: "invalid"; readonly reason: string };
 
-export const noClaim: Claim = { kind: "none" };
+export const noCredential: CredentialCheck = { kind: "none" };
 
 export const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
 

@@ -237,7 +237,7 @@ describe("openServing fails and names the flag for", () => {
   const cases: readonly (readonly [readonly string[], Listen, string])[] = [
     [[], busy, "--secure-port 10258 on 0.0.0.0 is in use by another process"],
     [["--tls-cert-file=/a"], listen, "--tls-cert-file needs --tls-private-key-file beside it"],
-    [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "/a cannot be read"],
+    [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "Cannot read /a"],
     [["--tls-sni-cert-key=x"], listen, "--tls-sni-cert-key must be like cert.pem,key.pem"],
     [["--webhooks=service-anotations"], listen, "did you mean service-annotations?"],
     [

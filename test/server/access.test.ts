@@ -8,12 +8,12 @@ import { createAuthority } from "../../src/pki/authority.ts";
 import type { PeerCertificate, ServedRequest } from "../../src/platform/listener.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { textAnswer } from "../../src/server/answers.ts";
-import { createAuthenticate } from "../../src/server/authenticate.ts";
-import { createAuthorize } from "../../src/server/authorize.ts";
-import { createTokenAuthenticator } from "../../src/server/bearer-token.ts";
+import { type AuthenticationDeps, authenticate } from "../../src/server/authenticate.ts";
+import { Authorizer } from "../../src/server/authorize.ts";
+import { TokenAuthenticator } from "../../src/server/bearer-token.ts";
 import { readBundle } from "../../src/server/client-certificate.ts";
 import { type AskReview, type ReviewKind, TooManyReviews } from "../../src/server/reviews.ts";
-import { createSecurePort, readOnly } from "../../src/server/secure-port.ts";
+import { readOnly, SecurePort } from "../../src/server/secure-port.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const clock = new VirtualClock();
@@ -53,29 +53,32 @@ const ask: AskReview = async (kind, spec) => {
 
 const portWith = (changes: { allowedNames?: readonly string[]; ask?: AskReview | undefined } = {}) => {
   const reviewer = "ask" in changes ? changes.ask : ask;
-  return createSecurePort({
-    authenticate: createAuthenticate({
-      authorities: async () => ({
-        clients: readBundle(clients.cert),
-        proxies: readBundle(proxies.cert),
-        headers: {
-          username: ["X-Remote-User"],
-          uid: [],
-          group: ["X-Remote-Group"],
-          extraPrefix: ["X-Remote-Extra-"],
-          allowedNames: changes.allowedNames ?? [],
-        },
-      }),
-      token: createTokenAuthenticator(ask, { clock, lifetime: seconds(10) }),
-      now: () => clock.now(),
+  const tokens = new TokenAuthenticator(ask, { clock, lifetime: seconds(10) });
+  const authentication: AuthenticationDeps = {
+    authorities: async () => ({
+      clients: readBundle(clients.cert),
+      proxies: readBundle(proxies.cert),
+      headers: {
+        username: ["X-Remote-User"],
+        uid: [],
+        group: ["X-Remote-Group"],
+        extraPrefix: ["X-Remote-Extra-"],
+        allowedNames: changes.allowedNames ?? [],
+      },
     }),
-    authorize: createAuthorize({
-      ask: reviewer,
-      clock,
-      alwaysAllow: ["/healthz", "/open/*"],
-      allowedFor: seconds(10),
-      deniedFor: seconds(5),
-    }),
+    checkToken: (headers) => tokens.check(headers),
+    now: () => clock.now(),
+  };
+  const authorizer = new Authorizer({
+    ask: reviewer,
+    clock,
+    alwaysAllow: ["/healthz", "/open/*"],
+    allowedFor: seconds(10),
+    deniedFor: seconds(5),
+  });
+  return new SecurePort({
+    authenticate: (received) => authenticate(authentication, received),
+    authorize: (user, verb, path) => authorizer.authorize(user, verb, path),
     pages: {
       "/metrics": readOnly(() => textAnswer("figures")),
       "/healthz": readOnly(() => textAnswer("ok")),
@@ -84,7 +87,7 @@ const portWith = (changes: { allowedNames?: readonly string[]; ask?: AskReview |
         throw new Error("a secret stack");
       },
     },
-    onAccident: () => undefined,
+    onInternalError: () => undefined,
   });
 };
 let port = portWith();
@@ -94,7 +97,7 @@ beforeEach(() => {
   port = portWith();
 });
 const status = async (target: string, changes: Partial<ServedRequest> = {}): Promise<number> =>
-  (await port(request(target, changes))).status;
+  (await port.handle(request(target, changes))).status;
 
 describe("request without credentials", () => {
   test("reaches only the open paths and causes no TokenReview [F84]", async () => {
@@ -245,7 +248,7 @@ test("a denied authorization expires after its own lifetime", async () => {
 
 test("the secure port hides internal errors of a page and answers 405 to anything but reads", async () => {
   const admin = { peer: certificateOf("root", ["system:masters"]) };
-  const broken = await port(request("/broken", admin));
+  const broken = await port.handle(request("/broken", admin));
   expect([broken.status, broken.body.includes("secret")]).toEqual([500, false]);
   expect(await status("/metrics", { ...admin, method: "DELETE" })).toBe(405);
 });

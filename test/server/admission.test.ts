@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 import type { ServedRequest } from "../../src/platform/listener.ts";
-import { createAdmission, type Judgement } from "../../src/server/admission.ts";
+import { type AdmissionOptions, type Judgement, serveAdmission } from "../../src/server/admission.ts";
 
 let counted: [string, number, boolean][] = [];
 let judgement: () => Judgement = () => ({});
@@ -11,12 +11,12 @@ beforeEach(() => {
   counted = [];
   judgement = () => ({});
 });
-const handle = createAdmission({
+const admission: AdmissionOptions = {
   webhooks: [{ name: "hook", path: "/hook", judge: () => judgement() }],
   monotonic: () => 0,
   onAnswer: (name, code, _, isRefusal) => counted.push([name, code, isRefusal]),
-  onAccident: () => undefined,
-});
+  onInternalError: () => undefined,
+};
 const review = (changes: object = {}) => ({
   apiVersion: "admission.k8s.io/v1",
   kind: "AdmissionReview",
@@ -24,7 +24,7 @@ const review = (changes: object = {}) => ({
   ...changes,
 });
 const send = (body: string, changes: Partial<ServedRequest> = {}) =>
-  handle({
+  serveAdmission(admission, {
     method: "POST",
     target: "/hook?timeout=5s",
     headers: [["content-type", "application/json"]],

@@ -1,17 +1,17 @@
 // Health pages as text: what upstream's tests pin word for word, and Fairlead's additions.
 
 import { describe, expect, test } from "bun:test";
-import { createHealth, type HealthPage } from "../../src/server/health.ts";
+import { Health, type HealthPage } from "../../src/server/health.ts";
 import { healthPages } from "../../src/server/health-pages.ts";
 
 const everywhere: readonly HealthPage[] = ["healthz", "livez", "readyz"];
 
 const healthWith = (checks: Readonly<Record<string, string | undefined>>, pages = everywhere) => {
-  const health = createHealth();
+  const health = new Health();
   for (const [name, problem] of Object.entries(checks)) health.add({ name, pages, check: () => problem });
   return health;
 };
-const ask = async (health: ReturnType<typeof createHealth>, target: string) => {
+const ask = async (health: Health, target: string) => {
   const [path = "", query = ""] = target.split("?");
   const pages = healthPages(health);
   const page = pages[path] ?? pages[`${path.slice(0, path.lastIndexOf("/"))}/`];
@@ -82,7 +82,7 @@ describe("health pages", () => {
 });
 
 test("readyz fails while the cloud has not answered, healthz and livez pass [F90]", async () => {
-  const health = createHealth();
+  const health = new Health();
   health.add({ name: "cloud", pages: ["readyz"], check: () => "the cloud has not answered yet" });
   expect((await ask(health, "/healthz")).status).toBe(200);
   expect((await ask(health, "/livez")).status).toBe(200);
@@ -92,7 +92,7 @@ test("readyz fails while the cloud has not answered, healthz and livez pass [F90
 });
 
 test("a health check that throws counts as failed", async () => {
-  const health = createHealth();
+  const health = new Health();
   health.add({
     name: "odd",
     pages: ["livez"],

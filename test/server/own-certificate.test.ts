@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { milliseconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { systemFiles } from "../../src/platform/system-files.ts";
-import { createCertificateSource } from "../../src/server/served-certificates.ts";
+import { CertificateSource } from "../../src/server/served-certificates.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -21,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const sourceOf = (clock: VirtualClock, files = systemFiles, at = join(folder, "deep", "certs"), seed = 1) => {
   const problems: string[] = [];
-  const source = createCertificateSource({
+  const source = new CertificateSource({
     settings: { byName: [], names: ["localhost"], keep: { folder: at, name: "ccm" } },
     ...{ files, clock, random: seededRandom(seed) },
     onProblem: (text) => problems.push(text),

@@ -7,12 +7,14 @@ import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
 import type { WatchApi } from "../../kube/watch/watch-step.ts";
+import type { ServedRequest } from "../../platform/listener.ts";
 import type { Task } from "../../runtime/run-together.ts";
-import { createAuthenticate } from "../../server/authenticate.ts";
-import { createAuthorities, lookedUp } from "../../server/authorities.ts";
-import { createAuthorize } from "../../server/authorize.ts";
-import { createTokenAuthenticator } from "../../server/bearer-token.ts";
-import { createReviews, type ReviewsOptions } from "../../server/reviews.ts";
+import { type AuthenticationDeps, authenticate } from "../../server/authenticate.ts";
+import { AuthoritySource, authenticationConfigMap } from "../../server/authorities.ts";
+import { Authorizer } from "../../server/authorize.ts";
+import { TokenAuthenticator } from "../../server/bearer-token.ts";
+import { type AskReview, Reviews, type ReviewsOptions } from "../../server/reviews.ts";
+import type { User } from "../../server/user.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
@@ -68,15 +70,15 @@ function lookUp({ flags, platform, log, manager }: GateOptions): {
   task: Task;
   get: () => ConfigMap | undefined;
 } {
-  const where = `${lookedUp.namespace}/${lookedUp.name}`;
+  const where = `${authenticationConfigMap.namespace}/${authenticationConfigMap.name}`;
   let reported = "";
   const reflector = new Reflector<ConfigMap>({
     api: currentConnection(() => manager().reserved),
     resource: configMaps,
     clock: platform.clock,
     random: platform.random,
-    namespace: lookedUp.namespace,
-    fieldSelector: `metadata.name=${lookedUp.name}`,
+    namespace: authenticationConfigMap.namespace,
+    fieldSelector: `metadata.name=${authenticationConfigMap.name}`,
     onProblem: (problem) => {
       const text = describeLookupFailure(problem, {
         where,
@@ -107,35 +109,41 @@ function headerNames(flags: Flags) {
 export async function createGate(options: GateOptions) {
   const { flags, platform, log, onReview, signal } = options;
   const { clock, files } = platform;
-  const reviews = async (kubeconfig: string | undefined) =>
-    createReviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
-  const tokens = await reviews(flags["authentication-kubeconfig"]);
-  const access = await reviews(flags["authorization-kubeconfig"]);
+  const reviewsBy = async (kubeconfig: string | undefined): Promise<AskReview> => {
+    const reviews = new Reviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
+    return (kind, spec) => reviews.ask(kind, spec);
+  };
+  const tokenReviews = await reviewsBy(flags["authentication-kubeconfig"]);
+  const accessReviews = await reviewsBy(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
     path === undefined ? undefined : new WatchedFile(path, files, clock);
   const checked = flags["authentication-skip-lookup"] ? undefined : lookUp(options);
+  const authorities = new AuthoritySource({
+    clientFile: file(flags["client-ca-file"]),
+    proxyFile: file(flags["requestheader-client-ca-file"]),
+    headers: headerNames(flags),
+    configMap: () => checked?.get(),
+    onProblem: (text) => log.warn(text),
+  });
+  const tokens = new TokenAuthenticator(tokenReviews, {
+    clock,
+    lifetime: flags["authentication-token-webhook-cache-ttl"],
+  });
+  const authorizer = new Authorizer({
+    ask: accessReviews,
+    clock,
+    alwaysAllow: flags["authorization-always-allow-paths"],
+    allowedFor: flags["authorization-webhook-cache-authorized-ttl"],
+    deniedFor: flags["authorization-webhook-cache-unauthorized-ttl"],
+  });
+  const authentication: AuthenticationDeps = {
+    authorities: () => authorities.current(),
+    checkToken: (headers) => tokens.check(headers),
+    now: () => clock.now(),
+  };
   return {
     tasks: checked === undefined ? [] : [checked.task],
-    authenticate: createAuthenticate({
-      authorities: createAuthorities({
-        clientFile: file(flags["client-ca-file"]),
-        proxyFile: file(flags["requestheader-client-ca-file"]),
-        headers: headerNames(flags),
-        configMap: () => checked?.get(),
-        onProblem: (text) => log.warn(text),
-      }),
-      token: createTokenAuthenticator(tokens, {
-        clock,
-        lifetime: flags["authentication-token-webhook-cache-ttl"],
-      }),
-      now: () => clock.now(),
-    }),
-    authorize: createAuthorize({
-      ask: access,
-      clock,
-      alwaysAllow: flags["authorization-always-allow-paths"],
-      allowedFor: flags["authorization-webhook-cache-authorized-ttl"],
-      deniedFor: flags["authorization-webhook-cache-unauthorized-ttl"],
-    }),
+    authenticate: (request: ServedRequest) => authenticate(authentication, request),
+    authorize: (user: User, verb: string, path: string) => authorizer.authorize(user, verb, path),
   };
 }

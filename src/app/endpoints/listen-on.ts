@@ -7,7 +7,7 @@ import { certificateEnd } from "../../kube/connection/certificates.ts";
 import type { Listen, Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";
 import {
   type CertificateSettings,
-  createCertificateSource,
+  CertificateSource,
   UnusableCertificate,
 } from "../../server/served-certificates.ts";
 import { readNamedPair, tlsNames } from "../../server/tls-names.ts";
@@ -80,7 +80,7 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
   const { platform, listen, log, handle, asksForCertificate, onCertificate } = options;
   const names = tlsNames({ ...flags });
   for (const { text } of names.problems as readonly Problem[]) log.warn(text);
-  const source = createCertificateSource({
+  const source = new CertificateSource({
     settings: settingsOf(flags),
     ...{ files: platform.files, clock: platform.clock, random: platform.random },
     onProblem: (text) => log.warn(text),

@@ -4,8 +4,8 @@
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
-import { createHealth, type Health } from "../../server/health.ts";
-import { createSecurePort } from "../../server/secure-port.ts";
+import { Health } from "../../server/health.ts";
+import { SecurePort } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
@@ -45,7 +45,7 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
   const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
   const { clock } = platform;
   const healthMetrics = createHealthMetrics();
-  const health = createHealth(healthMetrics.result);
+  const health = new Health(healthMetrics.result);
   const metrics = createProcessWideMetrics(clock, figures);
   const end = new AbortController();
   let shown = first;
@@ -92,15 +92,16 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     processMetrics: metrics,
     signal: end.signal,
   });
+  const securePort = new SecurePort({
+    authenticate,
+    authorize,
+    pages,
+    onInternalError: (path, error) => log.error(`The page ${path} failed: ${String(error)}`),
+  });
   const port = await listenOn(securePortFlags(flags), {
     ...{ platform, log, listen },
     asksForCertificate: true,
-    handle: createSecurePort({
-      authenticate,
-      authorize,
-      pages,
-      onAccident: (path, error) => log.error(`The page ${path} failed: ${String(error)}`),
-    }),
+    handle: (request) => securePort.handle(request),
     onCertificate: (endsAt) => metrics.certificateEnds("secure", endsAt),
   }).catch(async (error: unknown) => {
     await webhook?.close();

@@ -4,7 +4,7 @@
 import { admitService } from "../../controllers/service/annotations/admit.ts";
 import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
 import type { Listen } from "../../platform/listener.ts";
-import { createAdmission, type Webhook } from "../../server/admission.ts";
+import { type AdmissionOptions, serveAdmission, type Webhook } from "../../server/admission.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
@@ -40,15 +40,16 @@ export async function openWebhook(options: WebhookOptions): Promise<OpenPort | u
     path: `/${serviceWebhook}`,
     judge: (query) => admitService(query, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
   };
+  const admission: AdmissionOptions = {
+    webhooks: [webhook],
+    monotonic: () => clock.monotonic(),
+    onAnswer: metrics.webhook,
+    onInternalError: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
+  };
   const open = await listenOn(webhookPortFlags(flags, program), {
     ...{ platform, log, listen: options.listen },
     asksForCertificate: false,
-    handle: createAdmission({
-      webhooks: [webhook],
-      monotonic: () => clock.monotonic(),
-      onAnswer: metrics.webhook,
-      onAccident: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
-    }),
+    handle: (request) => serveAdmission(admission, request),
     onCertificate: (endsAt) => metrics.certificateEnds("webhook", endsAt),
   });
   log.info(

@@ -7,7 +7,7 @@ import type { Field } from "../../core/settings.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { jsonAnswer, refusal, textAnswer } from "../../server/answers.ts";
-import { cachedText } from "../../server/cached-text.ts";
+import { CachedText } from "../../server/cached-text.ts";
 import type { Health } from "../../server/health.ts";
 import { healthPages } from "../../server/health-pages.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
@@ -99,11 +99,11 @@ function profilingPages({ clock, figures, signal, setVerbosity }: PagesOptions):
 
 export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
-  const metrics = cachedText(() => manager().metrics.text() + processMetrics.text(), clock);
+  const metrics = new CachedText(() => manager().metrics.text() + processMetrics.text(), clock);
   const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
   const pages: Record<string, Page> = {
     ...healthPages(health),
-    "/metrics": readOnly(() => textAnswer(metrics(), 200, exposition)),
+    "/metrics": readOnly(() => textAnswer(metrics.get(), 200, exposition)),
     "/metrics/slis": readOnly(() => textAnswer(healthMetrics.text(), 200, exposition)),
     "/configz": readOnly(() => jsonAnswer(configz(manager().flags, provider))),
     "/version": readOnly(() => jsonAnswer(versionInfo())),

@@ -6,7 +6,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import { lastCertificate } from "../../server/own-certificate.ts";
-import { createCertificateSource } from "../../server/served-certificates.ts";
+import { CertificateSource } from "../../server/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
@@ -42,7 +42,7 @@ export async function findAuthority(
     };
   }
   let problem: string | undefined;
-  const source = createCertificateSource({
+  const source = new CertificateSource({
     settings: settingsOf(webhookPortFlags(flags, program)),
     ...platform,
     onProblem: (text) => {

@@ -49,7 +49,7 @@ const scene = (nodes: number, services = 2): Scene => ({
     target: "cloud",
     action: "remove route 10.128.3.0/24",
     object: `balancer/a82742087ffc0d4711-${index}`,
-    why: "it leads to machine 3, which no node asks for any more",
+    why: "it leads to machine 3, and no Node needs it any more",
     outcome: "done",
   })),
 });
@@ -88,7 +88,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
 
   test("puts the reason of a change first, so that it survives when the line is cut", () => {
     const line = plain(linesOf(scene(5), size).at(-2) ?? "");
-    expect(line).toContain("a82742087ffc0…  it leads to machine 3, which no node ask");
+    expect(line).toContain("a82742087ffc0…  it leads to machine 3, and no Node needs");
   });
 });
 
@@ -96,7 +96,7 @@ test("the view shows all Nodes and full changes on a large terminal", () => {
   const text = linesOf(scene(10), { columns: 200, rows: 60 }).map(plain).join("\n");
   expect(text.match(/^ {2}node-/gm)).toHaveLength(10);
   expect(text).not.toContain("… and");
-  expect(text).toContain("which no node asks for any more: remove route 10.128.3.0/24");
+  expect(text).toContain("and no Node needs it any more: remove route 10.128.3.0/24");
 });
 
 test("the view shows a taint key once, even with several effects", () => {

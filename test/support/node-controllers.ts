@@ -66,7 +66,7 @@ export class NodeControllers {
       ...(options.mode !== undefined && { mode: options.mode }),
       ...(options.lag !== undefined && { lag: options.lag }),
     });
-    const ports: NodeDeps = {
+    const deps: NodeDeps = {
       nodes: this.nodes.store,
       writes: this.nodes.writes,
       inventory: this.inventory,
@@ -79,13 +79,13 @@ export class NodeControllers {
       concurrency: options.concurrency ?? 8,
     };
     this.node = new NodeController({
-      ...ports,
+      ...deps,
       settings: { ...nodeDefaults, ...options.node },
       ownPrefixes: options.ownPrefixes ?? [],
       onInitialized: (node) => this.initialized.push(node.metadata.name),
     });
     this.lifecycle = new LifecycleController({
-      ...ports,
+      ...deps,
       settings: { ...lifecycleDefaults, ...options.lifecycle },
     });
   }

@@ -39,7 +39,7 @@ export function instanceNotFound(node: Node): Problem {
   return {
     severity: "error",
     reason: "NotFoundInCloud",
-    text: `The cloud has no instance ${instance}. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
+    text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking. Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
   };
 }
 

@@ -1,27 +1,35 @@
-// Changes that come in bursts, answered once when the burst is over; one that does not end is answered now and then.
+// Runs an action once a burst of triggers is over, and now and then while the burst does not end.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-const quiet: Milliseconds = milliseconds(200);
-const longest: Milliseconds = milliseconds(2000);
+const quietTime: Milliseconds = milliseconds(200);
+const maxDelay: Milliseconds = milliseconds(2000);
 
-export function createDebounce(clock: Clock, answer: () => void) {
-  let cancel: (() => void) | undefined;
-  let beganAt = 0;
-  return {
-    hit: (): void => {
-      const now = clock.monotonic();
-      if (cancel === undefined) beganAt = now;
-      cancel?.();
-      cancel = clock.after(milliseconds(Math.min(quiet, beganAt + longest - now)), () => {
-        cancel = undefined;
-        answer();
-      });
-    },
-    stop: (): void => {
-      cancel?.();
-      cancel = undefined;
-    },
-  };
+export class Debounce {
+  readonly #clock: Clock;
+  readonly #action: () => void;
+  #cancel: (() => void) | undefined;
+  #beganAt = 0;
+
+  constructor(clock: Clock, action: () => void) {
+    this.#clock = clock;
+    this.#action = action;
+  }
+
+  trigger(): void {
+    const now = this.#clock.monotonic();
+    if (this.#cancel === undefined) this.#beganAt = now;
+    this.#cancel?.();
+    const delay = milliseconds(Math.min(quietTime, this.#beganAt + maxDelay - now));
+    this.#cancel = this.#clock.after(delay, () => {
+      this.#cancel = undefined;
+      this.#action();
+    });
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
 }

@@ -17,7 +17,7 @@ const found = (pattern: RegExp): readonly string[] =>
   sources.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, ...groups]) => groups.join(" ")));
 
 /** Literals in an object, or the first argument of a function that creates one. */
-const literalReasons = found(/(?:reason: |\b(?:warning|hold)\(\s*)"([A-Z][A-Za-z]+)"/g);
+const literalReasons = found(/(?:reason: |\b(?:normal|warning|failed|hold)\(\s*)"([A-Z][A-Za-z]+)"/g);
 /** Composed of a verb and the subject of a settings table: `Invalid${noun}`. */
 const composedReasons = filesIn("src/core").flatMap((text) =>
   [...text.matchAll(/reason: `([A-Z][a-z]+)\$\{noun\}`/g)].map(([, verb]) => `${verb}Annotation`),
@@ -38,8 +38,18 @@ test("the list has exactly the reasons of the events and conditions in the code 
 });
 
 test("events have the type in the list", () => {
-  const pairs = found(/type: "(Normal|Warning)",\s+reason: "([A-Z][A-Za-z]+)"/g);
-  expect(pairs.length).toBeGreaterThan(10);
+  const typeOf: Readonly<Record<string, string>> = {
+    normal: "Normal",
+    warning: "Warning",
+    failed: "Warning",
+  };
+  const pairs = [
+    ...found(/type: "(Normal|Warning)",\s+reason: "([A-Z][A-Za-z]+)"/g),
+    ...found(/\b(normal|warning|failed)\(\s*"([A-Z][A-Za-z]+)"/g).map((pair) =>
+      pair.replace(/^[a-z]+/, (name) => typeOf[name] ?? name),
+    ),
+  ];
+  expect(pairs.length).toBeGreaterThan(20);
   for (const pair of pairs) {
     const [type, reason = ""] = pair.split(" ");
     expect([reason, allReasons[reason]?.type as string]).toEqual([reason, type ?? ""]);

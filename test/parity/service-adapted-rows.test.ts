@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
-import { Groups } from "../../src/controllers/service/state/groups.ts";
+import { GroupStates } from "../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../src/controllers/service/state/service-states.ts";
 import type { ServiceUID } from "../../src/core/brand.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
@@ -91,15 +92,15 @@ test("TestSyncService 1: a key may contain anything that the provider returns an
 
 // Only the store caches Services; the controller remembers just the group of each.
 test("TestServiceCache: a Service is added, removed, added again, and found beside a second one", () => {
-  const groups = new Groups();
+  const groups = new GroupStates(new ServiceStates());
   const uid = (name: string) => name as ServiceUID;
   groups.place("default/a", uid("1"), "g1");
-  expect([...groups.all]).toEqual(["g1"]);
+  expect([...groups.names]).toEqual(["g1"]);
   groups.dismiss("default/a");
-  expect([...groups.all]).toEqual([]);
+  expect([...groups.names]).toEqual([]);
   groups.place("default/a", uid("1"), "g1");
-  expect(groups.groupOf("default/a", uid("1"))).toBe("g1");
+  expect(groups.groupOf(uid("1"))).toBe("g1");
   groups.place("default/b", uid("2"), "g2");
-  expect([...groups.all].toSorted()).toEqual(["g1", "g2"]);
+  expect([...groups.names].toSorted()).toEqual(["g1", "g2"]);
   expect(groups.membersOf("g2")).toEqual(["default/b"]);
 });

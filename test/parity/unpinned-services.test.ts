@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { updateFailureOf } from "../../src/controllers/service/status/event-texts.ts";
+import { updateFailed } from "../../src/controllers/service/status/events.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
@@ -103,7 +103,7 @@ describe("events of a Service", () => {
 
   test("name twenty hosts of a failed update", () => {
     const hosts = Array.from({ length: 23 }, (_, index) => `n${String(index).padStart(2, "0")}`);
-    const { message } = updateFailureOf(hosts.toReversed(), new Error("no"));
+    const { message } = updateFailed(hosts.toReversed(), new Error("no"));
     expect(message).toContain("[n00 n01 ");
     expect(message).toEndWith(" n19 <3 more>] [node names limited, total number of nodes: 23], error: no");
   });

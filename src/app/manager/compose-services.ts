@@ -4,7 +4,7 @@ import { SharedListing } from "../../cloud/shared-listing.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
-import { createServiceController } from "../../controllers/service/controller.ts";
+import { ServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -68,7 +68,7 @@ export function composeServices(
       ),
   });
   const report = objectReporter(context, "service-controller", serviceReference);
-  const controller = createServiceController({
+  const controller = new ServiceController({
     services,
     nodes,
     isSelected: isSelectedBy(flags),
@@ -120,7 +120,7 @@ export function composeServices(
     }),
   });
   const run = async (signal: AbortSignal): Promise<void> => {
-    const stopReporting = reportOrphans(listing, controller.orphans, log);
+    const stopReporting = reportOrphans(listing, () => controller.orphans(), log);
     const tasks: readonly Task[] = [
       { name: "service", run: (stop) => controller.run(stop) },
       { name: "load balancer drift", run: (stop) => checkForDrift(listing, context, stop) },
@@ -131,6 +131,12 @@ export function composeServices(
       stopReporting();
     }
   };
-  const { queue, orphans, activeProblems, groups } = controller;
-  return { queue, listing, orphans, activeProblems, membersOf: (group) => groups.membersOf(group), run };
+  return {
+    queue: controller.queue,
+    listing,
+    orphans: () => controller.orphans(),
+    activeProblems: () => controller.activeProblems(),
+    membersOf: (group) => controller.membersOf(group),
+    run,
+  };
 }

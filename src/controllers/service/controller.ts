@@ -1,5 +1,5 @@
-// The service controller, put together: what is remembered, what brings groups into the queue, and the round that a worker
-// makes of each. It decides nothing itself; the story is told in `round/round.ts`.
+// The service controller: its memory, the queue of groups, what enqueues them, and the workers that reconcile them. The story of
+// one reconcile is in `reconcile/reconcile.ts`.
 
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -7,110 +7,138 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import { Operations } from "../operations.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
-import type { ServiceControllerOptions, ServiceDeps } from "./deps.ts";
-import { createBalancerInputs } from "./desired/balancer-inputs.ts";
-import { createDesiredServices } from "./desired/desired-services.ts";
+import type { ServiceControllerDeps } from "./deps.ts";
+import { BalancerInputs } from "./desired/balancer-inputs.ts";
+import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
-import { createFreshListing } from "./observed/fresh-listing.ts";
-import { claimMarkedBalancers } from "./queue/claim-marked.ts";
-import { createOwnServiceWrites } from "./queue/own-service-writes.ts";
-import { createPlacement } from "./queue/placement.ts";
+import { FreshListing } from "./observed/fresh-listing.ts";
+import { markedBalancers } from "./observed/ownership.ts";
+import { SharedSurvey } from "./observed/shared-survey.ts";
+import { OwnServiceWrites } from "./queue/own-service-writes.ts";
+import { Placement } from "./queue/placement.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
-import { createTriggers } from "./queue/triggers.ts";
-import type { RoundParts } from "./reconcile/context.ts";
-import { createFailure } from "./reconcile/failure.ts";
-import { createNodeSyncLatency } from "./reconcile/node-sync-latency.ts";
-import { Turns } from "./reconcile/owner-lock.ts";
-import { createRound } from "./reconcile/reconcile.ts";
-import { createInTurn } from "./reconcile/with-owner-lock.ts";
-import { Groups } from "./state/groups.ts";
-import { Progress } from "./state/progress.ts";
-import { createConditions } from "./status/conditions.ts";
-import { createServiceReporter } from "./status/service-reporter.ts";
-import { createEndpointNodes } from "./targets/endpoint-nodes.ts";
+import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
+import type { ReconcileDeps } from "./reconcile/context.ts";
+import { handleError } from "./reconcile/failure.ts";
+import { NodeSyncLatency } from "./reconcile/node-sync-latency.ts";
+import { OwnerLock } from "./reconcile/owner-lock.ts";
+import { reconcileGroup } from "./reconcile/reconcile.ts";
+import { GroupStates } from "./state/group-states.ts";
+import { ServiceStates } from "./state/service-states.ts";
+import { EventPublisher } from "./status/publisher.ts";
+import { EndpointNodes } from "./targets/endpoint-nodes.ts";
 
-export function createServiceController(options: ServiceControllerOptions) {
-  const { clock, listing } = options;
-  const queue = new WorkQueue(clock);
-  const enqueue = (group: string): void => queue.add(group);
-  const check = (key: string): void => triggers.check(key);
+export class ServiceController {
+  /** The groups to reconcile. */
+  readonly queue: WorkQueue;
+  readonly #endpoints: EndpointNodes;
+  readonly #placement: Placement;
+  readonly #triggers: TriggerDeps;
+  readonly #reconcile: ReconcileDeps;
 
-  const isRelevant = relevanceTo(options);
-  const ownWrites = createOwnServiceWrites(options.writes, isRelevant, check);
-  const ports: ServiceControllerOptions = { ...options, writes: ownWrites.writes };
+  constructor(deps: ServiceControllerDeps) {
+    const { clock } = deps;
+    const queue = new WorkQueue(clock);
+    const enqueue = (group: string): void => queue.add(group);
 
-  const groups = new Groups();
-  const progress = new Progress(clock);
-  const nodeSyncLatency = createNodeSyncLatency(clock, ports.observer);
-  const reporter = createServiceReporter(ports.report);
-  const operations = new Operations(ports, enqueue);
-  const endpoints = createEndpointNodes(ports.openSlices, clock, (keys) => keys.forEach(check));
-  const inputs = createBalancerInputs(ports.readInput, clock, (changed) => changed.forEach(enqueue));
-  const desiredServices = createDesiredServices({ ...ports, endpoints });
-  const freshListing = createFreshListing(ports, desiredServices);
-  const placement = createPlacement(ports, groups, desiredServices, reporter, enqueue);
-  const parts: RoundParts = {
-    ports,
-    groups,
-    desiredServices,
-    freshListing,
-    turns: new Turns(),
-    operations,
-    inputs,
-    progress,
-    reporter,
-    conditions: createConditions(ports),
-  };
+    const serviceStates = new ServiceStates();
+    const groupStates = new GroupStates(serviceStates);
+    const publisher = new EventPublisher(deps.report, serviceStates);
+    const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
+    const endpoints = new EndpointNodes(deps);
+    const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
+    const placement = new Placement({
+      controller: deps,
+      groupStates,
+      serviceStates,
+      desiredServices,
+      publisher,
+      queue,
+    });
+    const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => placement.enqueue(key));
+    const controller: ServiceControllerDeps = { ...deps, writes: ownWrites };
 
-  const triggers = createTriggers(ports, {
-    ...parts,
-    claimMarked: () => claimMarkedBalancers({ deps: ports, groups, desiredServices, placement, enqueue }),
-    queue,
-    placement,
-    nodeSyncLatency,
-    isNews: ownWrites.isNews,
-  });
-  const failure = createFailure(parts);
-  const reconcile = createInTurn({
-    ...parts,
-    nodeSyncLatency,
-    failure,
-    round: createRound(parts),
-    forgetGone: triggers.forgetGone,
-    enqueue,
-  });
+    this.queue = queue;
+    this.#endpoints = endpoints;
+    this.#placement = placement;
+    this.#triggers = {
+      controller,
+      queue,
+      groupStates,
+      serviceStates,
+      desiredServices,
+      placement,
+      ownWrites,
+      nodeSyncLatency,
+    };
+    this.#reconcile = {
+      controller,
+      groupStates,
+      serviceStates,
+      desiredServices,
+      freshListing: new FreshListing(controller, groupStates, desiredServices),
+      survey: new SharedSurvey(controller),
+      inputs: new BalancerInputs(controller, groupStates),
+      operations: new Operations(controller, enqueue),
+      ownerLock: new OwnerLock(),
+      nodeSyncLatency,
+      publisher,
+      enqueue,
+    };
+  }
 
-  const run = async (signal: AbortSignal): Promise<void> => {
+  /** Reconciles during one leadership session, until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const deps = this.#reconcile;
+    const { controller, groupStates, inputs, operations, freshListing } = deps;
     freshListing.begin();
-    progress.begin();
+    // The next difference may be the work of another replica, so it is not drift.
+    for (const state of groupStates.all) state.lastCompleted = undefined;
     operations.begin(signal);
-    const stop = triggers.begin();
+    const stopTriggers = startTriggers(this.#triggers);
     try {
-      const { onError } = failure;
-      const work = { queue, count: ports.concurrency, reconcile, onError, clock };
-      const beside = [placement, endpoints, inputs].map((each) => each.run(signal));
-      await Promise.all([runWorkers(work, signal), ...beside]);
+      await Promise.all([
+        runWorkers(
+          {
+            queue: this.queue,
+            count: controller.concurrency,
+            reconcile: (group, workerSignal) => reconcileGroup(deps, group, workerSignal),
+            onError: (group, error, failures) => handleError(deps, group, error, failures),
+            clock: controller.clock,
+          },
+          signal,
+        ),
+        this.#placement.run(signal),
+        this.#endpoints.run(signal, (keys) => {
+          for (const key of keys) this.#placement.enqueue(key);
+        }),
+        inputs.run(signal, (groups) => groups.forEach(deps.enqueue)),
+      ]);
     } finally {
-      stop();
+      stopTriggers();
       operations.end();
     }
-  };
+  }
 
-  /** Balancers with our mark that no Service asks for and none that we have seen did. */
-  const orphans = (): readonly ObservedLoadBalancer[] => {
-    const known = groups.all;
-    return (listing.latest?.items ?? []).filter(
-      ({ group, ownership }) => ownership === "ours" && !known.has(group),
-    );
-  };
+  /** Keys of the Services in a group. */
+  membersOf(group: string): readonly string[] {
+    return this.#reconcile.groupStates.membersOf(group);
+  }
 
-  return { queue, groups, orphans, activeProblems: () => reporter.activeProblems, run };
+  /** Load balancers with our mark whose group no Service belongs to or has left. */
+  orphans(): readonly ObservedLoadBalancer[] {
+    const { names } = this.#reconcile.groupStates;
+    return markedBalancers(this.#reconcile.controller).filter(({ group }) => !names.has(group));
+  }
+
+  /** The current warnings by Service. */
+  activeProblems(): ReadonlyMap<string, readonly string[]> {
+    return this.#reconcile.publisher.activeProblems;
+  }
 }
 
-export type ServiceController = ReturnType<typeof createServiceController>;
-
-/** Facts stand where the provider says: what is written there is read by us too. */
-function relevanceTo({ annotations, facts }: Pick<ServiceDeps, "annotations" | "facts">) {
+/** Changes of facts are relevant too: the provider says where they are kept. */
+function isRelevantTo({ annotations, facts }: Pick<ServiceControllerDeps, "annotations" | "facts">) {
   const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
   return (before: Service | undefined, after: Service | undefined): boolean =>

@@ -1,4 +1,4 @@
-// What the service controller needs from the outside, named: composed once in `app`, replaced by small fakes in tests.
+// What the service controller needs from outside: composed in `src/app`, replaced by small fakes in tests.
 
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -9,7 +9,11 @@ import type { Reflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Machine } from "../../provider/instances.ts";
-import type { LoadBalancers, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type {
+  DesiredLoadBalancer,
+  LoadBalancers,
+  ObservedLoadBalancer,
+} from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
@@ -18,33 +22,39 @@ import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
+/** What one Service wants from the provider. */
+export type Desired = DesiredLoadBalancer<Fields>;
+
 export type ServiceStore = ObjectStore<Service>;
 
-/** Guarded writes; each is journalled with its reason, and only journalled in observe mode (then nothing comes back). */
+export type ServiceEvent = NodeEvent;
+
+/** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface ServiceWrites {
+  /** Undefined when it was only observed. */
   patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
 }
 
 export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<EndpointSlice>;
 
-/** What is measured, in upstream's terms. */
+/** Measurements, in upstream's terms. */
 export interface ServiceObserver {
-  /** All balancers have followed a change of Nodes. */
+  /** All load balancers have followed a change of Nodes. */
   readonly onNodeSync: (durationMs: number) => void;
-  /** The targets of one balancer were changed, or that failed. */
+  /** The targets of one load balancer were changed, or the change failed. */
   readonly onHostUpdate: (durationMs: number, isFailed: boolean) => void;
 }
 
-export interface ServiceDeps {
+export interface ServiceControllerDeps {
   readonly services: ServiceStore;
   readonly writes: ServiceWrites;
   readonly nodes: NodeStore;
-  /** Whether a Node is this manager's: another one's machines are no targets of ours. */
+  /** Whether this manager handles the Node. Nodes of another manager are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
-  /** Called when more may be known of machines than before; returns how to stop it. */
+  /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes it. */
   readonly onMachines: (listener: () => void) => () => void;
-  /** A watch of EndpointSlices that is begun only when somebody asks for endpoints. */
+  /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
   readonly balancers: AnyBalancers;
   readonly listing: SharedListing<ObservedLoadBalancer>;
@@ -53,10 +63,10 @@ export interface ServiceDeps {
   readonly pending: Pending | undefined;
   /** Reads one Secret, ConfigMap or file that a plan needs. */
   readonly readInput: InputReader;
-  readonly report: (service: Service, event: NodeEvent) => void;
-  /** What is done where there is no Service any more to tell it on. */
+  readonly report: (service: Service, event: ServiceEvent) => void;
+  /** Logs what cannot be an event, because the Service no longer exists. */
   readonly note: Note;
-  /** Every step handed to the cloud, with the group it is for. */
+  /** Records every step sent to the cloud, with its group. */
   readonly journal: (
     step: Step,
     group: string,
@@ -68,8 +78,5 @@ export interface ServiceDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly concurrency: number;
-}
-
-export interface ServiceControllerOptions extends ServiceDeps {
   readonly settings: ServiceSettings;
 }

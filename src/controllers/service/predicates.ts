@@ -1,18 +1,17 @@
-// Which Services are our business, in the questions that everything else of this controller asks. It looks at the object
-// alone; what the cloud has is told to it.
+// Which Services the controller manages, and what it has to do for them, judged by the object alone. Pure.
 
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition, pausedAnnotation } from "../well-known.ts";
 
-/** Something is odd and the rest goes on: a name that is not known, a limit that is reached. */
+/** A warning on a Service: an unknown annotation, a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
-/** The Go managers' name. May never change: it stands on every Service that has a balancer. */
+/** The Go managers' name. It must never change: every Service with a load balancer has it. */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
-/** Of a class, so somebody else's: this controller serves the Services without one. */
+/** Services with a load balancer class belong to another controller. */
 function isForeignClass(service: Service): boolean {
   return isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
 }
@@ -27,7 +26,7 @@ export function hasFinalizer({ metadata }: Service): boolean {
 
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
 
-/** Anything but a plain "false" pauses: who wrote "yes" did not mean "go on". */
+/** Any value but "false" pauses: "yes" cannot have meant "continue". */
 export function isPaused({ metadata }: Service): boolean {
   return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 }
@@ -38,13 +37,13 @@ function hasOurConditions({ status }: Service): boolean {
 }
 
 interface CleanupInput {
-  /** Whether the cloud has anything with our mark for this Service; to be asked only once the cloud was listed. */
+  /** Whether the cloud has anything with our mark for this Service. Only known once the cloud was listed. */
   readonly hasBalancer?: boolean;
 }
 
 /**
- * Something of ours has to go. Upstream's table, but for Services of another class: with a balancer of ours (they had no
- * class before) they are cleaned up at once, without one they are invisible.
+ * Whether something of ours must be removed. Upstream's table, except for Services of another class: they are cleaned up if
+ * they still have a load balancer of ours from before they had the class, and ignored otherwise.
  */
 export function needsCleanup(service: Service, { hasBalancer = false }: CleanupInput = {}): boolean {
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
@@ -54,17 +53,17 @@ export function needsCleanup(service: Service, { hasBalancer = false }: CleanupI
 
 const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);
 
-/** Whether this Service concerns us at all. */
-export function concernsUs(service: Service): boolean {
+/** Whether the controller has anything to do for this Service. */
+export function isManaged(service: Service): boolean {
   return (
     isServed(service) ||
     needsCleanup(service) ||
-    // It was refused before it had anything else, and asks for nothing now.
+    // It was rejected before it got a load balancer, and no longer asks for one: only our conditions are left.
     (!isForeignClass(service) && hasOurConditions(service))
   );
 }
 
-/** It asks for nothing any more; what it has goes. */
+/** It no longer asks for a load balancer: what it has is removed. */
 export function isEnding(service: Service, input: CleanupInput = {}): boolean {
   return !isServed(service) || needsCleanup(service, input);
 }

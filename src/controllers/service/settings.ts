@@ -1,15 +1,15 @@
-// What an operator can decide about Services, as one value with our defaults.
+// The settings of the service controller with their defaults.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 
 export interface ServiceSettings {
-  /** A balancer that somebody changed in the cloud: said, or said and put right. */
+  /** What to do about changes made outside Fairlead: only report them, or report and repair them. */
   readonly drift: "report" | "repair";
-  /** Which nodes are targets of Services that do not say it; the last: with endpoints where the traffic policy is Local. */
+  /** The targets of Services without a target policy of their own. `local-endpoints`: endpoints where the traffic policy is Local. */
   readonly targets: "all" | "endpoints" | "local-endpoints";
-  /** How long a target that leaves is left to drain, where the cloud can; none is upstream's way. */
+  /** How long a leaving target drains, where the cloud supports it. Zero is upstream's behaviour. */
   readonly targetDrain: Milliseconds;
-  /** How old an observation may be when a wish changes and nothing else happened. */
+  /** How old a listing may be when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;
 }
 

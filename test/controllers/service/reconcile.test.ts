@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
-import type { Round } from "../../../src/controllers/service/reconcile/context.ts";
-import { createObserve } from "../../../src/controllers/service/reconcile/observe.ts";
-import { Turns } from "../../../src/controllers/service/reconcile/owner-lock.ts";
-import { createInTurn } from "../../../src/controllers/service/reconcile/with-owner-lock.ts";
-import { Groups } from "../../../src/controllers/service/state/groups.ts";
+import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
+import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
+import { OwnerLock } from "../../../src/controllers/service/reconcile/owner-lock.ts";
+import { reconcileGroup } from "../../../src/controllers/service/reconcile/reconcile.ts";
+import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { settled, waiting } from "../../../src/runtime/workers.ts";
@@ -19,53 +19,52 @@ import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 const owner = serviceUID("web");
 const { signal } = new AbortController();
 
-const inTurn = (round: (round: Round) => Promise<typeof settled>, turns = new Turns()) => {
-  const groups = new Groups();
-  const shown: string[] = [];
-  const reconcile = createInTurn({
-    ports: { services: { get: () => undefined } },
-    groups,
-    turns,
-    conditions: { worked: () => undefined },
+const reconciler = (stages: () => Promise<typeof settled>, ownerLock = new OwnerLock()) => {
+  const serviceStates = new ServiceStates();
+  const groupStates = new GroupStates(serviceStates);
+  const deps = {
+    controller: { services: { get: () => undefined } },
+    groupStates,
+    serviceStates,
+    ownerLock,
     nodeSyncLatency: { end: () => undefined },
-    failure: { show: async (group: string) => void shown.push(group) },
-    round,
-    forgetGone: () => undefined,
     enqueue: () => undefined,
-  } as never);
-  return { groups, shown, reconcile };
+  };
+  const reconcile = (group: string) => reconcileGroup(deps as never, group, signal, stages);
+  return { groupStates, reconcile };
 };
 
 test("the group that a Service left waits for the group it moved to, although the listing does not show it there", async () => {
-  const turns = new Turns();
-  const { groups, reconcile } = inTurn(async () => settled, turns);
-  groups.owe("old", owner);
-  turns.enter("new", [owner]);
-  expect(await reconcile("old", signal)).toBe(waiting);
-  turns.leave("new");
-  expect(await reconcile("old", signal)).toBe(settled);
+  const ownerLock = new OwnerLock();
+  const { groupStates, reconcile } = reconciler(async () => settled, ownerLock);
+  groupStates.addPendingRelease("old", owner);
+  ownerLock.acquire("new", [owner]);
+  expect(await reconcile("old")).toBe(waiting);
+  ownerLock.release("new");
+  expect(await reconcile("old")).toBe(settled);
 });
 
 test("a load balancer of a Service waits while another load balancer of that Service is reconciled", async () => {
-  const turns = new Turns();
+  const ownerLock = new OwnerLock();
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
-  const observe = createObserve({
-    ports: { balancers: {} },
+  const deps = {
+    controller: { balancers: {} },
     freshListing: { find: () => ({ balancer, problems: [] }) },
-    turns,
-  } as never);
-  const round = { group: "old", present: [], call: { signal, urgency: "user-change" } } as const;
-  turns.enter("new", [owner]);
-  expect(await observe(round)).toBe(waiting);
-  turns.leave("new");
-  expect(await observe(round)).toEqual({ kind: "observed", balancer } as never);
+    ownerLock,
+  };
+  const observe = () =>
+    observeGroup(deps as never, { group: "old", services: [], call: { signal } } as never);
+  ownerLock.acquire("new", [owner]);
+  expect(await observe()).toBe(waiting);
+  ownerLock.release("new");
+  expect(await observe()).toEqual({ kind: "observed", balancer } as never);
 });
 
 test("an error from the controller's own fence is not reported on any Service", async () => {
   const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
-  const { shown, reconcile } = inTurn(() => Promise.reject(error));
-  expect(await reconcile("web", signal).catch((thrown: unknown) => thrown)).toBe(error);
-  expect(shown).toEqual([]);
+  const { groupStates, reconcile } = reconciler(() => Promise.reject(error));
+  expect(await reconcile("web").catch((thrown: unknown) => thrown)).toBe(error);
+  expect(groupStates.of("web").failures).toBe(0);
 });
 
 test("a failed listing of an earlier leadership session is requested again and not reported", () => {
@@ -77,11 +76,12 @@ test("a failed listing of an earlier leadership session is requested again and n
     want: (since: number) => void wants.push(since),
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
-  const fresh = createFreshListing(ports as never, {} as never);
-  fresh.ask("web");
+  const groupStates = new GroupStates(new ServiceStates());
+  const fresh = new FreshListing(ports as never, groupStates, {} as never);
+  fresh.request(groupStates.of("web"));
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
   fresh.begin();
-  expect(fresh.ask("web")).toBe(waiting);
+  expect(fresh.request(groupStates.of("web"))).toBe(waiting);
   expect(wants).toHaveLength(2);
 });
 

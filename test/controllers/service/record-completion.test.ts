@@ -139,7 +139,7 @@ test("a released load balancer is forgotten, whether its Service remains or is d
     await w.pass(60);
     expect([...script.things.values()].map(({ owners }) => owners)).toEqual([[], []]);
     const sites = Object.keys(await tracked.sizes());
-    expect(sites.filter((site) => site.includes("on-delete"))).toEqual([]);
+    expect(sites.filter((site) => site.includes("service/state/"))).toEqual([]);
     await w.stop();
   } finally {
     tracked.restore();
@@ -162,7 +162,7 @@ test("a load balancer left as an orphan is forgotten", async () => {
     await w.pass(60);
     expect([script.things.size, w.find("web")]).toEqual([1, undefined]);
     const sites = Object.keys(await tracked.sizes());
-    expect(sites.filter((site) => /service\/(progress|fresh-listing|on-delete)/.test(site))).toEqual([]);
+    expect(sites.filter((site) => site.includes("service/state/"))).toEqual([]);
     await w.stop();
   } finally {
     tracked.restore();
@@ -198,7 +198,7 @@ test("a failed check of an operation is forgotten when its load balancer is gone
     script.checkRefusal = refused("checks are refused");
     await w.pass(600);
     const remembers = async () =>
-      Object.keys(await tracked.sizes()).some((site) => site.includes("operation-problem"));
+      Object.keys(await tracked.sizes()).some((site) => site.includes("service/state/"));
     expect(await remembers()).toBe(true);
     script.checkRefusal = undefined;
     for (let operation = 1; operation < 5; operation += 1)

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Member } from "../../../src/controllers/service/desired/member.ts";
-import { type GroupAtHand, selectMembers } from "../../../src/controllers/service/desired/select-members.ts";
+import { type GroupMembers, selectMembers } from "../../../src/controllers/service/desired/select-members.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 
 // Which members of a group are planned, as a table: each row is a load balancer that must or must not be changed.
@@ -8,13 +8,13 @@ import { serviceUID } from "../../../src/core/brand.ts";
 const [here, left] = [serviceUID("here"), serviceUID("left")];
 const wrong = { severity: "error", reason: "Wrong", text: "it is wrong" } as const;
 const member = (given: Partial<Member> = {}): Member =>
-  ({ desired: { owner: { uid: here } }, problems: [], isBlocked: false, isHeld: false, ...given }) as never;
+  ({ desired: { owner: { uid: here } }, problems: [], isBlocked: false, isOnHold: false, ...given }) as never;
 const observed = { group: "g", owners: [here], ownership: "ours", state: "ready" } as const;
-const group = (given: Partial<GroupAtHand>): GroupAtHand => ({
+const group = (given: Partial<GroupMembers>): GroupMembers => ({
   all: [member()],
   observed,
-  owed: [],
-  isHeld: () => false,
+  pendingReleases: [],
+  isOnHold: () => false,
   isStillUsed: () => false,
   ...given,
 });
@@ -25,28 +25,36 @@ test.each([
   [
     "an invalid member without load balancer",
     { all: [member({ problems: [wrong] })], observed: undefined },
-    "nobody",
+    "nothing",
   ],
-  ["a deletion on hold", { all: [member({ isHeld: true })] }, "nobody"],
-  ["a deletion on hold and a former member", { all: [member({ isHeld: true })], owed: [left] }, "plan"],
+  ["a deletion on hold", { all: [member({ isOnHold: true })] }, "nothing"],
+  [
+    "a deletion on hold and a former member",
+    { all: [member({ isOnHold: true })], pendingReleases: [left] },
+    "plan",
+  ],
   [
     "a former member that another group still uses",
-    { all: [], owed: [left], isStillUsed: () => true },
-    "nobody",
+    { all: [], pendingReleases: [left], isStillUsed: () => true },
+    "nothing",
   ],
-  ["a former member with unknown on-delete", { all: [], owed: [left], isHeld: () => true }, "orphan"],
-  ["a former member", { all: [], owed: [left] }, "plan"],
-  ["a member that is blocked", { all: [member(), member({ isBlocked: true })] }, "only show"],
-] as const satisfies readonly (readonly [string, Partial<GroupAtHand>, string])[])(
+  [
+    "a former member with unknown on-delete",
+    { all: [], pendingReleases: [left], isOnHold: () => true },
+    "orphan",
+  ],
+  ["a former member", { all: [], pendingReleases: [left] }, "plan"],
+  ["a member that is blocked", { all: [member(), member({ isBlocked: true })] }, "status only"],
+] as const satisfies readonly (readonly [string, Partial<GroupMembers>, string])[])(
   "selectMembers decides for a group with %s",
   (_, given, kind) => expect(selectMembers(group(given)).kind).toBe(kind),
 );
 
 test("selectMembers leaves out held and refused members, and former members whose on-delete is unknown", () => {
-  const [right, held] = [member(), member({ isHeld: true })];
+  const [right, held] = [member(), member({ isOnHold: true })];
   const refused = member({ desired: { owner: { uid: left } } as never, problems: [wrong] });
   const taking = selectMembers(
-    group({ all: [right, held, refused], owed: [here, left], isHeld: (uid) => uid === left }),
+    group({ all: [right, held, refused], pendingReleases: [here, left], isOnHold: (uid) => uid === left }),
   );
   expect(taking).toEqual({ kind: "plan", members: [right], gone: [here] });
 });
@@ -54,5 +62,8 @@ test("selectMembers leaves out held and refused members, and former members whos
 test("selectMembers does not show an ending member while another one is blocked", () => {
   const ending = member({ desired: { owner: { uid: here }, ending: "delete" } as never });
   const blocked = member({ isBlocked: true });
-  expect(selectMembers(group({ all: [ending, blocked] }))).toEqual({ kind: "only show", members: [blocked] });
+  expect(selectMembers(group({ all: [ending, blocked] }))).toEqual({
+    kind: "status only",
+    members: [blocked],
+  });
 });

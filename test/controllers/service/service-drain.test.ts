@@ -125,7 +125,7 @@ test("a Service that asks for a drain gets a warning when the cloud cannot drain
   await w.pass(30);
   const reported = (name: string) => w.events(name).filter((text) => text.includes("DrainUnsupported"));
   expect(reported("asks")).toEqual([
-    "Warning DrainUnsupported fairlead.dev/target-drain has no effect: balancers of this cloud cannot keep a target without new connections, so a node that leaves is left out at once. Remove the annotation.",
+    "Warning DrainUnsupported fairlead.dev/target-drain has no effect: this cloud cannot drain targets, so leaving Nodes are removed immediately. Remove the annotation.",
   ]);
   expect([reported("later").length, reported("without").length]).toEqual([1, 0]);
   expect(w.get("asks").status.conditions).toMatchObject([

@@ -99,7 +99,7 @@ test("uses all Nodes as targets and reports the missing permission when Endpoint
   w.create("web", policy);
   await w.pass(30);
   expect(targetsOf(w, "web")).toEqual(["node-0", "node-1"]);
-  expect(w.events("web").join()).toContain("needs list and watch of endpointslices");
+  expect(w.events("web").join()).toContain("EndpointSlices cannot be read, so every Node is a target: ");
   w.readFault = undefined;
   await w.pass(300);
   expect(targetsOf(w, "web")).toEqual(["node-0"]);
@@ -125,7 +125,7 @@ test("the cloud's limit bounds the targets, which stay stable and are reported o
   await w.pass(30);
   const before = targetsOf(w, "web");
   expect(before).toHaveLength(5);
-  expect(w.events("web").join()).toContain("takes 5 targets and there are 12 nodes");
+  expect(w.events("web").join()).toContain("accepts 5 targets, and there are 12 Nodes");
   w.forget();
   const spare = Array.from({ length: 12 }, (_, index) => `node-${index}`).find(
     (name) => !before.includes(name),

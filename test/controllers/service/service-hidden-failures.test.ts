@@ -77,9 +77,7 @@ test("a Secret that can no longer be read is reported, and the load balancer kee
   await w.pass(300);
   const reported = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
   expect(reported()).toHaveLength(1);
-  expect(reported()[0]).toContain(
-    "Secret default/cert cannot be read any more, and what was read last is used",
-  );
+  expect(reported()[0]).toContain("Secret default/cert cannot be read any more, and its last value is used");
   // Updates continue, and the condition is included in the next write.
   w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
   w.changeNode("node-0", (node) => ({

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
-import { createBalancerInputs } from "../../../src/controllers/service/desired/balancer-inputs.ts";
+import { BalancerInputs } from "../../../src/controllers/service/desired/balancer-inputs.ts";
+import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { InputDeclaration } from "../../../src/provider/inputs.ts";
 import type { JsonObject } from "../../../src/testing/apiserver/objects/json.ts";
@@ -98,22 +100,20 @@ test("an unreadable Secret changes nothing and is reported on the Service", asyn
 test("300 inputs are read at most once per second in total", async () => {
   const clock = new VirtualClock();
   let reads = 0;
-  const inputs = createBalancerInputs(
-    async () => {
-      reads += 1;
-      return { version: "1" };
-    },
-    clock,
-    () => undefined,
-  );
+  const readInput = async () => {
+    reads += 1;
+    return { version: "1" };
+  };
+  const groups = new GroupStates(new ServiceStates());
+  const inputs = new BalancerInputs({ readInput, clock }, groups);
   const stop = new AbortController();
   const all = Array.from(
     { length: 300 },
     (_, index): InputDeclaration => ({ kind: "File", path: `/${index}` }),
   );
-  await inputs.of("group", all, stop.signal);
+  await inputs.of(groups.of("group"), all, stop.signal);
   reads = 0;
-  const done = inputs.run(stop.signal);
+  const done = inputs.run(stop.signal, () => undefined);
   await clock.advance(seconds(600));
   expect(reads).toBeGreaterThan(290);
   expect(reads).toBeLessThanOrEqual(600);

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
 import { claimMarkedBalancers } from "../../../src/controllers/service/queue/claim-marked.ts";
-import { createPlacement } from "../../../src/controllers/service/queue/placement.ts";
-import { Groups } from "../../../src/controllers/service/state/groups.ts";
+import { Placement } from "../../../src/controllers/service/queue/placement.ts";
+import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
+import { WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
@@ -65,47 +67,49 @@ test("a Service that moved and is deleted stays until the operation in its old g
 });
 
 test("a Service with an unknown group keeps the load balancer that it owns", () => {
-  const groups = new Groups();
+  const groups = new GroupStates(new ServiceStates());
   groups.place(key, first, "y");
   const ports = {
     services: { list: () => [load(first)] },
     listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
   };
-  const placement = { put: () => [], tryAgain: () => undefined };
+  const placement = { placeLeftover: () => [], retryLeftover: () => undefined };
   claimMarkedBalancers({
-    deps: ports as never,
-    groups,
+    controller: ports as never,
+    groupStates: groups,
     desiredServices: { tryOf: () => undefined },
     placement,
     enqueue: () => undefined,
   });
-  expect([groups.groupOf(key, first), groups.debtsOf("x")]).toEqual(["x", []]);
+  expect([groups.groupOf(first), groups.pendingReleasesOf("x")]).toEqual(["x", []]);
 });
 
 test("a recreated Service with an unknown group does not inherit the load balancer of the first", () => {
-  const groups = new Groups();
+  const serviceStates = new ServiceStates();
+  const groups = new GroupStates(serviceStates);
   groups.place(key, first, "x");
   const desiredServices = {
     of: () => {
       throw new TypeError("no group");
     },
   };
-  const ports = { clock: new VirtualClock() };
-  const placement = createPlacement(
-    ports as never,
-    groups,
+  const clock = new VirtualClock();
+  const placement = new Placement({
+    controller: { services: { get: () => load(second) }, clock } as never,
+    groupStates: groups,
+    serviceStates,
     desiredServices,
-    { failure: () => undefined },
-    () => undefined,
-  );
-  expect(placement.place(key, load(second))).toEqual(["x"]);
-  expect([groups.membersOf("x"), groups.debtsOf("x")]).toEqual([[], [first]]);
+    publisher: { publishOnce: () => undefined },
+    queue: new WorkQueue(clock),
+  });
+  expect(placement.place(key)).toEqual(["x"]);
+  expect([groups.membersOf("x"), groups.pendingReleasesOf("x")]).toEqual([[], [first]]);
 });
 
 test("a Service that returns to its group before its release is not pending there", () => {
-  const groups = new Groups();
+  const groups = new GroupStates(new ServiceStates());
   for (const name of ["x", "y", "x"]) groups.place(key, first, name);
-  expect([groups.debtsOf("x"), groups.debtsOf("y")]).toEqual([[], [first]]);
+  expect([groups.pendingReleasesOf("x"), groups.pendingReleasesOf("y")]).toEqual([[], [first]]);
 });
 
 test("a Service without type LoadBalancer whose group is unknown gets an event until its load balancer is deleted", async () => {

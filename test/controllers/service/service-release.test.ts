@@ -31,7 +31,7 @@ test("a load balancer is released with its Service's deletion, and an event name
   expect(w.find("web")).toBeUndefined();
   expect([idsOf(w), labelsOf(w)]).toEqual([[`${balancer?.id}`], [{}]]);
   expect(w.events("web").join()).toContain(
-    `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud and is not ours any more`,
+    `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud, and Fairlead no longer manages it`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
   // Neither ours nor an orphan: it is ignored from now on, also after a restart.

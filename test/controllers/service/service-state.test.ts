@@ -1,39 +1,46 @@
 import { expect, test } from "bun:test";
 import { SharedListing } from "../../../src/cloud/shared-listing.ts";
-import { createFreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
-import { createApply } from "../../../src/controllers/service/reconcile/apply.ts";
-import { Groups } from "../../../src/controllers/service/state/groups.ts";
-import { createServiceReporter } from "../../../src/controllers/service/status/service-reporter.ts";
+import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
+import { executeSteps } from "../../../src/controllers/service/reconcile/apply-steps.ts";
+import { dropGroupState, dropServiceStates } from "../../../src/controllers/service/state/drop-states.ts";
+import { GroupState, GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
+import { problemFound } from "../../../src/controllers/service/status/events.ts";
+import { EventPublisher } from "../../../src/controllers/service/status/publisher.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+import { TrackedCollections } from "../../support/tracked-collections.ts";
 
 // What the service controller remembers between two reconciles: pending releases, pending listings, listeners and
 // reported problems.
 
 const uid = (text: string) => serviceUID(text);
+const serviceAt = (name: string) =>
+  ({ metadata: { name: "web", namespace: "default", uid: name }, spec: { type: "LoadBalancer" } }) as Service;
 
 test("dismissing a Service clears only its own pending release", () => {
-  const groups = new Groups();
+  const groups = new GroupStates(new ServiceStates());
   for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
   groups.dismiss("default/b");
-  expect(groups.debtsOf("x")).toEqual([uid("a")]);
+  expect(groups.pendingReleasesOf("x")).toEqual([uid("a")]);
 });
 
 test("a Service that leaves a group while it completes stays pending there", () => {
-  const groups = new Groups();
+  const groups = new GroupStates(new ServiceStates());
   for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
-  const gone = groups.debtsOf("x");
+  const gone = groups.pendingReleasesOf("x");
   groups.place("default/b", uid("b"), "y");
-  groups.settle("x", gone);
-  expect(groups.debtsOf("x")).toEqual([uid("b")]);
-  expect(groups.owesElsewhere(uid("b"), "y")).toBe(true);
-  expect(groups.owesElsewhere(uid("b"), "x")).toBe(false);
-  expect(groups.owesElsewhere(uid("a"), "y")).toBe(false);
+  groups.released("x", gone);
+  expect(groups.pendingReleasesOf("x")).toEqual([uid("b")]);
+  expect(groups.isReleasePendingElsewhere(uid("b"), "y")).toBe(true);
+  expect(groups.isReleasePendingElsewhere(uid("b"), "x")).toBe(false);
+  expect(groups.isReleasePendingElsewhere(uid("a"), "y")).toBe(false);
 });
 
 const observed = async () => {
@@ -46,36 +53,94 @@ const observed = async () => {
     want: (since: number) => void wants.push(since),
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
-  const observation = createFreshListing(ports as never, {} as never);
+  const groups = new GroupStates(new ServiceStates());
+  const observation = new FreshListing(ports as never, groups, {} as never);
   observation.begin();
+  const group = groups.of("g");
   const answer = (): void => {
     const now = clock.monotonic();
     listing.latest = { items: [], pages: 1, beganAt: now, endedAt: now, version: 1 };
   };
-  return { clock, wants, observation, answer };
+  return { clock, wants, observation, group, answer };
 };
 
+test("the records of a Service and its group are dropped once the Service is gone and released", () => {
+  const services = new ServiceStates();
+  const groups = new GroupStates(services);
+  const store = { get: () => undefined };
+  const web = serviceAt("web");
+  Object.assign(services.of(web), { onDelete: "on hold", releasedName: "lb-1", lastRanges: [] });
+  groups.place("default/web", uid("web"), "x");
+  dropServiceStates([uid("web")], store, services, groups);
+  expect(services.all).toHaveLength(1);
+  groups.remove("default/web");
+  dropServiceStates([uid("web")], store, services, groups);
+  // Only what the release needs is left.
+  expect(services.all).toMatchObject([
+    { onDelete: "on hold", releasedName: "lb-1", lastRanges: undefined, group: undefined },
+  ]);
+  groups.of("x").changedAt = 1;
+  dropGroupState("x", groups);
+  expect(groups.all).toMatchObject([{ changedAt: undefined, pendingReleases: new Set([uid("web")]) }]);
+  groups.released("x", [uid("web")]);
+  dropServiceStates([uid("web")], store, services, groups);
+  dropGroupState("x", groups);
+  expect([services.all, groups.all]).toEqual([[], []]);
+});
+
+test("the record of an existing Service is kept", () => {
+  const services = new ServiceStates();
+  const groups = new GroupStates(services);
+  const web = serviceAt("web");
+  services.of(web);
+  dropServiceStates([uid("web")], { get: () => web }, services, groups);
+  expect(services.all).toHaveLength(1);
+  dropServiceStates([uid("web")], { get: () => serviceAt("another") }, services, groups);
+  expect(services.all).toEqual([]);
+});
+
+test("a manager keeps no record of Services and groups that are gone", async () => {
+  const tracked = new TrackedCollections();
+  try {
+    const w = new ServiceWorld();
+    await w.start();
+    for (const name of ["a", "b"])
+      w.create(name, { annotations: { "fairlead.dev/target-policy": "endpoints" } });
+    await w.pass(30);
+    const sites = async () =>
+      Object.keys(await tracked.sizes()).filter((site) => site.includes("service/state/"));
+    expect(await sites()).not.toEqual([]);
+    w.delete("a");
+    w.editSpec("b", { type: "ClusterIP" });
+    await w.pass(60);
+    expect([w.owners(), await sites()]).toEqual([[], []]);
+    await w.stop();
+  } finally {
+    tracked.restore();
+  }
+});
+
 test("a listing read later than its maximum age still answers the request that waited for it", async () => {
-  const { clock, wants, observation, answer } = await observed();
-  expect(observation.find("g", [])).toBe("not yet");
-  observation.ask("g");
+  const { clock, wants, observation, group, answer } = await observed();
+  expect(observation.find(group, [])).toBe("not yet");
+  observation.request(group);
   answer();
   await clock.advance(minutes(6));
-  expect(observation.find("g", [])).toEqual({ balancer: undefined, problems: [] });
+  expect(observation.find(group, [])).toEqual({ balancer: undefined, problems: [] });
   expect(wants).toHaveLength(1);
   // The request is answered, so the next one needs a newer listing.
-  expect(observation.find("g", [])).toBe("not yet");
+  expect(observation.find(group, [])).toBe("not yet");
 });
 
 test("an insufficient listing is requested again, once for all callers", async () => {
-  const { clock, wants, observation, answer } = await observed();
-  observation.ask("g");
+  const { clock, wants, observation, group, answer } = await observed();
+  observation.request(group);
   answer();
   await clock.advance(seconds(1));
-  observation.changed("g");
-  expect(observation.find("g", [])).toBe("not yet");
-  observation.ask("g");
-  observation.ask("g");
+  group.changedAt = clock.monotonic();
+  expect(observation.find(group, [])).toBe("not yet");
+  observation.request(group);
+  observation.request(group);
   expect(wants).toHaveLength(2);
 });
 
@@ -107,13 +172,15 @@ test("a listener that throws affects neither the other listeners nor later listi
   expect(errors).toHaveLength(2);
 });
 
-test("the service reporter drops events without a reason", () => {
+test("the event publisher drops events without a reason", () => {
   const reported: string[] = [];
-  const reporter = createServiceReporter((_, { reason }) => void reported.push(reason));
-  const service = { metadata: { name: "web", namespace: "default" } } as Service;
-  reporter.event(service, { type: "Normal", reason: "", message: "" });
-  reporter.problems(service, [{ severity: "warning", reason: "", text: "" }], "plan");
-  reporter.problems(service, [{ severity: "warning", reason: "Wrong", text: "it is wrong" }], "plan");
+  const publisher = new EventPublisher((_, { reason }) => void reported.push(reason), new ServiceStates());
+  const service = { metadata: { name: "web", namespace: "default", uid: "1" } } as Service;
+  publisher.publish(service, { type: "Normal", reason: "", message: "" });
+  publisher.publishOnce(service, "plan", [problemFound({ severity: "warning", reason: "", text: "" })]);
+  publisher.publishOnce(service, "plan", [
+    problemFound({ severity: "warning", reason: "Wrong", text: "it is wrong" }),
+  ]);
   expect(reported).toEqual(["Wrong"]);
 });
 
@@ -138,8 +205,9 @@ test("a Service without a group does not prevent another one from adopting a loa
       return { desired: {} };
     },
   };
-  const observation = createFreshListing(ports as never, desiredServices as never);
-  expect(observation.find("g1", [web])).toEqual({ balancer: found, problems: [] } as never);
+  const groups = new GroupStates(new ServiceStates());
+  const observation = new FreshListing(ports as never, groups, desiredServices as never);
+  expect(observation.find(groups.of("g1"), [web])).toEqual({ balancer: found, problems: [] } as never);
 });
 
 test("a step that the controller's own fence blocked is journalled as refused", async () => {
@@ -148,18 +216,13 @@ test("a step that the controller's own fence blocked is journalled as refused", 
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   };
   const journal = (_: unknown, __: string, outcome: string) => written.push(outcome);
-  const applySteps = createApply({ ports: { balancers: { apply }, journal } } as never);
-  const nothing = { targets: "", rest: "" };
-  const work = {
-    group: "g",
-    members: [],
-    steps: [{ do: "make" }],
-    before: undefined,
-    now: nothing,
-    isNew: true,
-  };
+  const plan = { members: [], steps: [{ do: "make" }] };
   const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
-  const failure = await applySteps.run(work, call).catch((error: unknown) => error);
+  const context = { group: "g", services: [], state: new GroupState("g"), call };
+  const deps = { controller: { balancers: { apply }, journal } };
+  const failure = await executeSteps(deps as never, context, plan as never, true).catch(
+    (error: unknown) => error,
+  );
   expect(failure).toBeInstanceOf(CloudError);
   expect(written).toEqual(["refused"]);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseNodeSelector } from "../../../src/controllers/service/annotations/node-selector.ts";
 import { hash, inRendezvousOrder } from "../../../src/controllers/service/targets/rendezvous.ts";
-import { chooseTargets, type TargetRules } from "../../../src/controllers/service/targets/target-policy.ts";
+import { chooseTargets, type TargetPolicy } from "../../../src/controllers/service/targets/target-policy.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import type { BalancerTarget } from "../../../src/provider/load-balancers.ts";
 import { toTarget } from "./service-draft.ts";
@@ -63,7 +63,7 @@ describe("chooseTargets", () => {
     toTarget("b", { labels: { pool: "api" } }),
     toTarget("c", { labels: { pool: "web" } }),
   ];
-  const cases: readonly [string, TargetRules, readonly string[], readonly string[]][] = [
+  const cases: readonly [string, TargetPolicy, readonly string[], readonly string[]][] = [
     ["takes all Nodes by default", { policy: "all" }, ["a", "b", "c"], []],
     [
       "takes Nodes with matching labels [F42]",
@@ -79,7 +79,7 @@ describe("chooseTargets", () => {
     ],
     [
       "takes Nodes with an endpoint [F43 N12]",
-      { policy: "endpoints", endpointsNodes: new Set([nodeName("b")]) },
+      { policy: "endpoints", endpointNodes: new Set([nodeName("b")]) },
       ["b"],
       [],
     ],
@@ -91,7 +91,7 @@ describe("chooseTargets", () => {
     ],
     [
       "takes all Nodes and warns when there is no endpoint [F43]",
-      { policy: "endpoints", endpointsNodes: new Set() },
+      { policy: "endpoints", endpointNodes: new Set() },
       ["a", "b", "c"],
       ["NoEndpoints"],
     ],
@@ -134,7 +134,7 @@ describe("chooseTargets", () => {
     const { targets: chosen, problems } = chooseTargets(targets, { policy: "all", limit: 2 });
     expect(chosen).toHaveLength(2);
     expect(problems).toMatchObject([{ severity: "warning", reason: "TargetLimit" }]);
-    expect(problems[0]?.text).toContain("takes 2 targets and there are 3 nodes");
+    expect(problems[0]?.text).toContain("accepts 2 targets, and there are 3 Nodes");
   });
 
   test("reports no problem for a configured subset [N12]", () => {

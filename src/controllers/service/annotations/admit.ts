@@ -1,6 +1,5 @@
-// Whether a Service may be written as it is: annotations of ours with a wrong value are refused, those we do not know are
-// warned of. Only what the request itself changes counts, so that nothing wrong from before blocks a status, a finalizer or
-// anybody else's write. Pure.
+// The decision of the admission webhook on a write to a Service: rejects invalid values of known annotations and warns of
+// unknown ones. Only annotations that the request changes are checked, so that an old error blocks no other write. Pure.
 
 import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -39,7 +38,7 @@ export function admitService(
 ): Decision {
   if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
-  // One that becomes a load balancer with this write brings all its annotations with it.
+  // When the Service becomes a load balancer with this write, all its annotations are new.
   const isNew = operation === "CREATE" || !isServiceForUs(oldObject);
   const isTouched = (key: string | undefined): boolean =>
     key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);

@@ -1,5 +1,5 @@
-// What a Service's annotations say, as values and problems, and what holds where they say something wrong: the value the
-// balancer has. Reading is done by the table; here is what belongs to annotations only.
+// Reads a Service's annotations as settings and problems, and decides what replaces an invalid value: the value that the
+// load balancer has.
 
 import { editDistance } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -17,17 +17,17 @@ export interface AnnotationTable<A extends Fields> {
 
 export interface ReadAnnotations<A extends Fields> {
   readonly settings: Values<A>;
-  /** Wrong, or required and missing: what they govern keeps its observed value, never the fallback. */
+  /** Invalid, or required and missing: these keep their observed value and never get the fallback. */
   readonly frozen: ReadonlySet<keyof A & string>;
-  /** Said by somebody on this Service, right or wrong: only a wish that was made can have changed. */
+  /** Present on the Service, valid or not: only these can ask for a change. */
   readonly written: ReadonlySet<keyof A & string>;
-  /** What is said under fairlead.dev/. */
+  /** The annotations under fairlead.dev/. */
   readonly own: OwnSettings;
   readonly problems: readonly Problem[];
 }
 
 export interface ReadAnnotationsOptions {
-  /** Keys under a prefix of ours that are read elsewhere, such as facts. */
+  /** Keys under one of our prefixes that are not settings, such as facts. */
   readonly isReadElsewhere?: (key: string) => boolean;
 }
 
@@ -70,7 +70,7 @@ export function readAnnotations<A extends Fields>(
   };
 }
 
-/** Whether a change of this annotation can mean anything to us: the rest is churn of other programs. */
+/** Returns whether an annotation is read at all. Changes of others are ignored. */
 export function readsAnnotation(
   { prefix, fields }: AnnotationTable<Fields>,
   isReadElsewhere: (key: string) => boolean = () => false,
@@ -84,7 +84,7 @@ export function readsAnnotation(
     isReadElsewhere(key);
 }
 
-/** A known name behind a prefix that is nearly ours; anything less certain is none of our business. */
+/** Warns of a known name behind a mistyped prefix. */
 function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] {
   const names = Object.keys(fields).filter((name) => !name.includes("/"));
   return Object.keys(annotations).flatMap((key): Problem[] => {
@@ -107,8 +107,8 @@ function isNearly(one: string, other: string): boolean {
 }
 
 /**
- * Frozen fields as they are in the cloud. Where one of them cannot be read back there, every field that can be stays as it
- * is: nobody knows what the wrong one would have meant for the others.
+ * Replaces frozen fields by their observed values. If one of them cannot be observed, all observable fields keep their values:
+ * the invalid annotation may have been meant together with the others.
  */
 export function mergeObserved<A extends Fields>(
   settings: Values<A>,
@@ -121,7 +121,7 @@ export function mergeObserved<A extends Fields>(
   return { ...settings, ...Object.fromEntries(kept) };
 }
 
-/** Frozen fields that the cloud does not show: until they are mended no setting may be changed. */
+/** Frozen fields that the cloud does not show. Until they are corrected no setting may be changed. */
 export function unreadable<A extends Fields>(
   frozen: ReadonlySet<keyof A & string>,
   observed: Partial<Values<A>> | undefined,

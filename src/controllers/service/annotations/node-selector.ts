@@ -1,11 +1,11 @@
-// Label selectors as people write them for kubectl, for the choice of nodes: equality and sets. A selector is a pure
-// question about labels; what cannot be read is a complaint, never an empty selector.
+// Label selectors for Nodes in kubectl's syntax, equality-based and set-based. An invalid selector is an error, never an
+// empty selector. Pure.
 
 import { quoted } from "../../../core/fields.ts";
 import type { Labels } from "../../../kube/objects.ts";
 
 export interface NodeSelector {
-  /** As it was written, for texts. */
+  /** As written, for messages. */
   readonly text: string;
   matches(labels: Labels): boolean;
 }
@@ -19,9 +19,9 @@ const isIn = new RegExp(
 );
 const isThere = new RegExp(`^(!?)\\s*(${word})$`);
 
-/** At commas that are not between parentheses. */
+/** Splits at commas outside parentheses. */
 function requirementTexts(text: string): readonly string[] {
-  return text.split(/,(?![^(]*\))/).map((each) => each.trim());
+  return text.split(/,(?![^(]*\))/).map((part) => part.trim());
 }
 
 function readRequirement(text: string): Requirement | undefined {
@@ -31,12 +31,12 @@ function readRequirement(text: string): Requirement | undefined {
   }
   const [, setKey, kind, list = ""] = isIn.exec(text) ?? [];
   if (setKey !== undefined) {
-    const values = new Set(list.split(",").map((each) => each.trim()));
+    const values = new Set(list.split(",").map((value) => value.trim()));
     const isMember: Requirement = (labels) => {
       const label = labels[setKey];
       return label !== undefined && values.has(label);
     };
-    // As in Kubernetes: a label that is not there is not in the set.
+    // As in Kubernetes: an absent label is not in the set.
     return kind === "in" ? isMember : (labels) => !isMember(labels);
   }
   const [, not, name] = isThere.exec(text) ?? [];
@@ -49,9 +49,9 @@ export function parseNodeSelector(
 ): { readonly value: NodeSelector } | { readonly wrong: string } {
   const text = raw.trim();
   const requirements: Requirement[] = [];
-  for (const each of requirementTexts(text)) {
-    const requirement = readRequirement(each);
-    if (requirement === undefined) return { wrong: quoted(each) };
+  for (const part of requirementTexts(text)) {
+    const requirement = readRequirement(part);
+    if (requirement === undefined) return { wrong: quoted(part) };
     requirements.push(requirement);
   }
   return { value: { text, matches: (labels) => requirements.every((matches) => matches(labels)) } };

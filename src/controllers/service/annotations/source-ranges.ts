@@ -1,5 +1,5 @@
-// From where a balancer may be reached, and which Services need a health check of their own: upstream's helpers, with
-// problems as values and every wrong range named at once.
+// Allowed source ranges, IP families and the health check of a Service: upstream's helpers, with problems as values and every
+// invalid range reported. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { cidr, parseCidr } from "../../../core/cidr.ts";
@@ -13,10 +13,10 @@ const field = "spec.loadBalancerSourceRanges";
 type Family = "IPv4" | "IPv6";
 const everything = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") } as const satisfies Record<Family, Cidr>;
 
-/** Of the Service; IPv4 where an old object tells none. */
+/** The IP families of the Service; IPv4 if an old object has none. */
 export function familiesOf({ spec }: Service): readonly Family[] {
-  const reported = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
-  if (reported.length > 0) return reported;
+  const declared = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
+  if (declared.length > 0) return declared;
   const derived = (spec.clusterIPs ?? [])
     .filter((ip) => ip !== "" && ip !== "None")
     .map((ip): Family => (ip.includes(":") ? "IPv6" : "IPv4"));
@@ -24,12 +24,12 @@ export function familiesOf({ spec }: Service): readonly Family[] {
 }
 
 export interface SourceRanges {
-  /** Canonical, each once, in the order they were written. Never widened: a wrong entry is left out, not replaced. */
+  /** Canonical and unique, in the order written. Never widened: an invalid entry is left out, not replaced. */
   readonly ranges: readonly Cidr[];
   readonly problems: readonly Problem[];
 }
 
-/** The field counts before the annotation; without either everybody may come, spelled out for each family. */
+/** The field takes precedence over the annotation. Without either, all addresses of each family are allowed. */
 export function sourceRangesOf(service: Service): SourceRanges {
   const fromField = service.spec.loadBalancerSourceRanges ?? [];
   const fromAnnotation = (service.metadata.annotations?.[sourceRangesAnnotation] ?? "").trim();
@@ -42,13 +42,13 @@ export function sourceRangesOf(service: Service): SourceRanges {
   const problems: Problem[] = [];
   for (const text of texts) {
     const range = parseCidr(text.trim(), "sloppy");
-    if (range === undefined) problems.push(wrongRange(key, text));
+    if (range === undefined) problems.push(invalidRange(key, text));
     else ranges.add(range);
   }
   return { ranges: [...ranges], problems };
 }
 
-function wrongRange(key: string, text: string): Problem {
+function invalidRange(key: string, text: string): Problem {
   return {
     severity: "error",
     reason: "InvalidSourceRange",
@@ -65,7 +65,7 @@ export function needsHealthCheck(service: Service): boolean {
   return service.spec.type === "LoadBalancer" && requestsOnlyLocalTraffic(service);
 }
 
-/** Where kube-proxy tells whether a node has an endpoint of this Service. */
+/** Where kube-proxy reports whether a Node has an endpoint of this Service. */
 export function healthCheckPathPort(
   service: Service,
 ): { readonly path: string; readonly port: number } | undefined {

@@ -1,5 +1,5 @@
-// What plans need from Kubernetes and from files, as values: read when a group first asks for it, then again about every
-// minute. Only what was named is read; a change brings the groups back that asked for it.
+// Secrets, ConfigMaps and files that plans need, as values: read when a group first names them, then reread about every
+// minute. Only named inputs are read, and a change enqueues the groups that use it.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/errors.ts";
@@ -8,152 +8,165 @@ import { type Clock, sleep } from "../../../platform/clock.ts";
 import type { InputDeclaration, Inputs } from "../../../provider/inputs.ts";
 import { abortable } from "../../../runtime/abortable.ts";
 import type { Input, InputReader, InputValue } from "../../read-input.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
+import type { GroupState, GroupStates } from "../state/group-states.ts";
 
-export interface GivenInputs {
+export interface GroupInputs {
   readonly inputs: Inputs;
-  /** Changes when any of them does. */
+  /** Changes whenever one of them changes. */
   readonly version: string;
-  /** What could not be read: nothing is planned without it. */
+  /** Inputs that cannot be read: nothing is planned without them. */
   readonly problems: readonly Problem[];
-  /** What could be read before and cannot now: it goes on with what was read last. */
+  /** Inputs that cannot be read any more: the last value is used. */
   readonly warnings: readonly Problem[];
 }
 
-interface Held {
+interface SharedInput {
   readonly declaration: InputDeclaration;
-  readonly groups: Set<string>;
   last?: Input;
   failures: number;
   /** Why it cannot be read any more. */
   stale?: unknown;
 }
 
-/** An API server that was away for a moment is no news. */
+/** The API server may be unavailable for a moment. */
 const failuresBeforeWarning = 2;
 
-/** Everything is looked at again in this time, but never more than one of them in a second. */
-const round: Milliseconds = minutes(1);
-const shortest: Milliseconds = seconds(1);
+/** All inputs are reread in this time, but at most one per second. */
+const rereadEvery: Milliseconds = minutes(1);
+const minPause: Milliseconds = seconds(1);
 
-function nameOf(one: InputDeclaration): string {
-  return one.kind === "File" ? one.path : `${one.namespace}/${one.name}`;
+function nameOf(input: InputDeclaration): string {
+  return input.kind === "File" ? input.path : `${input.namespace}/${input.name}`;
 }
-const keyOf = (one: InputDeclaration): string => `${one.kind} ${nameOf(one)}`;
+const keyOf = (input: InputDeclaration): string => `${input.kind} ${nameOf(input)}`;
 
-export function createBalancerInputs(
-  read: InputReader,
-  clock: Clock,
-  onNews: (groups: ReadonlySet<string>) => void,
-) {
-  const held = new Map<string, Held>();
-  let onAsked: () => void = () => undefined;
+export class BalancerInputs {
+  readonly #read: InputReader;
+  readonly #clock: Clock;
+  readonly #groups: GroupStates;
+  /** Shared by the groups whose records name them; one that no record names is dropped. */
+  readonly #inputs = new Map<string, SharedInput>();
+  #onNamed: () => void = () => undefined;
 
-  const release = (group: string, kept: ReadonlySet<string>): void => {
-    for (const [key, one] of held) {
-      if (!kept.has(key) && one.groups.delete(group) && one.groups.size === 0) held.delete(key);
+  constructor({ readInput, clock }: Pick<ServiceControllerDeps, "readInput" | "clock">, groups: GroupStates) {
+    this.#read = readInput;
+    this.#clock = clock;
+    this.#groups = groups;
+  }
+
+  /** The inputs that the plan of this group needs. */
+  async of(
+    state: GroupState,
+    declarations: readonly InputDeclaration[],
+    signal: AbortSignal,
+  ): Promise<GroupInputs> {
+    const mine = this.#share(state, declarations);
+    const problems: Problem[] = [];
+    const warnings: Problem[] = [];
+    for (const input of mine.values()) {
+      const { declaration } = input;
+      if (input.stale !== undefined) warnings.push(staleInput(declaration, input.stale));
+      try {
+        input.last ??= await this.#read(declaration, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        problems.push(unreadableInput(declaration, error));
+      }
     }
-  };
+    return {
+      inputs: inputsOf(mine),
+      version: [...mine].map(([key, input]) => `${key} ${input.last?.version}`).join(),
+      problems,
+      warnings,
+    };
+  }
 
-  const hold = (group: string, declaration: InputDeclaration): Held => {
-    const key = keyOf(declaration);
-    const one = held.get(key) ?? { declaration, groups: new Set<string>(), failures: 0 };
-    one.groups.add(group);
-    held.set(key, one);
-    onAsked();
-    return one;
-  };
+  /** Rereads all inputs, and calls `onChange` with the groups that use a changed one, until the signal is aborted. */
+  async run(signal: AbortSignal, onChange: (groups: readonly string[]) => void): Promise<void> {
+    while (!signal.aborted) {
+      const all = [...this.#inputs.keys()];
+      if (all.length === 0) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        this.#onNamed = resolve;
+        await abortable(promise, signal).catch(() => undefined);
+      }
+      const pause = milliseconds(Math.max(minPause, rereadEvery / Math.max(1, all.length)));
+      for (const key of all) {
+        await sleep(this.#clock, pause, signal).catch(() => undefined);
+        if (signal.aborted) return;
+        const input = this.#inputs.get(key);
+        if (!this.#isUsed(key)) this.#inputs.delete(key);
+        else if (input !== undefined && (await this.#reread(input, signal))) onChange(this.#usersOf(key));
+      }
+    }
+  }
 
-  const requeue = async (one: Held, signal: AbortSignal): Promise<void> => {
-    const before = one.last?.version;
+  #share(state: GroupState, declarations: readonly InputDeclaration[]): ReadonlyMap<string, SharedInput> {
+    const mine = new Map<string, SharedInput>();
+    for (const declaration of declarations) {
+      const key = keyOf(declaration);
+      // A value that no group uses any more may be old.
+      const known = state.inputs.has(key) || this.#isUsed(key) ? this.#inputs.get(key) : undefined;
+      mine.set(key, known ?? { declaration, failures: 0 });
+    }
+    state.inputs = new Set(mine.keys());
+    for (const [key, input] of mine) this.#inputs.set(key, input);
+    if (mine.size > 0) this.#onNamed();
+    return mine;
+  }
+
+  #isUsed(key: string): boolean {
+    return this.#groups.all.some(({ inputs }) => inputs.has(key));
+  }
+
+  #usersOf(key: string): readonly string[] {
+    return this.#groups.all.filter(({ inputs }) => inputs.has(key)).map(({ group }) => group);
+  }
+
+  /** Returns whether its users must plan again. */
+  async #reread(input: SharedInput, signal: AbortSignal): Promise<boolean> {
+    const before = input.last?.version;
     try {
-      one.last = await read(one.declaration, signal);
+      input.last = await this.#read(input.declaration, signal);
     } catch (error) {
-      // What was read last still holds; what never was is told when somebody plans with it.
-      if (signal.aborted || one.last === undefined) return;
-      one.failures += 1;
-      const isNews = one.failures === failuresBeforeWarning;
-      if (one.failures >= failuresBeforeWarning) one.stale = error;
-      if (isNews) onNews(one.groups);
-      return;
+      // The last value is still used. If there is none, the next plan reports it.
+      if (signal.aborted || input.last === undefined) return false;
+      input.failures += 1;
+      if (input.failures >= failuresBeforeWarning) input.stale = error;
+      return input.failures === failuresBeforeWarning;
     }
-    const isReadAgain = one.stale !== undefined;
-    one.failures = 0;
-    delete one.stale;
-    if (one.last.version !== before || isReadAgain) onNews(one.groups);
+    const wasStale = input.stale !== undefined;
+    input.failures = 0;
+    delete input.stale;
+    return input.last.version !== before || wasStale;
+  }
+}
+
+function inputsOf(inputs: ReadonlyMap<string, SharedInput>): Inputs {
+  const lastOf = <K extends InputValue["kind"]>(kind: K, name: string) => {
+    const value = inputs.get(`${kind} ${name}`)?.last?.value;
+    return value?.kind === kind ? (value as Extract<InputValue, { kind: K }>) : undefined;
   };
-
   return {
-    of: async (
-      group: string,
-      declarations: readonly InputDeclaration[],
-      signal: AbortSignal,
-    ): Promise<GivenInputs> => {
-      release(group, new Set(declarations.map(keyOf)));
-      const problems: Problem[] = [];
-      const warnings: Problem[] = [];
-      const mine = new Map<string, Held>();
-      for (const declaration of declarations) {
-        const one = hold(group, declaration);
-        mine.set(keyOf(declaration), one);
-        if (one.stale !== undefined) warnings.push(stale(declaration, one.stale));
-        try {
-          one.last ??= await read(declaration, signal);
-        } catch (error) {
-          if (signal.aborted) throw error;
-          problems.push(unreadable(declaration, error));
-        }
-      }
-      const lastOf = <K extends InputValue["kind"]>(kind: K, name: string) => {
-        const value = mine.get(`${kind} ${name}`)?.last?.value;
-        return value?.kind === kind ? (value as Extract<InputValue, { kind: K }>) : undefined;
-      };
-      return {
-        inputs: {
-          secret: (namespace, name) => lastOf("Secret", `${namespace}/${name}`)?.data,
-          configMap: (namespace, name) => lastOf("ConfigMap", `${namespace}/${name}`)?.data,
-          file: (path) => lastOf("File", path)?.content,
-        },
-        version: [...mine].map(([key, one]) => `${key} ${one.last?.version}`).join(),
-        problems,
-        warnings,
-      };
-    },
-
-    forget: (group: string): void => release(group, new Set()),
-
-    run: async (signal: AbortSignal): Promise<void> => {
-      while (!signal.aborted) {
-        const all = [...held.values()];
-        if (all.length === 0) {
-          const { promise, resolve } = Promise.withResolvers<void>();
-          onAsked = resolve;
-          await abortable(promise, signal).catch(() => undefined);
-        }
-        const pause = milliseconds(Math.max(shortest, round / Math.max(1, all.length)));
-        for (const one of all) {
-          await sleep(clock, pause, signal).catch(() => undefined);
-          if (signal.aborted) return;
-          if (one.groups.size > 0) await requeue(one, signal);
-        }
-      }
-    },
+    secret: (namespace, name) => lastOf("Secret", `${namespace}/${name}`)?.data,
+    configMap: (namespace, name) => lastOf("ConfigMap", `${namespace}/${name}`)?.data,
+    file: (path) => lastOf("File", path)?.content,
   };
 }
 
-export type BalancerInputs = ReturnType<typeof createBalancerInputs>;
-
-function stale(declaration: InputDeclaration, error: unknown): Problem {
+function staleInput(input: InputDeclaration, error: unknown): Problem {
   return {
     severity: "warning",
     reason: "InputUnreadable",
-    text: `${declaration.kind} ${nameOf(declaration)} cannot be read any more, and what was read last is used: ${messageOf(error)} The manager needs to get it; no change of it is seen until then.`,
+    text: `${input.kind} ${nameOf(input)} cannot be read any more, and its last value is used: ${messageOf(error)} Changes of it have no effect until it can be read again.`,
   };
 }
 
-function unreadable(declaration: InputDeclaration, error: unknown): Problem {
+function unreadableInput(input: InputDeclaration, error: unknown): Problem {
   return {
     severity: "error",
     reason: "InputUnreadable",
-    text: `${declaration.kind} ${nameOf(declaration)} cannot be read: ${messageOf(error)} The manager needs to get it; nothing is changed until then.`,
+    text: `${input.kind} ${nameOf(input)} cannot be read: ${messageOf(error)} The load balancer is not changed until it can be read.`,
   };
 }

@@ -1,10 +1,11 @@
-// From a Service, seen beside what the cloud has, to what it wishes for, complete: annotations read, nodes chosen, facts
-// remembered. One that asks for nothing any more wishes for its end.
+// The complete desired state of a Service, seen beside what the cloud has: annotations read, targets chosen, facts included.
+// For a Service that no longer asks for a load balancer, the desired state is its removal.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { serviceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
-import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,
@@ -12,137 +13,155 @@ import {
   readAnnotations,
   unreadable,
 } from "../annotations/annotations.ts";
-import type { ServiceDeps } from "../deps.ts";
-import { concernsUs, isEnding } from "../predicates.ts";
-import { createTargets, type TargetDeps } from "../targets/targets.ts";
+import type { Desired, ServiceControllerDeps } from "../deps.ts";
+import { isEnding } from "../predicates.ts";
+import type { ServiceState, ServiceStates } from "../state/service-states.ts";
+import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
+import { forgetTargets, Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable, type ImmutableSettings } from "./immutable-settings.ts";
-import { createLastRight } from "./last-valid.ts";
-import { type Desired, isWrong, type Member } from "./member.ts";
-import { cannotRelease, deletionHeld, type Ending, endingOf, LastEndings } from "./on-delete.ts";
+import { lastValidSettings, validRanges } from "./last-valid.ts";
+import { hasErrors, type Member } from "./member.ts";
+import {
+  deletionOnHold,
+  type OnDelete,
+  readOnDelete,
+  releaseUnsupported,
+  rememberOnDelete,
+} from "./on-delete.ts";
 import { serviceProblems, toDesired } from "./to-desired.ts";
 
-type DesiredDeps = TargetDeps & Pick<ServiceDeps, "annotations" | "facts" | "services">;
-
-/** One Service as it was understood. */
-interface Understood {
+/** A Service with its annotations read. */
+interface ReadService {
   readonly service: Service;
+  readonly state: ServiceState;
   readonly read: ReadAnnotations<Fields>;
-  /** As the cloud shows them. */
-  readonly there: Partial<Values<Fields>> | undefined;
-  readonly held: ImmutableSettings<Fields>;
-  /** As it wishes for them, or as they have to stay. */
+  /** The settings that the load balancer has. */
+  readonly current: Partial<Values<Fields>> | undefined;
+  readonly immutable: ImmutableSettings<Fields>;
+  /** As the Service asks for, or as they must stay. */
   readonly settings: Values<Fields>;
-  /** A setting is wrong, and nobody knows what it was before. */
+  /** A setting is invalid, and its current value is unknown. */
   readonly isUnreadable: boolean;
   readonly hasBalancer: boolean;
-  readonly ending: Ending;
-  readonly desiredOf: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
+  readonly onDelete: OnDelete;
+  readonly toDesired: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
 }
 
-export function createDesiredServices(ports: DesiredDeps) {
-  const { balancers, annotations, facts, services } = ports;
-  const targets = createTargets(ports);
-  const lastRight = createLastRight(balancers);
-  const endings = new LastEndings((uid) =>
-    services.list().some((service) => service.metadata.uid === uid && concernsUs(service)),
-  );
-  const canRelease = balancers.releases === true;
-  const isReadElsewhere = (key: string): boolean => isFactAnnotation(facts, key);
+export class DesiredServices {
+  readonly #deps: ServiceControllerDeps;
+  readonly #states: ServiceStates;
+  readonly #targets: Targets;
+  readonly #canRelease: boolean;
 
-  const understand = (service: Service, observed: ObservedLoadBalancer | undefined): Understood => {
-    const uid = serviceUID(service.metadata.uid);
-    const read = readAnnotations(annotations, service, { isReadElsewhere });
-    const there = observed && balancers.settingsOf?.(observed, uid);
-    const held = holdImmutable(annotations, read, there);
-    const remembered = lastRight.settings(uid, read, there);
-    const known = observed && { ...there, ...remembered };
-    const sourceRanges = lastRight.ranges(service, observed);
-    return {
-      service,
-      read,
-      there,
-      held,
-      settings: mergeObserved(held.settings, read.frozen, known),
-      isUnreadable: observed !== undefined && unreadable(read.frozen, known).length > 0,
-      hasBalancer: observed?.owners.includes(uid) === true,
-      ending: endingOf(service, read.own, { canRelease }),
-      desiredOf: (rest) => toDesired({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
-    };
-  };
+  constructor(deps: ServiceControllerDeps, states: ServiceStates, endpoints: Pick<EndpointNodes, "nodesOf">) {
+    this.#deps = deps;
+    this.#states = states;
+    this.#targets = new Targets(deps, endpoints);
+    this.#canRelease = deps.balancers.releases === true;
+  }
 
-  /** It needs no targets, and what is wrong with it makes no difference any more. */
-  const leaving = ({ service, settings, hasBalancer, ending, desiredOf }: Understood): Member => {
-    targets.forget(keyOf(service.metadata), serviceUID(service.metadata.uid));
-    const isHeld = hasBalancer && ending.kind === "held";
-    return {
-      service,
-      desired: desiredOf({ settings, targets: [], ending: ending.kind === "release" ? "release" : "delete" }),
-      problems: isHeld ? [deletionHeld(ending.why)] : [],
-      isAwaited: false,
-      isBlocked: false,
-      recreate: [],
-      isHeld,
-    };
-  };
-
-  const asking = ({ service, read, there, held, settings, isUnreadable, desiredOf }: Understood): Member => {
-    const picked = targets.pick(service, read.own, balancers.targetLimit?.(settings));
-    const problems = [
-      ...read.problems,
-      ...held.problems,
-      ...picked.problems,
-      ...serviceProblems(service),
-      ...(read.own.values["on-delete"] === "release" && !canRelease ? [cannotRelease] : []),
-    ];
-    // Nothing is taken down that could not be made again as it is asked for.
-    const mayRecreate = !isWrong({ problems });
-    const kept = mayRecreate ? [] : held.recreate.map((name) => [name, there?.[name]]);
-    return {
-      service,
-      desired: desiredOf({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: picked.targets }),
-      problems,
-      isAwaited: picked.isAwaited,
-      isBlocked: !picked.areKnown || isUnreadable,
-      recreate: mayRecreate ? held.recreate : [],
-      isHeld: false,
-      ...(picked.changeAt !== undefined && { changeAt: picked.changeAt }),
-    };
-  };
-
-  const of = (service: Service, observed?: ObservedLoadBalancer): Member => {
-    const understood = understand(service, observed);
-    const ends = isEnding(service, { hasBalancer: understood.hasBalancer });
-    const member = ends ? leaving(understood) : asking(understood);
-    endings.note(understood.ending, member.desired);
+  of(service: Service, observed?: ObservedLoadBalancer): Member {
+    const read = this.#read(service, observed);
+    const ends = isEnding(service, { hasBalancer: read.hasBalancer });
+    const member = ends ? leavingMember(read) : this.#servedMember(read);
+    rememberOnDelete(read.state, read.onDelete, member.desired);
     return member;
-  };
+  }
 
-  /** Undefined for one that cannot be understood. */
-  const tryOf = (service: Service): Member | undefined => {
+  /** Undefined when the provider cannot read the Service. */
+  tryOf(service: Service): Member | undefined {
     try {
-      return of(service);
+      return this.of(service);
     } catch {
       return undefined;
     }
-  };
+  }
 
-  return {
-    of,
-    tryOf,
-    /** What is known to be wrong with it, whatever else fails. */
-    problemsOf: (service: Service): readonly Problem[] => tryOf(service)?.problems ?? [],
-    refreshTargets: targets.refresh,
-    /** How those ended, or would end, whose balancer is not simply deleted. */
-    endings,
-    forget: (key: string, uid: ServiceUID): void => {
-      targets.forget(key, uid);
-      lastRight.forget(uid);
-    },
-    get labelsMatter(): boolean {
-      return targets.labelsMatter;
-    },
-  };
+  /** The known problems of the Service, whatever else fails. */
+  problemsOf(service: Service): readonly Problem[] {
+    return this.tryOf(service)?.problems ?? [];
+  }
+
+  /** Returns false when nothing that load balancers use has changed on the Nodes. */
+  refreshTargets(): boolean {
+    return this.#targets.refresh();
+  }
+
+  #read(service: Service, observed: ObservedLoadBalancer | undefined): ReadService {
+    const { annotations, facts, balancers } = this.#deps;
+    const state = this.#states.of(service);
+    const uid = serviceUID(service.metadata.uid);
+    const read = readAnnotations(annotations, service, {
+      isReadElsewhere: (key) => isFactAnnotation(facts, key),
+    });
+    const current = observed && balancers.settingsOf?.(observed, uid);
+    const immutable = holdImmutable(annotations, read, current);
+    const remembered = lastValidSettings(state, read, current);
+    const known = observed && { ...current, ...remembered };
+    const sourceRanges = validRanges(state, service, observed, balancers);
+    return {
+      service,
+      state,
+      read,
+      current,
+      immutable,
+      settings: mergeObserved(immutable.settings, read.frozen, known),
+      isUnreadable: observed !== undefined && unreadable(read.frozen, known).length > 0,
+      hasBalancer: observed?.owners.includes(uid) === true,
+      onDelete: readOnDelete(service, read.own, { canRelease: this.#canRelease }),
+      toDesired: (rest) => toDesired({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
+    };
+  }
+
+  #servedMember({
+    service,
+    state,
+    read,
+    current,
+    immutable,
+    settings,
+    isUnreadable,
+    toDesired,
+  }: ReadService): Member {
+    const limit = this.#deps.balancers.targetLimit?.(settings);
+    const chosen = this.#targets.choose(service, state, read.own, limit);
+    const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
+    const problems = [
+      ...read.problems,
+      ...immutable.problems,
+      ...chosen.problems,
+      ...serviceProblems(service),
+      ...(cannotRelease ? [releaseUnsupported] : []),
+    ];
+    // With errors it could not be created again, so it is not recreated either.
+    const mayRecreate = !hasErrors({ problems });
+    const kept = mayRecreate ? [] : immutable.recreate.map((name) => [name, current?.[name]]);
+    return defined({
+      service,
+      desired: toDesired({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: chosen.targets }),
+      problems,
+      isAwaited: chosen.isAwaited,
+      isBlocked: !chosen.areKnown || isUnreadable,
+      recreate: mayRecreate ? immutable.recreate : [],
+      isOnHold: false,
+      changeAt: chosen.changeAt,
+    });
+  }
 }
 
-export type DesiredServices = ReturnType<typeof createDesiredServices>;
+/** It needs no targets, and its problems no longer matter. */
+function leavingMember({ service, state, settings, hasBalancer, onDelete, toDesired }: ReadService): Member {
+  forgetTargets(state, "all");
+  const isOnHold = hasBalancer && onDelete.kind === "on hold";
+  const ending = onDelete.kind === "release" ? "release" : "delete";
+  return {
+    service,
+    desired: toDesired({ settings, targets: [], ending }),
+    problems: isOnHold ? [deletionOnHold(onDelete.why)] : [],
+    isAwaited: false,
+    isBlocked: false,
+    recreate: [],
+    isOnHold,
+  };
+}

@@ -1,5 +1,5 @@
-// What is remembered on a Service for the provider, read from and written to the places where the Go manager of that
-// cloud keeps it. Pure; a patch that would change nothing is undefined.
+// Facts that the provider keeps on a Service, read from and written to the places where the Go manager of that cloud keeps
+// them. Pure.
 
 import type { Service } from "../../../kube/objects.ts";
 import {
@@ -13,9 +13,9 @@ import {
 import type { FactPlace, Facts } from "../../../provider/plan.ts";
 
 type Places = Readonly<Record<string, FactPlace>>;
-type News = Readonly<Record<string, string | undefined>>;
+type FactChanges = Readonly<Record<string, string | undefined>>;
 
-/** For a fact that was given no place: better kept under our name than lost and made twice. */
+/** For facts without a declared place: a lost fact could create something twice. */
 const defaultPrefix = "fairlead.dev/fact-";
 
 function placeOf(places: Places, name: string): FactPlace {
@@ -24,7 +24,7 @@ function placeOf(places: Places, name: string): FactPlace {
     : { annotation: `${defaultPrefix}${name}` };
 }
 
-/** Annotations that hold facts: they are no settings, and not unknown. */
+/** Annotations that hold facts are neither settings nor unknown annotations. */
 export function isFactAnnotation(places: Places, key: string): boolean {
   return (
     key.startsWith(defaultPrefix) ||
@@ -42,7 +42,7 @@ function written({ metadata, spec }: Service, place: FactPlace): string | undefi
   return spec.loadBalancerIP;
 }
 
-/** An empty text is what Go managers leave where they forget something: no fact. */
+/** An empty value is what Go managers leave when they forget a fact. */
 export function readFacts(service: Service, places: Places): Facts {
   const known = Object.keys(service.metadata.annotations ?? {})
     .filter((key) => key.startsWith(defaultPrefix))
@@ -55,12 +55,12 @@ export function readFacts(service: Service, places: Places): Facts {
   return Object.fromEntries(facts);
 }
 
-/** Only what is in the news is touched; undefined forgets. */
-export function factsPatch(service: Service, places: Places, news: News): Patch | undefined {
+/** Changes only the given facts; undefined removes one. Returns undefined when nothing changes. */
+export function factsPatch(service: Service, places: Places, changes: FactChanges): Patch | undefined {
   const annotations: Record<string, string | undefined> = {};
   const labels: Record<string, string | undefined> = {};
   const spec: JsonPatchStep[] = [];
-  for (const [name, value] of Object.entries(news)) {
+  for (const [name, value] of Object.entries(changes)) {
     const place = placeOf(places, name);
     if ("annotation" in place) annotations[place.annotation] = value;
     else if ("label" in place) labels[place.label] = value;
@@ -75,7 +75,7 @@ export function factsPatch(service: Service, places: Places, news: News): Patch 
   return steps.length === 0 ? undefined : jsonPatch([testUID(service), ...steps]);
 }
 
-/** Guarded: a user may ask for another address at the same moment. */
+/** Guarded, because a user may change the address at the same time. */
 function changeAddress(present: string | undefined, wanted: string | undefined): readonly JsonPatchStep[] {
   const path = "/spec/loadBalancerIP";
   if ((present ?? "") === (wanted ?? "")) return [];

@@ -1,17 +1,13 @@
-// What is wished, short enough to be kept for every group: equal exactly when nothing was changed that a plan looks at.
-// Targets are many and shared by all wishes, so each is read once.
+// Reduces the desired state of a group to a short text that changes exactly when a plan could change. Targets are many and
+// shared by all Services, so each is hashed once. Pure.
 
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { Desired } from "../deps.ts";
+import type { Change, Fingerprint } from "../state/group-states.ts";
 import { hash } from "../targets/rendezvous.ts";
-import type { Desired } from "./member.ts";
 
-export interface Fingerprint {
-  readonly targets: string;
-  readonly rest: string;
-}
-
-const known = new WeakMap<BalancerTarget, string>();
-const knownLists = new WeakMap<readonly BalancerTarget[], string>();
+const targetHashes = new WeakMap<BalancerTarget, string>();
+const listHashes = new WeakMap<readonly BalancerTarget[], string>();
 
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) =>
@@ -21,33 +17,45 @@ function textOf(value: unknown): string {
   );
 }
 
-function ofTarget(target: BalancerTarget): string {
-  const before = known.get(target);
-  if (before !== undefined) return before;
-  const made = short(textOf(target));
-  known.set(target, made);
+function hashTarget(target: BalancerTarget): string {
+  const known = targetHashes.get(target);
+  if (known !== undefined) return known;
+  const made = shortHash(textOf(target));
+  targetHashes.set(target, made);
   return made;
 }
 
-function ofList(targets: readonly BalancerTarget[]): string {
-  const before = knownLists.get(targets);
-  if (before !== undefined) return before;
-  const made = short(targets.map(ofTarget).join());
-  knownLists.set(targets, made);
+function hashTargets(targets: readonly BalancerTarget[]): string {
+  const known = listHashes.get(targets);
+  if (known !== undefined) return known;
+  const made = shortHash(targets.map(hashTarget).join());
+  listHashes.set(targets, made);
   return made;
 }
 
-/** Two hashes of 32 bits, told apart from the first character on. */
-const short = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
+/** Two independent hashes of 32 bits. */
+const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
-/** Facts are our own doing and not counted. */
-export function fingerprintOf(desiredServices: readonly Desired[], inputs = ""): Fingerprint {
+/** Facts are written by us, and are not part of it. */
+export function fingerprintOf(desired: readonly Desired[], inputs = ""): Fingerprint {
   return {
-    targets: desiredServices.map(({ targets }) => ofList(targets)).join("|"),
-    rest: textOf(desiredServices.map(({ facts: _, targets: __, ...desired }) => desired)) + inputs,
+    targets: desired.map(({ targets }) => hashTargets(targets)).join("|"),
+    spec: textOf(desired.map(({ facts: _, targets: __, ...spec }) => spec)) + inputs,
   };
 }
 
 export function isSameDesired(a: Fingerprint | undefined, b: Fingerprint): boolean {
-  return a !== undefined && a.targets === b.targets && a.rest === b.rest;
+  return a !== undefined && a.targets === b.targets && a.spec === b.spec;
+}
+
+/** If only the targets differ, it is an update, as upstream calls it; any other change ensures the load balancer. */
+export function changeOf(
+  before: Fingerprint | undefined,
+  now: Fingerprint,
+  ending: "delete" | "release" | undefined,
+): Change {
+  if (ending !== undefined) return ending;
+  return before !== undefined && before.spec === now.spec && before.targets !== now.targets
+    ? "update"
+    : "ensure";
 }

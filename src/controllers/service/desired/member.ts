@@ -1,41 +1,39 @@
-// A Service as a member of its group: what it wishes for, what is wrong with it, and what keeps it from being planned with.
+// A Service as a member of its group: its desired state, its problems, and what keeps it out of the plan. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-
-export type Desired = DesiredLoadBalancer<Fields>;
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Desired } from "../deps.ts";
 
 export interface Member {
   readonly service: Service;
   readonly desired: Desired;
-  /** Errors among them freeze what they govern; a creation waits for them to be mended. */
+  /** Errors freeze the settings that they are about. No load balancer is created until they are fixed. */
   readonly problems: readonly Problem[];
-  /** Which nodes have endpoints is not known yet; whoever learns it calls. */
+  /** Its endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
-  /** When its targets change by themselves: milliseconds since 1970. */
+  /** When its targets change without an event: milliseconds since 1970. */
   readonly changeAt?: number;
-  /** Nobody knows which targets or settings are meant, and the cloud does not show them: what exists stays as it is. */
+  /** Targets or settings are invalid and their current values are unknown: what exists stays unchanged. */
   readonly isBlocked: boolean;
-  /** Immutable settings for whose sake the balancer has to be made again. */
+  /** Changed settings that require the load balancer to be recreated. */
   readonly recreate: readonly string[];
-  /** It ends, and nobody knows whether what it has is to be deleted or given back: that stays. */
-  readonly isHeld: boolean;
+  /** It no longer asks for a load balancer, but on-delete is invalid: what it has stays. */
+  readonly isOnHold: boolean;
 }
 
-export function isWrong({ problems }: Pick<Member, "problems">): boolean {
+export function hasErrors({ problems }: Pick<Member, "problems">): boolean {
   return problems.some(({ severity }) => severity === "error");
 }
 
-/** A creation waits until every annotation is right; teardown and what exists go on. */
-export function isRefused(
+/** No load balancer is created while there are errors. Deletions and existing load balancers are not affected. */
+export function isRejected(
   { desired, problems }: Pick<Member, "desired" | "problems">,
   observed: ObservedLoadBalancer | undefined,
 ): boolean {
   return (
     desired.ending === undefined &&
-    isWrong({ problems }) &&
+    hasErrors({ problems }) &&
     observed?.owners.includes(desired.owner.uid) !== true
   );
 }

@@ -1,105 +1,65 @@
-// What becomes of a Service's balancer when the Service ends: deleted, given back, or held because nobody knows which of the
-// two is meant. What was asked for last is remembered, for Services that go without waiting for us.
+// What happens to a load balancer when its Service no longer asks for it: delete it, release it, or hold because on-delete is
+// invalid. Pure.
 
-import type { ServiceUID } from "../../../core/brand.ts";
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { DesiredLoadBalancer } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings } from "../annotations/own-annotations.ts";
+import type { Desired } from "../deps.ts";
+import type { ServiceState } from "../state/service-states.ts";
 
 const onDeleteAnnotation = `${ownPrefix}on-delete`;
 
-export type Ending =
+export type OnDelete =
   | { readonly kind: "delete" | "release" }
-  /** Nothing is taken down: what is deleted cannot be given back any more. */
-  | { readonly kind: "held"; readonly why: string };
+  /** Nothing is removed: a deleted load balancer cannot be released any more. */
+  | { readonly kind: "on hold"; readonly why: string };
 
-/** Only what can have meant nothing else is read as `delete`; whoever wrote another word did not mean the default. */
+/** Only a typo that cannot mean anything else is read as `delete`. */
 function meansDelete(text: string): boolean {
   return didYouMean(text, ["delete"]) !== undefined && didYouMean(text, ["release"]) === undefined;
 }
 
-export function endingOf(
+export function readOnDelete(
   { metadata }: Service,
   { values, frozen }: OwnSettings,
   { canRelease }: { readonly canRelease: boolean },
-): Ending {
+): OnDelete {
   if (frozen.has("on-delete")) {
     const text = metadata.annotations?.[onDeleteAnnotation] ?? "";
     if (meansDelete(text.trim())) return { kind: "delete" };
     const got = JSON.stringify(text.slice(0, 80));
-    return { kind: "held", why: `${onDeleteAnnotation} must be "delete" or "release", got ${got}` };
+    return { kind: "on hold", why: `${onDeleteAnnotation} must be "delete" or "release", got ${got}` };
   }
   if (values["on-delete"] === "delete") return { kind: "delete" };
   if (canRelease) return { kind: "release" };
-  return { kind: "held", why: `balancers of this cloud cannot be given back as ${onDeleteAnnotation} asks` };
+  return {
+    kind: "on hold",
+    why: `${onDeleteAnnotation} is "release", but this cloud cannot release load balancers`,
+  };
 }
 
-/** Said of a Service that ends. */
-export function deletionHeld(why: string): Problem {
+/** Remembers the decision for a Service that disappears without waiting for its finalizer. */
+export function rememberOnDelete(state: ServiceState, { kind }: OnDelete, desired: Desired): void {
+  if (kind === "delete") state.onDelete = undefined;
+  else state.onDelete = kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };
+}
+
+/** Reported on a Service whose load balancer should be removed. */
+export function deletionOnHold(why: string): Problem {
   return {
     severity: "error",
     reason: "DeletionHeld",
     key: onDeleteAnnotation,
-    text: `The load balancer is neither deleted nor given back: ${why}. Write one that can be followed, or remove the annotation and it is deleted.`,
+    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. Correct the annotation, or remove it to delete the load balancer.`,
   };
 }
 
-/** Said while there is still time. */
-export const cannotRelease: Problem = {
+/** Reported while the Service still has its load balancer. */
+export const releaseUnsupported: Problem = {
   severity: "warning",
   reason: "ReleaseUnsupported",
   key: onDeleteAnnotation,
-  text: `Balancers of this cloud cannot be given back: when the Service ends, its load balancer stays as it is, and the Service waits, until ${onDeleteAnnotation} is "delete" or removed.`,
+  text: `This cloud cannot release load balancers. When the Service is deleted, its load balancer and the Service stay until ${onDeleteAnnotation} is "delete" or removed.`,
 };
-
-type Desired = DesiredLoadBalancer<Fields>;
-
-/** By uid: Services whose balancer is not simply deleted. It may be lost; then what is left of them is an orphan. */
-export class LastEndings {
-  readonly #last = new Map<ServiceUID, Desired | "held">();
-  readonly #names = new Map<ServiceUID, string>();
-  readonly #isThere: (uid: ServiceUID) => boolean;
-
-  constructor(isThere: (uid: ServiceUID) => boolean) {
-    this.#isThere = isThere;
-  }
-
-  note({ kind }: Ending, desired: Desired): void {
-    const { uid } = desired.owner;
-    if (kind === "delete") this.#last.delete(uid);
-    else this.#last.set(uid, kind === "held" ? kind : { ...desired, targets: [], ending: "release" });
-  }
-
-  /** Of those that are gone without having waited for us: what is to be given back. One that only moved is not gone. */
-  released(gone: readonly ServiceUID[]): readonly Desired[] {
-    return gone.flatMap((uid) => {
-      const last = this.#last.get(uid);
-      return last === undefined || last === "held" || this.#isThere(uid) ? [] : [last];
-    });
-  }
-
-  /** Gone as well, and nobody knows what was meant: what they have becomes an orphan. */
-  isHeld(uid: ServiceUID): boolean {
-    return this.#last.get(uid) === "held" && !this.#isThere(uid);
-  }
-
-  /** What the cloud calls that which is given back, for the event at the end. */
-  name(uid: ServiceUID, name: string): void {
-    if (name !== "") this.#names.set(uid, name);
-  }
-
-  nameOf(uid: ServiceUID): string | undefined {
-    return this.#names.get(uid);
-  }
-
-  forget(uids: readonly ServiceUID[]): void {
-    for (const uid of uids) {
-      this.#last.delete(uid);
-      this.#names.delete(uid);
-    }
-  }
-}

@@ -1,42 +1,43 @@
-// Who of a group is planned with, and whether anybody may be: holds back those of whom nobody knows what is meant, and a
-// whole group rather than touch what somebody else still uses. Pure.
+// Decides which Services of a group are planned, and whether the group may be planned at all: not while on-delete is invalid,
+// while settings are unknown, or while a Service outside the group still uses the load balancer. Pure.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { isRefused, type Member } from "./member.ts";
+import { isRejected, type Member } from "./member.ts";
 
-export interface GroupAtHand {
+export interface GroupMembers {
   readonly all: readonly Member[];
   readonly observed: ObservedLoadBalancer | undefined;
-  /** Owners that are gone, and may have left something. */
-  readonly owed: readonly ServiceUID[];
-  /** Gone, and nobody knows what was to become of what it has. */
-  readonly isHeld: (gone: ServiceUID) => boolean;
-  /** Whether a Service that lives still uses what is there, besides these that are gone. */
+  /** Owners that have left, and may have left something in the cloud. */
+  readonly pendingReleases: readonly ServiceUID[];
+  /** The owner is gone, and its on-delete was invalid. */
+  readonly isOnHold: (gone: ServiceUID) => boolean;
+  /** Whether an existing Service uses what is observed, apart from these that are gone. */
   readonly isStillUsed: (gone: readonly ServiceUID[]) => boolean;
 }
 
-export type TakingPart =
+export type Selection =
   | {
       readonly kind: "plan";
       readonly members: readonly Member[];
-      /** Owners that are gone, whose things may be taken down. */
+      /** Owners that are gone, and whose parts may be removed. */
       readonly gone: readonly ServiceUID[];
     }
-  /** Nothing there may change while nobody knows what is meant; what these have is shown all the same. */
-  | { readonly kind: "only show"; readonly members: readonly Member[] }
-  /** Nobody can be asked any more what was to become of this: it is an orphan, which is told. */
-  | { readonly kind: "orphan"; readonly owed: readonly ServiceUID[] }
-  | { readonly kind: "nobody" };
+  /** The load balancer must not change, but its status is still written for these. */
+  | { readonly kind: "status only"; readonly members: readonly Member[] }
+  /** Its Services are gone, and their on-delete was invalid: the load balancer stays and is reported as an orphan. */
+  | { readonly kind: "orphan"; readonly pendingReleases: readonly ServiceUID[] }
+  | { readonly kind: "nothing" };
 
-export function selectMembers({ all, observed, owed, isHeld, isStillUsed }: GroupAtHand): TakingPart {
-  const members = all.filter((member) => !member.isHeld && !isRefused(member, observed));
-  const gone = owed.filter((uid) => !isHeld(uid));
-  if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nobody" };
-  if (members.length === 0 && isStillUsed(gone)) return { kind: "nobody" };
-  if (all.length === 0 && gone.length < owed.length) return { kind: "orphan", owed };
+export function selectMembers(group: GroupMembers): Selection {
+  const { all, observed, pendingReleases } = group;
+  const members = all.filter((member) => !member.isOnHold && !isRejected(member, observed));
+  const gone = pendingReleases.filter((uid) => !group.isOnHold(uid));
+  if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nothing" };
+  if (members.length === 0 && group.isStillUsed(gone)) return { kind: "nothing" };
+  if (all.length === 0 && gone.length < pendingReleases.length) return { kind: "orphan", pendingReleases };
   if (members.some(({ isBlocked }) => isBlocked)) {
-    return { kind: "only show", members: members.filter(({ desired }) => desired.ending === undefined) };
+    return { kind: "status only", members: members.filter(({ desired }) => desired.ending === undefined) };
   }
   return { kind: "plan", members, gone };
 }

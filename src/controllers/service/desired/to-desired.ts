@@ -1,7 +1,8 @@
-// One Service as a wish for a provider: complete, so that nothing has to be asked any more. It reads and spells out;
-// which nodes are targets and what the annotations mean was decided before.
+// Converts a Service into the desired load balancer that the provider gets: complete, so that the provider needs nothing else.
+// Pure.
 
 import { type Cidr, type IpAddress, type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -10,17 +11,17 @@ import type { BalancerPort, BalancerTarget, DesiredLoadBalancer } from "../../..
 import type { Facts } from "../../../provider/plan.ts";
 import { familiesOf, healthCheckPathPort, sourceRangesOf } from "../annotations/source-ranges.ts";
 
-interface DesiredParts<A extends Fields> {
+interface DesiredInput<A extends Fields> {
   readonly service: Service;
   readonly settings: Values<A>;
   readonly facts: Facts;
   readonly targets: readonly BalancerTarget[];
-  /** As the Service says, or while that is wrong as they are. */
+  /** As the Service asks for; the current ones while it is invalid. */
   readonly sourceRanges: readonly Cidr[];
   readonly ending?: "delete" | "release";
 }
 
-/** The name that Go managers give by default; balancers in use have it. */
+/** The default name that Go managers give. Load balancers in use have it. */
 export function defaultLoadBalancerName(uid: ServiceUID): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }
@@ -33,14 +34,14 @@ function protocolOf({ protocol = "TCP" }: ServicePort): BalancerPort["protocol"]
 }
 
 function toPort(port: ServicePort): BalancerPort {
-  return {
-    ...(port.name !== undefined && port.name !== "" && { name: port.name }),
+  return defined({
+    name: port.name === "" ? undefined : port.name,
     protocol: protocolOf(port),
     port: port.port,
-    // A zero is an absent one: no API server gives it to a Service with node ports.
-    ...(port.nodePort !== undefined && port.nodePort !== 0 && { nodePort: port.nodePort }),
-    ...(port.appProtocol !== undefined && { appProtocol: port.appProtocol }),
-  };
+    // Zero means absent: the API server sets it when no node port is allocated.
+    nodePort: port.nodePort === 0 ? undefined : port.nodePort,
+    appProtocol: port.appProtocol,
+  });
 }
 
 function requestedAddressOf({ spec }: Service): IpAddress | undefined {
@@ -60,12 +61,9 @@ export function toDesired<A extends Fields>({
   targets,
   sourceRanges,
   ending,
-}: DesiredParts<A>): DesiredLoadBalancer<A> {
+}: DesiredInput<A>): DesiredLoadBalancer<A> {
   const { metadata, spec } = service;
   const uid = serviceUID(metadata.uid);
-  const requestedAddress = requestedAddressOf(service);
-  const healthCheck = healthCheckPathPort(service);
-  const affinitySeconds = affinitySecondsOf(service);
   return {
     owner: { uid, namespace: metadata.namespace ?? "", name: metadata.name },
     defaultName: defaultLoadBalancerName(uid),
@@ -73,31 +71,29 @@ export function toDesired<A extends Fields>({
     targets,
     sourceRanges,
     families: familiesOf(service),
-    ...(requestedAddress !== undefined && { requestedAddress }),
     externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",
-    ...(healthCheck !== undefined && { healthCheckNodePort: healthCheck.port }),
-    ...(affinitySeconds !== undefined && { sessionAffinitySeconds: affinitySeconds }),
     settings,
     facts,
-    ...(ending !== undefined && { ending }),
+    ...defined({
+      requestedAddress: requestedAddressOf(service),
+      healthCheckNodePort: healthCheckPathPort(service)?.port,
+      sessionAffinitySeconds: affinitySecondsOf(service),
+      ending,
+    }),
   };
 }
 
-/** What is wrong with the specification itself, annotations apart: told beside theirs, and a creation waits for it. */
+/** Problems of the specification, reported together with those of the annotations. */
 export function serviceProblems(service: Service): readonly Problem[] {
   const { loadBalancerIP = "" } = service.spec;
-  const isWrong = loadBalancerIP.trim() !== "" && requestedAddressOf(service) === undefined;
-  return [
-    ...sourceRangesOf(service).problems,
-    ...(isWrong
-      ? [
-          {
-            severity: "error",
-            reason: "InvalidAddress",
-            key: "spec.loadBalancerIP",
-            text: `spec.loadBalancerIP must be an IP address, got ${JSON.stringify(loadBalancerIP.slice(0, 80))}`,
-          } as const,
-        ]
-      : []),
-  ];
+  const isInvalid = loadBalancerIP.trim() !== "" && requestedAddressOf(service) === undefined;
+  const { problems } = sourceRangesOf(service);
+  if (!isInvalid) return problems;
+  const invalidAddress: Problem = {
+    severity: "error",
+    reason: "InvalidAddress",
+    key: "spec.loadBalancerIP",
+    text: `spec.loadBalancerIP must be an IP address, got ${JSON.stringify(loadBalancerIP.slice(0, 80))}`,
+  };
+  return [...problems, invalidAddress];
 }

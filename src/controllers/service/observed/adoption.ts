@@ -1,5 +1,5 @@
-// Which balancer without our mark a group asks to have, where it has none of ours yet. Only one that exactly one Service can
-// have meant is taken: between two, the choice is not ours. Pure.
+// Finds the load balancer without our mark that a group asks to adopt. It must be unambiguous: exactly one load balancer,
+// requested by one group only. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
@@ -12,35 +12,37 @@ export interface Adoption {
 
 export function adoptionOf(
   members: readonly Service[],
-  /** Everybody who may ask for a balancer. */
-  everyone: () => readonly Service[],
+  /** All Services that may ask for a load balancer. */
+  candidates: () => readonly Service[],
   listed: readonly ObservedLoadBalancer[],
-  asks: (service: Service, one: ObservedLoadBalancer) => boolean,
+  asksFor: (service: Service, balancer: ObservedLoadBalancer) => boolean,
 ): Adoption {
   const unmarked = listed.filter(({ ownership }) => ownership === "unmarked");
-  const hits = unmarked.filter((one) => members.some((service) => asks(service, one)));
+  const hits = unmarked.filter((balancer) => members.some((service) => asksFor(service, balancer)));
   const [hit] = hits;
   if (hit === undefined) return { balancer: undefined, problems: [] };
   const isRival = (service: Service): boolean => {
     try {
-      return !members.includes(service) && hits.some((one) => asks(service, one));
+      return !members.includes(service) && hits.some((balancer) => asksFor(service, balancer));
     } catch {
-      // Who cannot be understood asks for nothing, and keeps nobody else waiting.
+      // A Service that the provider cannot read asks for nothing, and must not block others.
       return false;
     }
   };
-  const rivals = everyone().filter(isRival);
+  const rivals = candidates().filter(isRival);
   if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
   return { balancer: undefined, problems: [ambiguous(hits, rivals)] };
 }
 
 function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Service[]): Problem {
+  const groups = hits.map(({ group }) => group).join(", ");
+  const services = rivals.map(({ metadata }) => keyOf(metadata)).join(", ");
   return {
     severity: "error",
     reason: "AmbiguousAdoption",
     text:
       rivals.length === 0
-        ? `${hits.length} load balancers fit what is to be adopted (${hits.map(({ group }) => group).join(", ")}); say more exactly which one is meant.`
-        : `The load balancer that is to be adopted is asked for by ${rivals.map(({ metadata }) => keyOf(metadata)).join(", ")} too; only one Service can have it.`,
+        ? `${hits.length} load balancers match the one to adopt (${groups}). None is adopted until the Service names exactly one.`
+        : `The load balancer to adopt is also requested by ${services}. None adopts it until only one Service requests it.`,
   };
 }

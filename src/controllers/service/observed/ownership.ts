@@ -1,31 +1,33 @@
-// What the marks in the shared listing say about owners: whether a load balancer still holds something of a Service.
+// What the marks in the latest listing say about owners: whether the cloud still has something of a Service. Pure.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { ServiceDeps } from "../deps.ts";
-import type { Groups } from "../state/groups.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
+import type { GroupStates } from "../state/group-states.ts";
 
 /** Load balancers in the latest listing that carry our mark. */
-export function markedBalancers({ listing }: Pick<ServiceDeps, "listing">): readonly ObservedLoadBalancer[] {
+export function markedBalancers({
+  listing,
+}: Pick<ServiceControllerDeps, "listing">): readonly ObservedLoadBalancer[] {
   return (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
 }
 
-/** Whether anything is left, or may be left, of this owner in another group. */
+/** Whether another group has, or may have, something of this owner. */
 export function isLeftElsewhere(
-  deps: Pick<ServiceDeps, "listing">,
-  groups: Pick<Groups, "owesElsewhere">,
+  deps: Pick<ServiceControllerDeps, "listing">,
+  groups: GroupStates,
   uid: ServiceUID,
   group: string,
 ): boolean {
   return (
-    groups.owesElsewhere(uid, group) ||
-    markedBalancers(deps).some((one) => one.group !== group && one.owners.includes(uid))
+    groups.isReleasePendingElsewhere(uid, group) ||
+    markedBalancers(deps).some((balancer) => balancer.group !== group && balancer.owners.includes(uid))
   );
 }
 
-/** Whether an existing Service uses this load balancer, apart from those known to be gone: then none of it may be removed. */
+/** Whether a Service that exists uses this load balancer, apart from those known to be gone. Then it must not be deleted. */
 export function isStillUsed(
-  { services }: Pick<ServiceDeps, "services">,
+  { services }: Pick<ServiceControllerDeps, "services">,
   observed: ObservedLoadBalancer | undefined,
   gone: readonly ServiceUID[],
 ): boolean {

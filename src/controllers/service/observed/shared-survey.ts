@@ -1,35 +1,46 @@
-// What a provider's plans need to know of the cloud besides balancers, asked once for all and shared while it is young.
+// What all plans of a provider need to know of the cloud besides load balancers: surveyed once and shared while it is fresh.
 
 import { minutes } from "../../../core/brand.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
-import type { ServiceDeps } from "../deps.ts";
+import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { fingerprintOf } from "../desired/fingerprint.ts";
-import type { Desired } from "../desired/member.ts";
 
 const acceptsAge = minutes(1);
 
-export function createSharedSurvey({ balancers, clock }: Pick<ServiceDeps, "balancers" | "clock">) {
-  let held:
-    | { readonly value: Promise<unknown>; readonly at: number; readonly asked: ReadonlySet<string> }
-    | undefined;
-  const textOf = (desired: Desired): string => fingerprintOf([desired]).rest;
-  return {
-    /** One that was made without these wishes does not know what they are about. */
-    current: (mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> => {
-      if (balancers.survey === undefined) return Promise.resolve(undefined);
-      const now = clock.monotonic();
-      const isFresh = held !== undefined && now - held.at < acceptsAge;
-      if (isFresh && held !== undefined && mine.every((desired) => held?.asked.has(textOf(desired)))) {
-        return held.value;
-      }
-      const desiredServices = all();
-      const value = balancers.survey(desiredServices, call);
-      held = { value, at: now, asked: new Set(desiredServices.map(textOf)) };
-      // One that failed is nobody's answer.
-      value.catch(() => {
-        if (held?.value === value) held = undefined;
-      });
-      return value;
-    },
-  };
+interface Survey {
+  readonly value: Promise<unknown>;
+  readonly at: number;
+  /** The desired states that the survey covers. */
+  readonly covers: ReadonlySet<string>;
 }
+
+export class SharedSurvey {
+  readonly #balancers: AnyBalancers;
+  readonly #clock: Clock;
+  #latest: Survey | undefined;
+
+  constructor({ balancers, clock }: Pick<ServiceControllerDeps, "balancers" | "clock">) {
+    this.#balancers = balancers;
+    this.#clock = clock;
+  }
+
+  /** A survey made without these desired states does not cover what they refer to. */
+  current(mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
+    if (this.#balancers.survey === undefined) return Promise.resolve(undefined);
+    const now = this.#clock.monotonic();
+    const latest = this.#latest;
+    const isFresh = latest !== undefined && now - latest.at < acceptsAge;
+    if (isFresh && mine.every((desired) => latest.covers.has(textOf(desired)))) return latest.value;
+    const desired = all();
+    const value = this.#balancers.survey(desired, call);
+    this.#latest = { value, at: now, covers: new Set(desired.map(textOf)) };
+    // A failed survey is not shared.
+    value.catch(() => {
+      if (this.#latest?.value === value) this.#latest = undefined;
+    });
+    return value;
+  }
+}
+
+const textOf = (desired: Desired): string => fingerprintOf([desired]).spec;

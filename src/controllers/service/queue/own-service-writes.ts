@@ -1,38 +1,54 @@
-// Writes to Services whose echoes are known: what the watch tells of them is no reason to look at the Service again, unless
-// it brings something of somebody else's too.
+// Writes to Services that are recognised when the watch returns them, so that they do not enqueue the Service again. A change by
+// someone else that arrives with them still does.
 
 import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { Patch } from "../../../kube/patches/patch.ts";
 import { OwnWrites } from "../../writes/own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 
-export function createOwnServiceWrites(
-  { patch }: ServiceWrites,
-  isRelevant: (before: Service | undefined, after: Service | undefined) => boolean,
-  /** Something of others came while a write was under way. */
-  onNews: (key: string) => void,
-) {
-  const own = new OwnWrites<Service>(isRelevant);
-  const writes: ServiceWrites = {
-    patch: async (service, patched, ...rest) => {
-      const key = keyOf(service.metadata);
-      let written: Service | undefined;
-      own.begin(key);
-      try {
-        written = await patch(service, patched, ...rest);
-        return written;
-      } finally {
-        if (own.end(key, { base: service, patch: patched, written })) onNews(key);
-      }
-    },
-  };
-  return {
-    writes,
-    /** One that came, went or was replaced is never an echo. */
-    isNews: (key: string, before: Service | undefined, after: Service | undefined): boolean => {
-      if (before !== undefined && before.metadata.uid === after?.metadata.uid)
-        return own.isNews(key, before, after);
-      own.forget(key);
-      return isRelevant(before, after);
-    },
-  };
+type IsRelevant = (before: Service | undefined, after: Service | undefined) => boolean;
+
+export class OwnServiceWrites implements ServiceWrites {
+  readonly #writes: ServiceWrites;
+  readonly #isRelevant: IsRelevant;
+  readonly #onNews: (key: string) => void;
+  /** What the watch has still to return: bounded by the writes of the last moments. */
+  readonly #own: OwnWrites<Service>;
+
+  constructor(
+    writes: ServiceWrites,
+    isRelevant: IsRelevant,
+    /** Called when someone else changed the Service during a write. */
+    onNews: (key: string) => void,
+  ) {
+    this.#writes = writes;
+    this.#isRelevant = isRelevant;
+    this.#onNews = onNews;
+    this.#own = new OwnWrites<Service>(isRelevant);
+  }
+
+  async patch(
+    service: Service,
+    patch: Patch,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<Service | undefined> {
+    const key = keyOf(service.metadata);
+    let written: Service | undefined;
+    this.#own.begin(key);
+    try {
+      written = await this.#writes.patch(service, patch, why, signal);
+      return written;
+    } finally {
+      if (this.#own.end(key, { base: service, patch, written })) this.#onNews(key);
+    }
+  }
+
+  /** Whether a change from the watch must be reconciled. One that was added, deleted or replaced is never our own write. */
+  isNews(key: string, before: Service | undefined, after: Service | undefined): boolean {
+    if (before !== undefined && before.metadata.uid === after?.metadata.uid)
+      return this.#own.isNews(key, before, after);
+    this.#own.forget(key);
+    return this.#isRelevant(before, after);
+  }
 }

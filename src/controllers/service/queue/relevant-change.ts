@@ -1,12 +1,12 @@
-// Which changes of a Service concern us: what upstream compares, what it forgets (status, families, selectors, deletion),
-// and of the annotations only those that are read by somebody here.
+// Which changes of a Service must be reconciled: what upstream compares, what it omits (status, families, deletion), and of the
+// annotations only those that are read. Pure.
 
 import type { Labels, Service } from "../../../kube/objects.ts";
 import { hasFinalizer, wantsLoadBalancer } from "../predicates.ts";
 import { isSameIngress } from "../status/ingress.ts";
 
 export interface RelevantChangeOptions {
-  /** Labels that hold facts or choose a pool; none when left out. */
+  /** Labels that hold facts. None by default. */
   isOurLabel?(key: string): boolean;
 }
 
@@ -31,7 +31,7 @@ function portsOf({ ports }: Spec) {
   ]);
 }
 
-/** What upstream compares of a specification, in its order; an absent value equals Go's empty one where it does there. */
+/** The fields that upstream compares, in its order. An absent value equals Go's zero value where it does in upstream. */
 const upstreamFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.loadBalancerSourceRanges,
   portsOf,
@@ -47,34 +47,34 @@ function isSameSpec(fields: readonly ((spec: Spec) => unknown)[], before: Servic
   return fields.every((field) => isSame(field(before.spec), field(after.spec)));
 }
 
-const forgottenFields: readonly ((spec: Spec) => unknown)[] = [
+const omittedFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.ipFamilies ?? [],
   (spec) => spec.ipFamilyPolicy ?? "",
   (spec) => spec.allocateLoadBalancerNodePorts ?? true,
 ];
 
-const ourFields = [...upstreamFields, ...forgottenFields];
+const comparedFields = [...upstreamFields, ...omittedFields];
 
-/** A Service of another class may still have a balancer of ours; only the cloud can tell, so it is looked at. */
-function concernsUs(service: Service | undefined): boolean {
+/** A Service of another class may still have a load balancer of ours, so it is included. */
+function mayConcernUs(service: Service | undefined): boolean {
   return service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
 }
 
-/** `isOurAnnotation`: under the provider's prefix, ours under fairlead.dev/, facts, and Kubernetes' own that we read. */
+/** `isOurAnnotation`: under the provider's prefix or fairlead.dev/, a fact, or one of Kubernetes that is read. */
 export function isRelevantChange(
   before: Service | undefined,
   after: Service | undefined,
   isOurAnnotation: (key: string) => boolean,
   { isOurLabel = () => false }: RelevantChangeOptions = {},
 ): boolean {
-  if (!concernsUs(before) && !concernsUs(after)) return false;
+  if (!mayConcernUs(before) && !mayConcernUs(after)) return false;
   if (before === undefined || after === undefined) return true;
   if (
     before.metadata.uid !== after.metadata.uid ||
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
     before.spec.type !== after.spec.type ||
     before.spec.loadBalancerClass !== after.spec.loadBalancerClass ||
-    // Gone by another hand; that it came is our own doing.
+    // Removed by someone else. Only the controller adds it.
     (hasFinalizer(before) && !hasFinalizer(after))
   ) {
     return true;
@@ -87,7 +87,7 @@ export function isRelevantChange(
   return !(
     isSameMap(before.metadata.annotations, after.metadata.annotations, isOurAnnotation) &&
     isSameMap(before.metadata.labels, after.metadata.labels, isOurLabel) &&
-    isSameSpec(ourFields, before, after) &&
+    isSameSpec(comparedFields, before, after) &&
     isSameIngress(before.status.loadBalancer?.ingress, after.status.loadBalancer?.ingress)
   );
 }

@@ -1,130 +1,120 @@
-// What brings groups into the queue: Services, Nodes and machines that change, and listings that came. It decides who is
-// to be looked at and how soon, never what is to be done.
+// What enqueues groups: changes of Services, Nodes and machines, and listings. It decides which groups to reconcile and how
+// soon, never what to do.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
-import { createDebounce } from "../../../runtime/debounce.ts";
+import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
-import type { ServiceDeps } from "../deps.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
-import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { NodeSyncLatency } from "../reconcile/node-sync-latency.ts";
-import type { Groups } from "../state/groups.ts";
-import type { Progress } from "../state/progress.ts";
-import type { ServiceReporter } from "../status/service-reporter.ts";
+import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
+import type { GroupStates } from "../state/group-states.ts";
+import type { ServiceStates } from "../state/service-states.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
+import { claimMarkedBalancers } from "./claim-marked.ts";
+import type { OwnServiceWrites } from "./own-service-writes.ts";
 import type { Placement } from "./placement.ts";
 
 export interface TriggerDeps {
+  readonly controller: ServiceControllerDeps;
   readonly queue: WorkQueue;
-  readonly groups: Groups;
+  readonly groupStates: GroupStates;
+  readonly serviceStates: ServiceStates;
   readonly desiredServices: DesiredServices;
-  readonly placement: Pick<Placement, "place">;
-  readonly claimMarked: () => void;
-  readonly freshListing: Pick<FreshListing, "asking">;
-  readonly progress: Pick<Progress, "touch" | "isBackingOff">;
-  readonly nodeSyncLatency: Pick<NodeSyncLatency, "begin">;
-  readonly reporter: Pick<ServiceReporter, "forget">;
-  /** Whether a change of a Service means anything to us. */
-  readonly isNews: (key: string, before: Service | undefined, after: Service | undefined) => boolean;
+  readonly placement: Placement;
+  readonly ownWrites: OwnServiceWrites;
+  readonly nodeSyncLatency: NodeSyncLatency;
 }
 
-export function createTriggers(
-  { services, nodes, isSelected, onMachines, listing, clock }: ServiceDeps,
-  {
-    queue,
-    groups,
-    desiredServices,
-    placement,
-    claimMarked,
-    freshListing,
-    progress,
-    nodeSyncLatency,
-    reporter,
-    isNews,
-  }: TriggerDeps,
-) {
-  const urgent = { priority: priorities.urgent };
+interface ServiceChange {
+  readonly key: string;
+  readonly before?: Service;
+  readonly after?: Service;
+}
 
-  const put = (key: string, service: Service | undefined): void => {
-    for (const group of placement.place(key, service)) {
-      progress.touch(group);
-      queue.add(group, urgent);
-    }
+/** Enqueues everything once, then whatever changes. Returns a function that stops it. */
+export function startTriggers(deps: TriggerDeps): () => void {
+  const { controller, desiredServices, serviceStates } = deps;
+  const { services, nodes, isSelected, onMachines, listing, clock } = controller;
+  const nodeChanges = new Debounce(clock, () => onNodeChanges(deps));
+  const stops = [
+    services.subscribe((change) => onServiceChange(deps, change)),
+    nodes.subscribe(({ before, after }) => {
+      const labelsMatter = serviceStates.all.some((state) => state.lastTargetRules?.selector !== undefined);
+      if (isRelevantNodeChange(before, after, { labelsMatter, isSelected })) nodeChanges.trigger();
+    }),
+    onMachines(() => nodeChanges.trigger()),
+    listing.subscribe(() => onListing(deps)),
+    () => nodeChanges.stop(),
+  ];
+  desiredServices.refreshTargets();
+  enqueueAll(deps);
+  return () => {
+    for (const stop of stops) stop();
   };
+}
 
-  const onService = (change: { key: string; before?: Service; after?: Service }): void => {
-    const { key, before, after } = change;
-    // Made again under the same name within a moment: the first one's balancer is a debt.
-    if (isNews(key, before, after)) put(key, after);
-    // Also one that asked for nothing in the end: it may have before.
-    if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
-      forget(key, serviceUID(before.metadata.uid));
-  };
+/** What happened while another replica led is found here. */
+function enqueueAll({ controller, queue, groupStates, serviceStates, placement }: TriggerDeps): void {
+  const { services } = controller;
+  const placed = serviceStates.all.filter(({ group }) => group !== undefined);
+  for (const { metadata } of services.list()) {
+    for (const group of placement.place(keyOf(metadata))) queue.add(group);
+  }
+  for (const { key } of placed) if (services.get(key) === undefined) placement.place(key);
+  dropServiceStates(
+    serviceStates.all.map(({ uid }) => uid),
+    services,
+    serviceStates,
+    groupStates,
+  );
+  for (const { group, pendingReleases } of groupStates.all) {
+    if (pendingReleases.size === 0) dropGroupState(group, groupStates);
+  }
+  for (const group of groupStates.names) queue.add(group);
+}
 
-  /** What was remembered of this very Service, which is gone. */
-  const forget = (key: string, uid: ServiceUID): void => {
-    reporter.forget(key);
-    desiredServices.forget(key, uid);
-  };
+function onServiceChange(deps: TriggerDeps, { key, before, after }: ServiceChange): void {
+  const { controller, groupStates, serviceStates, placement, ownWrites } = deps;
+  const isNews = ownWrites.isNews(key, before, after);
+  if (before === undefined || before.metadata.uid === after?.metadata.uid) {
+    if (isNews) placement.enqueue(key);
+    return;
+  }
+  // It is gone, or another Service took its name: its group must release what it has.
+  const uid = serviceUID(before.metadata.uid);
+  if (isNews || groupStates.groupOf(uid) !== undefined) placement.enqueue(key);
+  dropServiceStates([uid], controller.services, serviceStates, groupStates);
+}
 
-  const isGone = (key: string, uid: ServiceUID): boolean => services.get(key)?.metadata.uid !== uid;
+function onListing(deps: TriggerDeps): void {
+  const { controller, queue, groupStates } = deps;
+  const { listing, clock } = controller;
+  const hasFailed = listing.failure !== undefined;
+  if (!hasFailed) claimMarkedBalancers({ ...deps, enqueue: (group) => queue.add(group) });
+  const states = groupStates.all;
+  const isRequested = ({ listingRequestedAt }: { listingRequestedAt: number | undefined }) =>
+    listingRequestedAt !== undefined;
+  for (const { group } of states.filter(isRequested)) queue.add(group, { priority: priorities.urgent });
+  if (hasFailed) return;
+  const { names } = groupStates;
+  for (const state of states) {
+    if (isRequested(state) || state.isBackingOff(clock.monotonic()) || !names.has(state.group)) continue;
+    queue.add(state.group, { priority: priorities.background });
+  }
+}
 
-  const onListing = (): void => {
-    if (listing.failure === undefined) claimMarked();
-    const asking = new Set(freshListing.asking());
-    for (const group of asking) queue.add(group, urgent);
-    if (listing.failure !== undefined) return;
-    for (const group of groups.all) {
-      if (asking.has(group) || progress.isBackingOff(group)) continue;
-      queue.add(group, { priority: priorities.background });
-    }
-  };
-
-  const onTargets = (): void => {
-    if (!desiredServices.refreshTargets()) return;
-    const checked = [...groups.all].filter((group) => !progress.isBackingOff(group));
-    nodeSyncLatency.begin(checked);
-    for (const group of checked) queue.add(group);
-  };
-
-  return {
-    check: (key: string): void => put(key, services.get(key)),
-    /** After a round: its Service may have gone meanwhile, and the round remembered it again. */
-    forgetGone: (members: readonly Service[]): void => {
-      for (const { metadata } of members) {
-        const [key, uid] = [keyOf(metadata), serviceUID(metadata.uid)];
-        if (isGone(key, uid)) forget(key, uid);
-      }
-    },
-    /** Everything is looked at once, then whatever changes. Returns how to stop it. */
-    begin: (): (() => void) => {
-      const burst = createDebounce(clock, onTargets);
-      const stops = [
-        services.subscribe(onService),
-        nodes.subscribe(({ before, after }) => {
-          if (isRelevantNodeChange(before, after, { labelsMatter: desiredServices.labelsMatter, isSelected }))
-            burst.hit();
-        }),
-        onMachines(() => burst.hit()),
-        listing.subscribe(onListing),
-        burst.stop,
-      ];
-      desiredServices.refreshTargets();
-      const { placed } = groups;
-      for (const service of services.list()) {
-        for (const group of placement.place(keyOf(service.metadata), service)) queue.add(group);
-      }
-      // What went while somebody else led is a debt of ours too, as long as nobody has seen it paid.
-      for (const [key, uid] of placed) {
-        if (!isGone(key, uid)) continue;
-        if (services.get(key) === undefined) placement.place(key, undefined);
-        forget(key, uid);
-      }
-      for (const group of groups.all) queue.add(group);
-      return () => {
-        for (const stop of stops) stop();
-      };
-    },
-  };
+function onNodeChanges({
+  controller,
+  queue,
+  groupStates,
+  desiredServices,
+  nodeSyncLatency,
+}: TriggerDeps): void {
+  if (!desiredServices.refreshTargets()) return;
+  const now = controller.clock.monotonic();
+  const groups = [...groupStates.names].filter((group) => groupStates.get(group)?.isBackingOff(now) !== true);
+  nodeSyncLatency.begin(groups);
+  for (const group of groups) queue.add(group);
 }

@@ -1,111 +1,105 @@
-// Applies the steps of a plan: the finalizer first, then one step after the other, with what is to be remembered written
-// down in between. It decides nothing; the next round observes what has become of it.
+// Applies a plan: executes its steps, or waits for the cloud. A difference although no Service has changed is drift: it is
+// reported, and repaired unless the operator chose otherwise.
 
-import { isFenced } from "../../../cloud/error-policies.ts";
-import { messageOf } from "../../../core/errors.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
-import type { Call } from "../../../provider/call.ts";
-import type { Step, StepOutcome } from "../../../provider/plan.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import type { Fingerprint } from "../desired/fingerprint.ts";
-import { changeOf } from "../desired/kind-of-change.ts";
-import type { Member } from "../desired/member.ts";
-import { finalizer } from "../predicates.ts";
+import { changeOf, isSameDesired } from "../desired/fingerprint.ts";
+import type { GroupState } from "../state/group-states.ts";
 import { describeDesired } from "../status/describe-desired.ts";
-import { beginOf } from "../status/event-texts.ts";
-import type { RoundParts } from "./context.ts";
-import { createRememberFacts } from "./remember-facts.ts";
+import { driftFound, waitingFor } from "../status/events.ts";
+import { executeSteps } from "./apply-steps.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlannedGroup } from "./steps.ts";
 
-export interface Work {
-  readonly group: string;
-  readonly members: readonly Member[];
-  readonly steps: readonly Step[];
-  /** What was wished when it last settled; absent for something new. */
-  readonly before: Fingerprint | undefined;
-  readonly now: Fingerprint;
-  /** False while a change that was announced goes on. */
-  readonly isNew: boolean;
+/** Undefined when there is nothing to change and nothing to wait for. */
+export async function applyPlan(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  plan: PlannedGroup,
+): Promise<Outcome | undefined> {
+  const { controller, publisher } = deps;
+  const { state } = context;
+  const { members, steps, wait, fingerprint } = plan;
+  if (steps.length > 0) {
+    const isUnchanged = state.change === undefined && isSameDesired(state.lastCompleted, fingerprint);
+    const isDrift = members.length > 0 && isUnchanged;
+    const { drift } = controller.settings;
+    if (isDrift) {
+      for (const { service } of members) publisher.publishOnce(service, "drift", [driftFound(steps, drift)]);
+      if (drift === "report") return settled;
+    }
+    return controller.isObserving ? reportSteps(deps, context, plan) : changeGroup(deps, context, plan);
+  }
+  if (wait === undefined) return undefined;
+  for (const { service } of members) {
+    publisher.publishOnce(service, "waiting", [waitingFor(wait.waitingFor)]);
+  }
+  state.changedAt = controller.clock.monotonic();
+  return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
 }
 
-/** What the cloud calls that which is changed. */
-function namesOf(steps: readonly Step[]): string {
-  return [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
+/** Observe mode: journals what would be done, once per plan. */
+function reportSteps(
+  { controller }: ReconcileDeps,
+  { group, state }: ReconcileContext,
+  { members, steps }: PlannedGroup,
+): Outcome {
+  const text = JSON.stringify(steps);
+  if (state.reportedSteps !== text) {
+    const description = describeDesired(members);
+    for (const step of steps) controller.journal(step, group, "observed", description);
+  }
+  state.reportedSteps = text;
+  return settled;
 }
 
-export function createApply({
-  ports,
-  desiredServices,
-  reporter,
-  operations,
-  progress,
-}: Pick<RoundParts, "ports" | "desiredServices" | "reporter" | "operations" | "progress">) {
-  const { balancers, writes, journal } = ports;
-  const remember = createRememberFacts(ports);
-  /** What was told last, by group: each plan is told once. */
-  const reported = new Map<string, string>();
+async function changeGroup(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  plan: PlannedGroup,
+): Promise<Outcome> {
+  const { clock, observer } = deps.controller;
+  const { state } = context;
+  const isNew = state.change === undefined;
+  const areAllEnding = plan.members.every(({ desired }) => desired.ending !== undefined);
+  const change = changeOf(state.lastCompleted, plan.fingerprint, areAllEnding ? "delete" : undefined);
+  state.startChange(change);
+  const beganAt = clock.monotonic();
+  let isFailed = true;
+  try {
+    const wait = await executeSteps(deps, context, plan, isNew);
+    isFailed = false;
+    if (wait === "operation") return waiting;
+    if (wait === undefined) return requeue(changeDelay(state), "the cloud to show the changes");
+    return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
+  } finally {
+    state.changedAt = clock.monotonic();
+    if (isFailed) state.failedChange = change;
+    if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
+  }
+}
 
-  const announce = ({ members, steps, before, now, isNew }: Work): void => {
-    for (const { service, desired } of members) {
-      const event = beginOf(changeOf(before, now, desired.ending));
-      if (desired.ending === "release") desiredServices.endings.name(desired.owner.uid, namesOf(steps));
-      if (event !== undefined && isNew) reporter.event(service, event);
-    }
-  };
+/** Checks of a slow cloud become rarer: at most a tenth of the time already waited is lost. */
+const lostShare = 10;
+const maxCheckDelay: Milliseconds = seconds(30);
 
-  /** The mark on the Service comes before the first thing in the cloud, so that nothing can be left behind. */
-  const mark = (members: readonly Member[], signal: AbortSignal): Promise<readonly Service[]> =>
-    Promise.all(
-      members.map(async ({ service, desired }) => {
-        const patch =
-          desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
-        if (patch === undefined) return service;
-        return (await writes.patch(service, patch, "a load balancer is about to be made", signal)) ?? service;
-      }),
-    );
+/** The delay before the cloud is checked again: at least what the provider asks for. */
+export function checkDelay(
+  { controller: { clock } }: Pick<ReconcileDeps, "controller">,
+  state: GroupState,
+  checkAfter: Milliseconds,
+): Milliseconds {
+  const now = clock.monotonic();
+  state.waitingSince ??= now;
+  const longer = Math.min(maxCheckDelay, (now - state.waitingSince) / lostShare);
+  return milliseconds(Math.max(checkAfter, longer));
+}
 
-  const applyOne = async (group: string, step: Step, call: Call): Promise<StepOutcome> => {
-    try {
-      const outcome = await balancers.apply(step, call);
-      journal(step, group, "done");
-      return outcome;
-    } catch (error) {
-      journal(step, group, isFenced(error) ? "refused" : "failed", messageOf(error));
-      throw error;
-    }
-  };
+const immediateChanges = 10;
+const maxChangeDelay: Milliseconds = minutes(5);
 
-  return {
-    /** In observe mode, where nothing is carried out: what would be done if we did anything. */
-    reportOnly: ({ group, members, steps }: Pick<Work, "group" | "members" | "steps">): Outcome => {
-      const text = JSON.stringify(steps);
-      if (reported.get(group) !== text) {
-        const words = describeDesired(members);
-        for (const step of steps) journal(step, group, "observed", words);
-      }
-      reported.set(group, text);
-      return settled;
-    },
-
-    run: async (work: Work, call: Call): Promise<Outcome> => {
-      const { group } = work;
-      announce(work);
-      let services = await mark(work.members, call.signal);
-      for (const step of work.steps) {
-        const outcome = await applyOne(group, step, call);
-        if (outcome.done) {
-          services = await remember(services, outcome, call.signal);
-          continue;
-        }
-        const { operation, checkAfter, waitingFor } = outcome;
-        for (const service of services) reporter.waits(service, waitingFor);
-        // Neither a success nor a failure: what the ticket comes to counts.
-        if (operation !== undefined && operations.track(group, operation, checkAfter)) return waiting;
-        return requeue(progress.patience(group, checkAfter), waitingFor);
-      }
-      return requeue(progress.pause(group), "the changes to be seen");
-    },
-
-    forget: (group: string): void => void reported.delete(group),
-  };
+/** The delay before the next plan: a plan that never comes to an end must not flood the cloud. */
+function changeDelay({ changes }: GroupState): Milliseconds {
+  const excess = changes - immediateChanges;
+  return milliseconds(excess <= 0 ? 0 : Math.min(maxChangeDelay, 1000 * 2 ** Math.min(excess, 20)));
 }

@@ -1,36 +1,47 @@
-// What the stages of a round have in hand, and what they work with: the parts are made once by the controller, and each
-// stage names those that it takes.
+// What the stages of a reconcile share: the group that is reconciled, and the parts of the controller that they use.
 
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Operations } from "../../operations.ts";
-import type { ServiceControllerOptions } from "../deps.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
 import type { BalancerInputs } from "../desired/balancer-inputs.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
-import type { Groups } from "../state/groups.ts";
-import type { Progress } from "../state/progress.ts";
-import type { Conditions } from "../status/conditions.ts";
-import type { ServiceReporter } from "../status/service-reporter.ts";
-import type { Turns } from "./owner-lock.ts";
+import type { SharedSurvey } from "../observed/shared-survey.ts";
+import type { GroupState, GroupStates } from "../state/group-states.ts";
+import type { ServiceStates } from "../state/service-states.ts";
+import type { EventPublisher } from "../status/publisher.ts";
+import type { NodeSyncLatency } from "./node-sync-latency.ts";
+import type { OwnerLock } from "./owner-lock.ts";
 
-/** A group in hand. */
-export interface Round {
+export interface ReconcileContext {
   readonly group: string;
-  /** Its Services, as they were when the round began. */
-  readonly present: readonly Service[];
+  /** The Services of the group, as they were when the reconcile began. */
+  readonly services: readonly Service[];
+  readonly state: GroupState;
   readonly call: Call;
 }
 
-export interface RoundParts {
-  readonly ports: ServiceControllerOptions;
-  readonly groups: Groups;
+export interface ReconcileDeps {
+  readonly controller: ServiceControllerDeps;
+  readonly groupStates: GroupStates;
+  readonly serviceStates: ServiceStates;
   readonly desiredServices: DesiredServices;
   readonly freshListing: FreshListing;
-  readonly turns: Turns;
-  readonly operations: Operations;
+  readonly survey: SharedSurvey;
   readonly inputs: BalancerInputs;
-  readonly progress: Progress;
-  readonly reporter: ServiceReporter;
-  readonly conditions: Conditions;
+  readonly operations: Operations;
+  readonly ownerLock: OwnerLock;
+  readonly nodeSyncLatency: NodeSyncLatency;
+  readonly publisher: EventPublisher;
+  /** Puts a group into the queue. */
+  readonly enqueue: (group: string) => void;
+}
+
+/** The current Services of a group. */
+export function servicesOf(
+  { controller, groupStates }: Pick<ReconcileDeps, "controller" | "groupStates">,
+  group: string,
+): readonly Service[] {
+  return groupStates.membersOf(group).flatMap((key) => controller.services.get(key) ?? []);
 }

@@ -1,32 +1,42 @@
-// What the Services of the group wish for, seen beside what the cloud has, and who of them takes part. What is wrong with
-// a wish is shown on its Service, whether it takes part or not.
+// The desired state of the group's Services, and which of them are planned. Problems are shown on each Service, whether it is
+// planned or not.
 
+import type { ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
-import { selectMembers, type TakingPart } from "../desired/select-members.ts";
+import type { Desired } from "../deps.ts";
+import { type Selection, selectMembers } from "../desired/select-members.ts";
 import { isStillUsed } from "../observed/ownership.ts";
-import { createShowProblems } from "../status/show-problems.ts";
-import type { Round, RoundParts } from "./context.ts";
+import { isManaged } from "../predicates.ts";
+import { showProblems } from "../status/show-problems.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
-export function createDesiredGroup(
-  parts: Pick<RoundParts, "ports" | "groups" | "desiredServices" | "reporter" | "conditions">,
-) {
-  const { ports, groups, desiredServices } = parts;
-  const show = createShowProblems(parts);
+export async function selectDesired(
+  deps: ReconcileDeps,
+  { services, state, call }: ReconcileContext,
+  observed: ObservedLoadBalancer | undefined,
+): Promise<Selection | Outcome> {
+  const all = services.map((service) => deps.desiredServices.of(service, observed));
+  if (all.some(({ isAwaited }) => isAwaited)) return waiting;
+  for (const { service, problems } of all) {
+    await showProblems(deps, "annotations", service, problems, call.signal);
+  }
+  return selectMembers({
+    all,
+    observed,
+    pendingReleases: [...state.pendingReleases],
+    isOnHold: (uid) => onDeleteOf(deps, uid) === "on hold",
+    isStillUsed: (gone) => isStillUsed(deps.controller, observed, gone),
+  });
+}
 
-  return async (
-    { group, present, call }: Round,
-    observed: ObservedLoadBalancer | undefined,
-  ): Promise<TakingPart | Outcome> => {
-    const all = present.map((service) => desiredServices.of(service, observed));
-    if (all.some(({ isAwaited }) => isAwaited)) return waiting;
-    for (const { service, problems } of all) await show("annotations", service, problems, call.signal);
-    return selectMembers({
-      all,
-      observed,
-      owed: groups.debtsOf(group),
-      isHeld: (uid) => desiredServices.endings.isHeld(uid),
-      isStillUsed: (gone) => isStillUsed(ports, observed, gone),
-    });
-  };
+/** How to end the load balancer of a Service that is gone. Undefined: delete, also when the Service has only moved. */
+export function onDeleteOf(
+  { controller, serviceStates }: Pick<ReconcileDeps, "controller" | "serviceStates">,
+  uid: ServiceUID,
+): Desired | "on hold" | undefined {
+  const state = serviceStates.get(uid);
+  const service = state && controller.services.get(state.key);
+  const hasMoved = service?.metadata.uid === uid && isManaged(service);
+  return hasMoved ? undefined : state?.onDelete;
 }

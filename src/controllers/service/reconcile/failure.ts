@@ -1,67 +1,65 @@
-// What an error of a round leads to: it is shown and told on the Services whose business it is, and the group rests. A lost
-// race is nobody's business.
+// What follows an error in a reconcile: a condition and an event on the Services that it concerns, and a backoff. Lost races are
+// only retried.
 
 import { backoffAfter, isFenced } from "../../../cloud/error-policies.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
-import { delayAfterError, isLostRace } from "../../errors.ts";
+import { delayAfterError, describeError, isLostRace } from "../../errors.ts";
 import { isEnding } from "../predicates.ts";
-import { failureOf, updateFailureOf } from "../status/event-texts.ts";
-import type { RoundParts } from "./context.ts";
+import { syncFailed, updateFailed } from "../status/events.ts";
+import { writeErrorCondition } from "../status/show-problems.ts";
+import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 
-export function createFailure({
-  ports: { services, listing, clock, random },
-  groups,
-  desiredServices,
-  freshListing,
-  progress,
-  reporter,
-  conditions,
-}: Pick<
-  RoundParts,
-  "ports" | "groups" | "desiredServices" | "freshListing" | "progress" | "reporter" | "conditions"
->) {
-  const membersOf = (group: string) => groups.membersOf(group).flatMap((key) => services.get(key) ?? []);
-  const isOfListing = (error: unknown): boolean => error === listing.failure?.error;
+/** Most cloud errors are over at the next attempt. */
+const failuresBeforeCondition = 3;
 
-  const hostsOf = (service: Service): readonly string[] =>
-    (desiredServices.tryOf(service)?.desired.targets ?? []).map(({ node }) => node);
-
-  return {
-    /** As a condition. A listing that failed is nobody's business who has what was asked for. */
-    show: (group: string, error: unknown, signal: AbortSignal): Promise<void> => {
-      const concerned = membersOf(group).filter((service) => {
-        const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
-        return !(isOfListing(error) && hasAddress && !isEnding(service));
-      });
-      const members = concerned.map((service) => ({
-        service,
-        problems: desiredServices.problemsOf(service),
-      }));
-      return conditions.failed(group, error, members, signal);
-    },
-
-    /** As an event, and for how long the group rests. */
-    onError: (group: string, error: unknown, failures: number): Outcome => {
-      freshListing.stopAsking(group);
-      const broken = progress.takeBroken(group);
-      if (isLostRace(error)) return requeue(delayAfterError(error, failures, { clock, random }), "LostRace");
-      if (!isFenced(error)) {
-        const isUpdate = failures === 1 && broken === "update";
-        for (const service of membersOf(group)) {
-          const isOfHosts = isUpdate && !isEnding(service);
-          reporter.failure(
-            service,
-            isOfHosts ? updateFailureOf(hostsOf(service), error) : failureOf(service, error),
-          );
-        }
-      }
-      const rest = backoffAfter(error, failures, clock, random);
-      // A listing that works is news for everybody; what this group was refused is not mended by it.
-      if (!isOfListing(error)) progress.rest(group, rest);
-      return requeue(rest, "an error");
-    },
-  };
+/** Writes the error as a condition after some failures in a row. Never throws. */
+export async function showFailure(
+  deps: ReconcileDeps,
+  { group, state, call }: ReconcileContext,
+  error: unknown,
+): Promise<void> {
+  const problem = describeError(error);
+  if (problem === undefined) return;
+  state.failures += 1;
+  if (state.failures < failuresBeforeCondition) return;
+  for (const service of servicesOf(deps, group)) {
+    // A failed listing does not concern a Service that has what it asked for.
+    const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
+    if (isOfListing(deps, error) && hasAddress && !isEnding(service)) continue;
+    const problems = [...deps.desiredServices.problemsOf(service), problem];
+    await writeErrorCondition(deps, service, problems, call.signal).catch(() => undefined);
+  }
 }
 
-export type Failure = ReturnType<typeof createFailure>;
+/** Publishes the error as an event, and decides when to try again. */
+export function handleError(deps: ReconcileDeps, group: string, error: unknown, failures: number): Outcome {
+  const { clock, random } = deps.controller;
+  const state = deps.groupStates.of(group);
+  state.listingRequestedAt = undefined;
+  const { failedChange } = state;
+  state.failedChange = undefined;
+  if (isLostRace(error)) return requeue(delayAfterError(error, failures, { clock, random }), "LostRace");
+  if (!isFenced(error)) {
+    const isUpdate = failures === 1 && failedChange === "update";
+    for (const service of servicesOf(deps, group)) {
+      const event =
+        isUpdate && !isEnding(service)
+          ? updateFailed(hostsOf(deps, service), error)
+          : syncFailed(service, error);
+      deps.publisher.publishOnce(service, "failure", [event]);
+    }
+  }
+  const delay = backoffAfter(error, failures, clock, random);
+  // The next successful listing ends the wait for a listing; it changes nothing about an error of this group.
+  if (!isOfListing(deps, error)) state.backoffUntil = clock.monotonic() + delay;
+  return requeue(delay, "an error");
+}
+
+function isOfListing({ controller: { listing } }: ReconcileDeps, error: unknown): boolean {
+  return error === listing.failure?.error;
+}
+
+function hostsOf({ desiredServices }: ReconcileDeps, service: Service): readonly string[] {
+  return (desiredServices.tryOf(service)?.desired.targets ?? []).map(({ node }) => node);
+}

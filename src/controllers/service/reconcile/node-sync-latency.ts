@@ -1,22 +1,28 @@
-// What upstream calls a node sync: after Nodes have changed, until every balancer was looked at for it. It only measures;
-// changes that come meanwhile make it longer.
+// Measures what upstream calls a node sync: from a change of Nodes until every load balancer was reconciled. Changes that arrive
+// meanwhile prolong it.
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { ServiceObserver } from "../deps.ts";
 
-export function createNodeSyncLatency(clock: Clock, { onNodeSync }: Pick<ServiceObserver, "onNodeSync">) {
-  const left = new Set<string>();
-  let beganAt = 0;
-  return {
-    begin: (groups: Iterable<string>): void => {
-      if (left.size === 0) beganAt = clock.monotonic();
-      for (const group of groups) left.add(group);
-    },
-    /** It has settled, failed, or is gone. */
-    end: (group: string): void => {
-      if (left.delete(group) && left.size === 0) onNodeSync(clock.monotonic() - beganAt);
-    },
-  };
-}
+export class NodeSyncLatency {
+  readonly #clock: Clock;
+  readonly #observer: Pick<ServiceObserver, "onNodeSync">;
+  readonly #remaining = new Set<string>();
+  #beganAt = 0;
 
-export type NodeSyncLatency = ReturnType<typeof createNodeSyncLatency>;
+  constructor(clock: Clock, observer: Pick<ServiceObserver, "onNodeSync">) {
+    this.#clock = clock;
+    this.#observer = observer;
+  }
+
+  begin(groups: Iterable<string>): void {
+    if (this.#remaining.size === 0) this.#beganAt = this.#clock.monotonic();
+    for (const group of groups) this.#remaining.add(group);
+  }
+
+  /** The group is complete, has failed, or is gone. */
+  end(group: string): void {
+    if (!this.#remaining.delete(group) || this.#remaining.size > 0) return;
+    this.#observer.onNodeSync(this.#clock.monotonic() - this.#beganAt);
+  }
+}

@@ -1,41 +1,38 @@
-// What the cloud has for the group: from the shared listing if that is new enough, asked about in depth where a listing does
-// not tell everything. Whom the cloud shows there besides must not be worked on elsewhere meanwhile.
+// Observes what the cloud has for the group: from the shared listing if that is new enough, and by asking the provider where
+// listings are incomplete.
 
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
-import { createShowProblems } from "../status/show-problems.ts";
-import type { Round, RoundParts } from "./context.ts";
+import { showProblems } from "../status/show-problems.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
-interface Observed {
+interface Observation {
   readonly kind: "observed";
   readonly balancer: ObservedLoadBalancer | undefined;
 }
 
-export function createObserve(
-  parts: Pick<RoundParts, "ports" | "freshListing" | "desiredServices" | "turns" | "reporter" | "conditions">,
-) {
-  const { ports, freshListing, desiredServices, turns } = parts;
-  const { balancers } = ports;
-  const show = createShowProblems(parts);
+export async function observeGroup(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+): Promise<Observation | Outcome> {
+  const { group, services, state, call } = context;
+  const found = deps.freshListing.find(state, services);
+  if (found === "not yet") return deps.freshListing.request(state);
+  for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
+  if (found.problems.length > 0) return settled;
+  const balancer = await observeInDepth(deps, context, found.balancer);
+  // The cloud may show owners that another group is working on.
+  if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
+  return { kind: "observed", balancer };
+}
 
-  const inDepth = async (
-    { present, call }: Round,
-    listed: ObservedLoadBalancer | undefined,
-  ): Promise<ObservedLoadBalancer | undefined> => {
-    const isEnough = listed !== undefined && listed.shallow !== true;
-    if (balancers.observe === undefined || isEnough) return listed;
-    const plain = present.map((service) => desiredServices.of(service).desired);
-    return balancers.observe(plain, listed, call);
-  };
-
-  return async (round: Round): Promise<Observed | Outcome> => {
-    const { group, present, call } = round;
-    const found = freshListing.find(group, present);
-    if (found === "not yet") return freshListing.ask(group);
-    for (const service of present) await show("adoption", service, found.problems, call.signal);
-    if (found.problems.length > 0) return settled;
-    const balancer = await inDepth(round, found.balancer);
-    if (!turns.enter(group, balancer?.owners ?? [])) return waiting;
-    return { kind: "observed", balancer };
-  };
+async function observeInDepth(
+  { controller: { balancers }, desiredServices }: ReconcileDeps,
+  { services, call }: ReconcileContext,
+  listed: ObservedLoadBalancer | undefined,
+): Promise<ObservedLoadBalancer | undefined> {
+  const isComplete = listed !== undefined && listed.shallow !== true;
+  if (balancers.observe === undefined || isComplete) return listed;
+  const desired = services.map((service) => desiredServices.of(service).desired);
+  return balancers.observe(desired, listed, call);
 }

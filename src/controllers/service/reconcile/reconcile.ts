@@ -1,47 +1,70 @@
-// One round of a group, told from top to bottom: each stage either hands on what the next one needs, or says how the round
-// ends. Nothing waits here; whatever a round began, the next one observes.
+// The reconcile of one group, from top to bottom: guards, observe, desired, plan, apply, complete. Each stage returns what the
+// next one needs, or how the reconcile ends. No stage waits: the next reconcile observes what this one began.
 
-import { type Outcome, settled } from "../../../runtime/workers.ts";
-import { createAskProvider } from "./ask-provider.ts";
-import { createChange } from "./change.ts";
-import { createFinish } from "./complete.ts";
-import type { Round, RoundParts } from "./context.ts";
-import { createDesiredGroup } from "./desired.ts";
-import { createGate } from "./gate.ts";
-import { createObserve } from "./observe.ts";
-import { createSettle } from "./record-completion.ts";
+import { isFenced } from "../../../cloud/error-policies.ts";
+import { serviceUID } from "../../../core/brand.ts";
+import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
+import { applyPlan } from "./apply.ts";
+import { completeGroup, completeOrphan } from "./complete.ts";
+import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
+import { selectDesired } from "./desired.ts";
+import { showFailure } from "./failure.ts";
+import { checkGuards } from "./guards.ts";
+import { observeGroup } from "./observe.ts";
+import { planSteps } from "./steps.ts";
+import { updateStatuses } from "./update-status.ts";
 
-export function createRound(parts: RoundParts) {
-  const { progress, freshListing, inputs } = parts;
-  const gate = createGate(parts);
-  const observe = createObserve(parts);
-  const selectDesired = createDesiredGroup(parts);
-  const askProvider = createAskProvider(parts);
-  const change = createChange(parts);
-  const finish = createFinish(parts);
-  const settle = createSettle(parts, [progress, freshListing, inputs, change, gate]);
+async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome> {
+  const stopped = await checkGuards(deps, context);
+  if (stopped !== undefined) return stopped;
 
-  return async (round: Round): Promise<Outcome> => {
-    const stopped = await gate.stop(round);
-    if (stopped !== undefined) return stopped;
+  const observation = await observeGroup(deps, context);
+  if (observation.kind !== "observed") return observation;
+  const observed = observation.balancer;
 
-    const seen = await observe(round);
-    if (seen.kind !== "observed") return seen;
-    const observed = seen.balancer;
+  const desired = await selectDesired(deps, context, observed);
+  if (desired.kind === "nothing") return settled;
+  if (desired.kind === "orphan") return completeOrphan(deps, context, desired.pendingReleases);
+  if (desired.kind === "status only")
+    return updateStatuses(deps, context, { members: desired.members, observed });
+  if (desired.kind !== "plan") return desired;
 
-    const desired = await selectDesired(round, observed);
-    if (desired.kind === "nobody") return settled;
-    if (desired.kind === "orphan") return settle.orphan(round, desired.owed);
-    if (desired.kind === "only show") return finish(round, { members: desired.members, observed });
-    if (desired.kind !== "plan") return desired;
+  const plan = await planSteps(deps, context, { members: desired.members, gone: desired.gone, observed });
+  if (plan.kind !== "planned") return plan;
 
-    const planned = await askProvider(round, { members: desired.members, gone: desired.gone, observed });
-    if (planned.kind !== "planned") return planned;
+  const applied = await applyPlan(deps, context, plan);
+  if (applied !== undefined) return applied;
 
-    const changing = await change.toward(round, planned);
-    if (changing !== undefined) return changing;
+  const updated = await updateStatuses(deps, context, { ...plan, completed: context.state.change });
+  return updated.kind === "settled" ? completeGroup(deps, context, plan) : updated;
+}
 
-    const finished = await finish(round, { ...planned, done: progress.underWay(round.group) });
-    return finished.kind === "settled" ? settle.done(round, planned) : finished;
-  };
+/** Reconciles the group unless another one with the same owner is being reconciled, and records how it ended. */
+export async function reconcileGroup(
+  deps: ReconcileDeps,
+  group: string,
+  signal: AbortSignal,
+  stages = reconcileStages,
+): Promise<Outcome> {
+  const { groupStates, ownerLock, nodeSyncLatency } = deps;
+  const services = servicesOf(deps, group);
+  const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
+  if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
+  const state = groupStates.of(group);
+  const context = { group, services, state, call: { signal, urgency: "user-change" } } as const;
+  try {
+    const outcome = await stages(deps, context);
+    if (outcome.kind !== "waiting") state.failures = 0;
+    if (outcome.kind === "settled") nodeSyncLatency.end(group);
+    if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
+    return outcome;
+  } catch (error) {
+    nodeSyncLatency.end(group);
+    if (!signal.aborted && !isFenced(error)) await showFailure(deps, context, error);
+    throw error;
+  } finally {
+    dropServiceStates(owners, deps.controller.services, deps.serviceStates, groupStates);
+    for (const next of ownerLock.release(group)) deps.enqueue(next);
+  }
 }

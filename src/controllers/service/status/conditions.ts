@@ -1,62 +1,87 @@
-// When the conditions of a Service are written: what is wrong at once, or after some failures in a row; what is mended, and
-// what is only odd, with the write that follows when everything is as it should be.
+// The conditions of a Service, as a function of its problems: present only while there are problems. They contain no retry time
+// and no count, which would cost a write each. Pure.
 
+import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service, ServiceCondition } from "../../../kube/objects.ts";
-import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
-import { describeError } from "../../errors.ts";
-import type { ServiceDeps } from "../deps.ts";
-import { conditionsFor } from "./problems-to-conditions.ts";
+import { cloudCondition } from "../../well-known.ts";
+import { warningCondition } from "../predicates.ts";
 
-/** Most errors of a cloud are over at the next attempt. */
-const failuresBeforeCondition = 3;
+export interface ConditionsPlan {
+  /** The whole list. Conditions of others keep their values and places. */
+  readonly conditions: readonly ServiceCondition[];
+  /** Something differs. A status write that happens anyway includes it. */
+  readonly isChanged: boolean;
+  /** False when only warnings appeared or changed: these are events, and not worth a write on their own. */
+  readonly isWorthAWrite: boolean;
+}
 
-export function createConditions({ writes, clock }: Pick<ServiceDeps, "writes" | "clock">) {
-  /** By group: attempts in a row that ended in an error. */
-  const failures = new Map<string, number>();
+const maxMessageLength = 1024;
 
-  /** Only what is wrong now. What seems mended may be wrong again at the next step, so it stays until the end. */
-  const show = async (service: Service, problems: readonly Problem[], signal: AbortSignal): Promise<void> => {
-    if (!problems.some(({ severity }) => severity === "error")) return;
-    const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
-    if (!isChanged || !isWorthAWrite) return;
-    const patch = serviceStatusPatch({ service, conditions });
-    if (patch !== undefined) await writes.patch(service, patch, "what is wrong is shown", signal);
-  };
+/** Kubernetes allows letters, digits and underscores, beginning with a letter. */
+function asReason(reason: string): string {
+  const clean = reason.replaceAll(/[^A-Za-z0-9_]/g, "").replace(/^[^A-Za-z]+|_+$/g, "");
+  return clean === "" ? "Unspecified" : clean;
+}
 
+function shorten(text: string): string {
+  return text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text;
+}
+
+/** Sorted, so that the same problems always make the same message. */
+function toCondition(
+  type: string,
+  status: "True" | "False",
+  problems: readonly Problem[],
+  now: number,
+): ServiceCondition | undefined {
+  const texts = [...new Set(problems.map(({ text }) => text))].toSorted();
+  const [reason] = problems.map((problem) => asReason(problem.reason)).toSorted();
+  if (reason === undefined) return undefined;
+  const lastTransitionTime = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  return { type, status, reason, message: shorten(texts.join("\n")), lastTransitionTime };
+}
+
+/** Keeps an equal condition, and the transition time while the status is the same. */
+function merge(present: ServiceCondition | undefined, wanted: ServiceCondition): ServiceCondition {
+  if (present?.status !== wanted.status) return wanted;
+  if (present.reason === wanted.reason && present.message === wanted.message) return present;
+  const { lastTransitionTime = wanted.lastTransitionTime } = present;
+  return defined({ ...wanted, lastTransitionTime });
+}
+
+export function conditionsFor(
+  { status }: Service,
+  problems: readonly Problem[],
+  now: number,
+): ConditionsPlan {
+  const present = status.conditions ?? [];
+  const wanted = new Map<string, ServiceCondition | undefined>([
+    [cloudCondition, toCondition(cloudCondition, "False", ofSeverity(problems, "error"), now)],
+    [warningCondition, toCondition(warningCondition, "True", ofSeverity(problems, "warning"), now)],
+  ]);
+  const conditions: ServiceCondition[] = [];
+  let isOneRemoved = false;
+  for (const condition of present) {
+    if (!wanted.has(condition.type)) {
+      conditions.push(condition);
+      continue;
+    }
+    const next = wanted.get(condition.type);
+    if (next === undefined) isOneRemoved = true;
+    else conditions.push(merge(condition, next));
+  }
+  for (const [type, condition] of wanted) {
+    if (condition !== undefined && !present.some((known) => known.type === type)) conditions.push(condition);
+  }
+  const errorOf = (list: readonly ServiceCondition[]) => list.find(({ type }) => type === cloudCondition);
   return {
-    show,
-
-    /** The whole list as it should be; undefined while a write for its sake alone is not worth it. */
-    atRest: (
-      service: Service,
-      problems: readonly Problem[],
-      /** Something is written anyway, or was changed for this Service. */
-      isWrittenAnyway: boolean,
-    ): readonly ServiceCondition[] | undefined => {
-      const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
-      return isChanged && (isWorthAWrite || isWrittenAnyway) ? conditions : undefined;
-    },
-
-    /** Never throws: whatever failed is told by the one who calls. */
-    failed: async (
-      group: string,
-      error: unknown,
-      members: readonly { readonly service: Service; readonly problems: readonly Problem[] }[],
-      signal: AbortSignal,
-    ): Promise<void> => {
-      const problem = describeError(error);
-      if (problem === undefined) return;
-      const count = (failures.get(group) ?? 0) + 1;
-      failures.set(group, count);
-      if (count < failuresBeforeCondition) return;
-      for (const { service, problems } of members) {
-        await show(service, [...problems, problem], signal).catch(() => undefined);
-      }
-    },
-
-    worked: (group: string): void => void failures.delete(group),
+    conditions,
+    isChanged: isOneRemoved || conditions.some((condition) => !present.includes(condition)),
+    isWorthAWrite: isOneRemoved || errorOf(conditions) !== errorOf(present),
   };
 }
 
-export type Conditions = ReturnType<typeof createConditions>;
+function ofSeverity(problems: readonly Problem[], severity: Problem["severity"]): readonly Problem[] {
+  return problems.filter((problem) => problem.severity === severity);
+}

@@ -1,4 +1,4 @@
-// Guarded writes to Services, journalled with their reason: refused by the server where the Service is no longer what we knew.
+// Guarded writes to Services, journalled with their reason. The API server rejects them if the Service has changed meanwhile.
 
 import type { KubeApi } from "../../../kube/client/api.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
@@ -10,7 +10,7 @@ import type { ServiceWrites } from "../deps.ts";
 
 export interface ServiceWritesOptions extends JournalledOptions {
   readonly api: KubeApi;
-  /** Told of every Service that a write brought back. */
+  /** Called with every Service that a write returned. */
   readonly remember: (service: Service) => void;
 }
 

@@ -1,25 +1,53 @@
-// Shows on a Service what a stage found wrong with it: an event for what is new, and a condition for what is an error.
+// Shows problems on a Service: each as an event once, and errors as a condition.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Service } from "../../../kube/objects.ts";
-import type { Conditions } from "./conditions.ts";
-import type { ProblemTopic, ServiceReporter } from "./service-reporter.ts";
+import type { Service, ServiceCondition } from "../../../kube/objects.ts";
+import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
+import type { EventTopic } from "../state/service-states.ts";
+import { conditionsFor } from "./conditions.ts";
+import { problemFound } from "./events.ts";
+import type { EventPublisher } from "./publisher.ts";
 
 export interface ShowProblemsDeps {
-  readonly reporter: Pick<ServiceReporter, "problems">;
-  readonly conditions: Pick<Conditions, "show">;
+  readonly controller: Pick<ServiceControllerDeps, "writes" | "clock">;
+  readonly publisher: EventPublisher;
 }
 
-export function createShowProblems({ reporter, conditions }: ShowProblemsDeps) {
-  return async (
-    topic: ProblemTopic,
-    service: Service,
-    problems: readonly Problem[],
-    signal: AbortSignal,
-    /** Of earlier stages: a condition tells all that is wrong. */
-    earlier: readonly Problem[] = [],
-  ): Promise<void> => {
-    reporter.problems(service, problems, topic);
-    await conditions.show(service, [...earlier, ...problems], signal);
-  };
+export async function showProblems(
+  deps: ShowProblemsDeps,
+  topic: Extract<EventTopic, "annotations" | "adoption" | "plan">,
+  service: Service,
+  problems: readonly Problem[],
+  signal: AbortSignal,
+  /** Found by earlier stages: the condition includes them. */
+  earlier: readonly Problem[] = [],
+): Promise<void> {
+  deps.publisher.publishOnce(service, topic, problems.map(problemFound));
+  await writeErrorCondition(deps, service, [...earlier, ...problems], signal);
+}
+
+/** Writes only errors. A condition is removed at the end of the reconcile, since a later stage may find it again. */
+export async function writeErrorCondition(
+  { controller: { writes, clock } }: Pick<ShowProblemsDeps, "controller">,
+  service: Service,
+  problems: readonly Problem[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!problems.some(({ severity }) => severity === "error")) return;
+  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
+  if (!isChanged || !isWorthAWrite) return;
+  const patch = serviceStatusPatch({ service, conditions });
+  if (patch !== undefined) await writes.patch(service, patch, "report an error", signal);
+}
+
+/** The whole list at the end of a reconcile; undefined when nothing changes, or only something not worth a write. */
+export function finalConditions(
+  service: Service,
+  problems: readonly Problem[],
+  now: number,
+  isWrittenAnyway: boolean,
+): readonly ServiceCondition[] | undefined {
+  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, now);
+  return isChanged && (isWorthAWrite || isWrittenAnyway) ? conditions : undefined;
 }

@@ -1,5 +1,5 @@
-// Which Nodes a balancer may lead to, and what a balancer is told of them. Readiness plays no part: health checks of the
-// cloud are quicker, and a set that follows every flap would be rebuilt all the time.
+// Which Nodes can be targets, and how they are described to the provider. Readiness plays no part: the cloud's health checks
+// are faster, and a target set that follows every flap would change all the time. Pure.
 
 import { type IpAddress, type NodeName, nodeName } from "../../../core/brand.ts";
 import { parseIp } from "../../../core/ip.ts";
@@ -11,7 +11,7 @@ import { labelPairs } from "../../well-known.ts";
 const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
 export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
 
-/** Go's ParseBool: what it cannot read excludes too, the empty string first of all. */
+/** As Go's ParseBool: any other value excludes the Node, the empty string too. */
 const falsehoods: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];
 
 export function isExcluded({ metadata }: Node): boolean {
@@ -25,13 +25,13 @@ export function isDraining({ metadata, spec }: Node): boolean {
   );
 }
 
-/** Upstream's predicate: it takes new connections. */
+/** Upstream's predicate: the Node accepts new connections. */
 export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDraining(node);
 
-/** Without the empty id of a Node that has just come, so that it is the same as an absent one. */
+/** An empty id of a new Node equals an absent one. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 
-/** Exactly upstream's: a Node that came or went, its exclusion, its provider id. */
+/** Exactly upstream's: a Node was added or removed, or its exclusion or provider id changed. */
 export function upstreamNodeChange(before: Node | undefined, after: Node | undefined): boolean {
   return (
     before === undefined ||
@@ -42,9 +42,9 @@ export function upstreamNodeChange(before: Node | undefined, after: Node | undef
 }
 
 export interface NodeChangeOptions {
-  /** Some Service chooses its targets by labels. */
+  /** Some Service selects its targets by labels. */
   readonly labelsMatter?: boolean;
-  /** Another manager's Nodes are no targets of ours. */
+  /** Nodes of another manager are not targets. */
   readonly isSelected?: (node: Node) => boolean;
 }
 
@@ -58,7 +58,7 @@ export function isRelevantNodeChange(
 ): boolean {
   if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
   if (isSelected(before) !== isSelected(after)) return true;
-  // Excluded before and after: whatever else has become of it, no balancer leads there.
+  // Excluded before and after: it is not a target, whatever else changed.
   if (isExcluded(after)) return false;
   return (
     before.metadata.uid !== after.metadata.uid ||
@@ -77,11 +77,11 @@ function byName(a: Node, b: Node): number {
   return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 }
 
-/** Who is about to leave is a draining target. Sorted by name, so that the same Nodes make the same wish in whatever order they were listed. */
+/** Leaving Nodes are draining targets. Sorted by name, so that the order of the Nodes makes no difference. */
 export function targetsOf(
   nodes: readonly Node[],
   machineOf: (node: Node) => Machine | undefined,
-  /** Of an excluded Node: it was a target until now and may drain. */
+  /** Whether an excluded Node was a target until now and may drain. */
   isLeaving: (name: NodeName) => boolean = () => false,
 ): readonly BalancerTarget[] {
   return nodes
@@ -91,6 +91,7 @@ export function targetsOf(
       const machine = machineOf(node);
       return {
         node: nameOf(node),
+        // Explicit: this runs for thousands of Nodes at every change.
         ...(machine !== undefined && { machine }),
         labels: node.metadata.labels ?? {},
         addresses: addressesOf(node.status.addresses),
@@ -113,12 +114,12 @@ function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
     a.draining === b.draining &&
     isSameList(a.addresses, b.addresses) &&
     textOf(a.machine) === textOf(b.machine) &&
-    // Nearly always the very same object: of thousands of nodes only a few have changed.
+    // Nearly always the same object: only a few of thousands of Nodes change.
     (a.labels === b.labels || textOf(a.labels) === textOf(b.labels))
   );
 }
 
-/** A machine that was found only now, another address or label, is a difference too. */
+/** A machine that was found later, or another address or label, is a difference too. */
 export function isSameTargets(a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean {
   return (
     a.length === b.length &&

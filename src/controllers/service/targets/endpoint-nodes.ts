@@ -1,5 +1,5 @@
-// Which Nodes have a ready endpoint of a Service, from a watch of EndpointSlices that runs only while somebody asks. A Node
-// that loses its last one counts for a while longer: health checks are quicker, and a flap moves no target.
+// Which Nodes have a ready endpoint of a Service, from a watch of EndpointSlices that runs only while a Service needs it. A Node
+// that loses its last endpoint counts for a while longer: health checks are faster, and a flap changes no targets.
 
 import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../../core/brand.ts";
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
@@ -7,15 +7,15 @@ import type { EndpointSlice } from "../../../kube/objects.ts";
 import type { Index } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { abortable, linkedController } from "../../../runtime/abortable.ts";
-import { createDebounce } from "../../../runtime/debounce.ts";
-import type { OpenSlices } from "../deps.ts";
+import { Debounce } from "../../../runtime/debounce.ts";
+import type { OpenSlices, ServiceControllerDeps } from "../deps.ts";
+import type { EndpointSubscription, ServiceState } from "../state/service-states.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }
-  /** The listeners are called when it is known. */
+  /** The Service is enqueued when they are known. */
   | { readonly kind: "not yet" }
-  /** We may not read them. */
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "forbidden"; readonly why: string };
 
 const serviceLabel = "kubernetes.io/service-name";
 const holdsFor: Milliseconds = seconds(30);
@@ -26,19 +26,24 @@ function serviceOf({ metadata }: EndpointSlice): string {
 
 function readyNodes(slices: readonly EndpointSlice[]): readonly NodeName[] {
   return slices.flatMap(({ endpoints = [] }) =>
-    endpoints.flatMap((each) =>
-      each.nodeName === undefined || each.conditions?.ready === false ? [] : nodeName(each.nodeName),
+    endpoints.flatMap(({ nodeName: name, conditions }) =>
+      name === undefined || conditions?.ready === false ? [] : nodeName(name),
     ),
   );
 }
 
+interface Subscription extends EndpointSubscription {
+  /** Undefined until the endpoints were read. */
+  known: Known | undefined;
+}
+
 interface Known {
   readonly nodes: ReadonlySet<NodeName>;
-  /** Nodes that have none any more, and until when they count. */
+  /** Nodes that have lost their last endpoint, and until when they count. */
   readonly leaving: ReadonlyMap<NodeName, number>;
 }
 
-function afterwards(before: Known | undefined, ready: readonly NodeName[], now: number): Known {
+function knownAfter(before: Known | undefined, ready: readonly NodeName[], now: number): Known {
   const nodes = new Set(ready);
   const leaving = new Map<NodeName, number>();
   for (const node of before?.nodes ?? []) {
@@ -52,74 +57,127 @@ function isSameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
   return a.size === b.size && [...a].every((one) => b.has(one));
 }
 
-export function createEndpointNodes(
-  openSlices: OpenSlices,
-  clock: Clock,
-  /** What is known of these Services has changed. */
-  onNews: (services: ReadonlySet<string>) => void,
-) {
-  const asked = new Set<string>();
-  const known = new Map<string, Known>();
-  let index: Index<EndpointSlice> | undefined;
-  let isKnown = false;
-  let refusal: string | undefined;
-  let onAsked: (() => void) | undefined;
-  let cancelHold: (() => void) | undefined;
-  let holdDue = Number.POSITIVE_INFINITY;
+export class EndpointNodes {
+  readonly #openSlices: OpenSlices;
+  readonly #clock: Clock;
+  readonly #changes: Debounce;
+  /** Open subscriptions by the key of the Service. */
+  readonly #subscriptions = new Map<string, Subscription>();
+  #changed = new Set<string>();
+  #onChange: (services: ReadonlySet<string>) => void = () => undefined;
+  #index: Index<EndpointSlice> | undefined;
+  #isKnown = false;
+  #forbidden: string | undefined;
+  #onSubscriptions: (() => void) | undefined;
+  #cancelHold: (() => void) | undefined;
+  #holdDue = Number.POSITIVE_INFINITY;
 
-  let news = new Set<string>();
-  const burst = createDebounce(clock, () => {
-    const reported = news;
-    news = new Set();
-    onNews(reported);
-  });
-  const report = (keys: Iterable<string>): void => {
-    for (const key of keys) news.add(key);
-    burst.hit();
-  };
-
-  const check = (key: string): Known => {
-    const before = known.get(key);
-    const fresh = afterwards(before, readyNodes(index?.get(key) ?? []), clock.monotonic());
-    known.set(key, fresh);
-    planHold(fresh.leaving);
-    if (before !== undefined && !isSameSet(before.nodes, fresh.nodes)) report([key]);
-    return fresh;
-  };
-
-  /** Looks again when the first of those who count for a while longer counts no more. */
-  const planHold = (leaving: Known["leaving"]): void => {
-    const due = Math.min(...leaving.values());
-    if (due >= holdDue) return;
-    cancelHold?.();
-    holdDue = due;
-    cancelHold = clock.after(milliseconds(Math.max(0, due - clock.monotonic())), () => {
-      holdDue = Number.POSITIVE_INFINITY;
-      for (const [key, one] of [...known]) if (one.leaving.size > 0) check(key);
+  constructor({ openSlices, clock }: Pick<ServiceControllerDeps, "openSlices" | "clock">) {
+    this.#openSlices = openSlices;
+    this.#clock = clock;
+    this.#changes = new Debounce(clock, () => {
+      const changed = this.#changed;
+      this.#changed = new Set();
+      this.#onChange(changed);
     });
-  };
+  }
 
-  /** Until the signal is aborted or nobody asks any more. */
-  const watchWhileAsked = async (signal: AbortSignal): Promise<void> => {
+  /** Subscribes the Service until its record closes the subscription. */
+  nodesOf(state: ServiceState): EndpointAnswer {
+    const { key } = state;
+    state.endpoints ??= this.#subscribe(key);
+    if (this.#isKnown) {
+      return { kind: "known", nodes: (this.#subscriptions.get(key)?.known ?? this.#read(key)).nodes };
+    }
+    return this.#forbidden === undefined ? { kind: "not yet" } : { kind: "forbidden", why: this.#forbidden };
+  }
+
+  /** Calls `onChange` with the Services whose endpoints have changed, until the signal is aborted. */
+  async run(signal: AbortSignal, onChange: (services: ReadonlySet<string>) => void): Promise<void> {
+    this.#onChange = onChange;
+    try {
+      while (!signal.aborted) {
+        if (this.#subscriptions.size > 0) await this.#watchWhileSubscribed(signal);
+        else {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          this.#onSubscriptions = resolve;
+          await abortable(promise, signal).catch(() => undefined);
+        }
+      }
+    } finally {
+      this.#onSubscriptions = undefined;
+      this.#changes.stop();
+      this.#cancelHold?.();
+      this.#holdDue = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  #subscribe(key: string): Subscription {
+    const subscription: Subscription = {
+      known: undefined,
+      close: () => {
+        // Another Service of this name may have replaced it.
+        if (this.#subscriptions.get(key) !== subscription) return;
+        this.#subscriptions.delete(key);
+        this.#onSubscriptions?.();
+      },
+    };
+    this.#subscriptions.set(key, subscription);
+    this.#onSubscriptions?.();
+    return subscription;
+  }
+
+  #report(keys: Iterable<string>): void {
+    for (const key of keys) this.#changed.add(key);
+    this.#changes.trigger();
+  }
+
+  #read(key: string): Known {
+    const subscription = this.#subscriptions.get(key);
+    const before = subscription?.known;
+    const known = knownAfter(before, readyNodes(this.#index?.get(key) ?? []), this.#clock.monotonic());
+    if (subscription !== undefined) subscription.known = known;
+    this.#scheduleRead(known.leaving);
+    if (before !== undefined && !isSameSet(before.nodes, known.nodes)) this.#report([key]);
+    return known;
+  }
+
+  /** Reads again when the first of the leaving Nodes no longer counts. */
+  #scheduleRead(leaving: Known["leaving"]): void {
+    const due = Math.min(...leaving.values());
+    if (due >= this.#holdDue) return;
+    this.#cancelHold?.();
+    this.#holdDue = due;
+    const delay = milliseconds(Math.max(0, due - this.#clock.monotonic()));
+    this.#cancelHold = this.#clock.after(delay, () => {
+      this.#holdDue = Number.POSITIVE_INFINITY;
+      for (const [key, { known }] of [...this.#subscriptions]) {
+        if (known !== undefined && known.leaving.size > 0) this.#read(key);
+      }
+    });
+  }
+
+  /** Until the signal is aborted or the last subscription is closed. */
+  async #watchWhileSubscribed(signal: AbortSignal): Promise<void> {
     const { controller: stop, unlink } = linkedController(signal);
-    const slices = openSlices((problem) => {
-      if (isKnown || !isKubeError(problem, "forbidden", "not-found")) return;
-      refusal = problem.message;
-      report(asked);
+    const slices = this.#openSlices((problem) => {
+      if (this.#isKnown || !isKubeError(problem, "forbidden", "not-found")) return;
+      this.#forbidden = problem.message;
+      this.#report(this.#subscriptions.keys());
     });
     const begin = (): void => {
-      isKnown = true;
-      refusal = undefined;
-      report(asked);
+      this.#isKnown = true;
+      this.#forbidden = undefined;
+      this.#report(this.#subscriptions.keys());
     };
-    index = slices.store.index((slice) => [serviceOf(slice)]);
+    this.#index = slices.store.index((slice) => [serviceOf(slice)]);
     const unsubscribe = slices.store.subscribe(({ before, after }) => {
-      if (!isKnown) return;
+      if (!this.#isKnown) return;
       const keys = new Set([before, after].flatMap((slice) => (slice === undefined ? [] : serviceOf(slice))));
-      for (const key of keys) if (asked.has(key)) check(key);
+      for (const key of keys) if (this.#subscriptions.has(key)) this.#read(key);
     });
-    onAsked = () => {
-      if (asked.size === 0) stop.abort();
+    this.#onSubscriptions = () => {
+      if (this.#subscriptions.size === 0) stop.abort();
     };
     slices.store.whenSynced(stop.signal).then(begin, () => undefined);
     try {
@@ -127,45 +185,10 @@ export function createEndpointNodes(
     } finally {
       unlink();
       unsubscribe();
-      isKnown = false;
-      refusal = undefined;
-      index = undefined;
-      known.clear();
+      this.#isKnown = false;
+      this.#forbidden = undefined;
+      this.#index = undefined;
+      for (const subscription of this.#subscriptions.values()) subscription.known = undefined;
     }
-  };
-
-  return {
-    of: (key: string): EndpointAnswer => {
-      if (!asked.has(key)) {
-        asked.add(key);
-        onAsked?.();
-      }
-      if (isKnown) return { kind: "known", nodes: (known.get(key) ?? check(key)).nodes };
-      return refusal === undefined ? { kind: "not yet" } : { kind: "refused", why: refusal };
-    },
-    release: (key: string): void => {
-      if (!asked.delete(key)) return;
-      known.delete(key);
-      onAsked?.();
-    },
-    run: async (signal: AbortSignal): Promise<void> => {
-      try {
-        while (!signal.aborted) {
-          if (asked.size > 0) await watchWhileAsked(signal);
-          else {
-            const { promise, resolve } = Promise.withResolvers<void>();
-            onAsked = resolve;
-            await abortable(promise, signal).catch(() => undefined);
-          }
-        }
-      } finally {
-        onAsked = undefined;
-        burst.stop();
-        cancelHold?.();
-        holdDue = Number.POSITIVE_INFINITY;
-      }
-    },
-  };
+  }
 }
-
-export type EndpointNodes = ReturnType<typeof createEndpointNodes>;

@@ -1,4 +1,4 @@
-// A stable order of names by a hash of each: a name more or less moves no other one. Not for secrets, only for spreading.
+// Orders names by a hash of each (rendezvous hashing): adding or removing a name moves no other one. Pure.
 
 /** FNV-1a over UTF-16 units, then a finisher that spreads similar names. */
 export function hash(text: string): number {
@@ -11,7 +11,7 @@ export function hash(text: string): number {
   return (state ^ (state >>> 16)) >>> 0;
 }
 
-/** The same for the same seed; the name decides between equal hashes. */
+/** The same order for the same seed. Names break ties. */
 export function inRendezvousOrder<T>(
   items: readonly T[],
   nameOf: (item: T) => string,

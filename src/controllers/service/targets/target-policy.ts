@@ -1,43 +1,36 @@
-// Which of the eligible nodes become targets of one balancer, by policy and within the limit of its cloud. A balancer that
-// would be refused for too many targets gets a part of them, spread over the zones, and says so.
+// Chooses the targets of one load balancer from the candidates, by policy and within the cloud's limit. If there are too many,
+// it takes a subset spread over the zones and reports that. Pure.
 
 import type { NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
-import { labelPairs } from "../../well-known.ts";
-import type { NodeSelector } from "../annotations/node-selector.ts";
+import { labelPairs, ownPrefix } from "../../well-known.ts";
+import type { TargetRules } from "../annotations/target-rules.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
 
-export interface TargetRules {
-  /** `subset` wants no more than the limit; for all others a limit that is reached is a problem. */
-  readonly policy: "all" | "selector" | "endpoints" | "subset";
-  readonly selector?: NodeSelector;
-  /** Nodes with an endpoint of the Service; undefined where they cannot be known, then every node is taken. */
-  readonly endpointsNodes?: ReadonlySet<NodeName>;
-  /** The most targets that are wished for. */
-  readonly limit?: number;
-  /** The most targets that the cloud takes. */
+export interface TargetPolicy extends Omit<TargetRules, "drain"> {
+  /** Nodes with an endpoint of the Service. Undefined when they are unknown: then every Node is taken. */
+  readonly endpointNodes?: ReadonlySet<NodeName>;
+  /** The maximum number of targets that the cloud accepts. */
   readonly cloudLimit?: number;
-  /** Usually the Service's uid: each Service gets another part, so that the load is spread too. */
-  readonly seed?: string;
 }
 
 export interface ChosenTargets {
-  /** In the order they came. */
+  /** In the order of the candidates. */
   readonly targets: readonly BalancerTarget[];
   readonly problems: readonly Problem[];
 }
 
-export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetRules): ChosenTargets {
+export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetPolicy): ChosenTargets {
   const asked = targets.filter((target) => isWanted(target, rules));
-  // Pods come back sooner than a cloud adds targets: without any endpoint every node stays one, as health checks allow.
+  // Pods come back sooner than a cloud adds targets: without any endpoint every Node stays a target, subject to health checks.
   const hasEndpoint = rules.policy !== "endpoints" || asked.some(({ draining }) => !draining);
   const wanted = hasEndpoint ? asked : targets;
   const limit = limitOf(rules);
   const { seed = "" } = rules;
   const staying = wanted.filter(({ draining }) => !draining);
   const chosen = new Set(spreadOverZones(staying, limit, seed));
-  // What drains takes only the room that is left: a balancer with fewer targets than it could have helps nobody.
+  // Draining targets only get the room that is left: they must not displace targets that accept connections.
   const room = Math.max(0, limit - chosen.size);
   const leaving = inRendezvousOrder(
     wanted.filter(({ draining }) => draining),
@@ -58,15 +51,15 @@ export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetR
 
 function isWanted(
   { node, labels }: BalancerTarget,
-  { policy, selector, endpointsNodes }: TargetRules,
+  { policy, selector, endpointNodes }: TargetPolicy,
 ): boolean {
   if (policy === "selector") return selector?.matches(labels) ?? true;
-  return policy !== "endpoints" || (endpointsNodes?.has(node) ?? true);
+  return policy !== "endpoints" || (endpointNodes?.has(node) ?? true);
 }
 
 /**
- * The first of every zone, then the second of every zone, and so on until the limit. In a zone the hash of the name
- * decides, so that one node more or less brings at most one in and puts at most one out.
+ * Takes the first of every zone, then the second of every zone, and so on up to the limit. Within a zone the hash of the name
+ * decides, so that adding or removing a Node changes at most one other target.
  */
 function spreadOverZones(
   targets: readonly BalancerTarget[],
@@ -90,13 +83,13 @@ function spreadOverZones(
   return inTurn.slice(0, limit);
 }
 
-function withoutSelector({ policy, selector }: TargetRules): readonly Problem[] {
+function withoutSelector({ policy, selector }: TargetPolicy): readonly Problem[] {
   return policy !== "selector" || selector !== undefined
     ? []
     : [
         warning(
           "MissingSelector",
-          "Targets are to be chosen by labels, but no selector says by which: every node is taken.",
+          `${ownPrefix}target-policy is "selector", but ${ownPrefix}target-selector is not set, so every Node is a target. Set the selector, or remove the policy.`,
         ),
       ];
 }
@@ -104,18 +97,18 @@ function withoutSelector({ policy, selector }: TargetRules): readonly Problem[] 
 function withoutEndpoint(count: number): Problem {
   return warning(
     "NoEndpoints",
-    `None of the ${count} nodes has a ready endpoint of this Service: all of them stay targets until one has.`,
+    `None of the ${count} Nodes has a ready endpoint of this Service. All of them stay targets until one has.`,
   );
 }
 
-/** The first text is upstream's, to the letter: people have alerts on it. */
+/** The first message is upstream's, word for word: people have alerts on it. */
 function nothingLeft(
   all: readonly BalancerTarget[],
   left: readonly BalancerTarget[],
-  { policy, selector }: TargetRules,
+  { policy, selector }: TargetPolicy,
 ): readonly Problem[] {
   if (left.length > 0) return [];
-  // What drains is not available: upstream does not count it either.
+  // Draining targets are not available: upstream does not count them either.
   const count = all.filter(({ draining }) => !draining).length;
   if (count === 0) {
     return [warning("UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")];
@@ -124,26 +117,26 @@ function nothingLeft(
   return [
     warning(
       "NoMatchingNode",
-      `None of the ${count} nodes matches ${JSON.stringify(selector?.text ?? "")}, so the load balancer has no target; correct the selector or label nodes.`,
+      `None of the ${count} Nodes matches ${ownPrefix}target-selector ${JSON.stringify(selector?.text ?? "")}, so the load balancer has no targets. Correct the selector, or label the Nodes.`,
     ),
   ];
 }
 
-/** The lesser of what is wished and what is possible. */
-export function limitOf({ limit, cloudLimit }: Pick<TargetRules, "limit" | "cloudLimit">): number {
+/** The smaller of the requested limit and the cloud's limit. */
+export function limitOf({ limit, cloudLimit }: Pick<TargetPolicy, "limit" | "cloudLimit">): number {
   return Math.min(limit ?? Number.POSITIVE_INFINITY, cloudLimit ?? Number.POSITIVE_INFINITY);
 }
 
-/** A part that was asked for is no problem; that the cloud takes fewer than that is one. */
-function limited(count: number, rules: TargetRules): readonly Problem[] {
-  const most = limitOf(rules);
-  const isAskedFor = rules.policy === "subset" && most === rules.limit;
-  return count <= most || isAskedFor
+/** A requested subset is no problem, unless the cloud accepts fewer targets than requested. */
+function limited(count: number, rules: TargetPolicy): readonly Problem[] {
+  const max = limitOf(rules);
+  const isAskedFor = rules.policy === "subset" && max === rules.limit;
+  return count <= max || isAskedFor
     ? []
     : [
         warning(
           "TargetLimit",
-          `The load balancer takes ${most} targets and there are ${count} nodes: ${most} of them were chosen, spread over the zones. Choose fewer nodes by labels, or a larger load balancer.`,
+          `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${ownPrefix}target-selector, or choose a larger load balancer.`,
         ),
       ];
 }

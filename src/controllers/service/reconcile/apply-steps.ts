@@ -1,0 +1,113 @@
+// Executes the steps of a plan one by one: first the finalizer, then the steps, each followed by a write of the facts that must
+// not be lost.
+
+import { isFenced } from "../../../cloud/error-policies.ts";
+import { type Milliseconds, serviceUID } from "../../../core/brand.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
+import type { Call } from "../../../provider/call.ts";
+import type { Step, StepOutcome } from "../../../provider/plan.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
+import { factsPatch } from "../desired/facts.ts";
+import { changeOf } from "../desired/fingerprint.ts";
+import type { Member } from "../desired/member.ts";
+import { finalizer } from "../predicates.ts";
+import { changeStarted, waitingFor } from "../status/events.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlannedGroup } from "./steps.ts";
+
+interface Wait {
+  readonly checkAfter: Milliseconds;
+  readonly waitingFor: string;
+}
+
+/**
+ * Returns what to wait for before the next step: a tracked operation, whose end enqueues the group, or a time. Undefined when
+ * all steps are done.
+ */
+export async function executeSteps(
+  deps: ReconcileDeps,
+  { group, state, call }: ReconcileContext,
+  plan: PlannedGroup,
+  isNew: boolean,
+): Promise<Wait | "operation" | undefined> {
+  const { controller, publisher, operations } = deps;
+  for (const member of plan.members) {
+    const { service, desired } = member;
+    const started = changeStarted(changeOf(state.lastCompleted, plan.fingerprint, desired.ending));
+    const name = namesOf(plan.steps);
+    if (desired.ending === "release" && name !== "") deps.serviceStates.of(service).releasedName = name;
+    if (started !== undefined && isNew) publisher.publish(service, started);
+  }
+  let services = await addFinalizers(controller, plan.members, call.signal);
+  for (const step of plan.steps) {
+    const outcome = await executeStep(controller, group, step, call);
+    if (outcome.done) {
+      services = await rememberFacts(controller, services, outcome, call.signal);
+      continue;
+    }
+    for (const service of services) {
+      publisher.publishOnce(service, "waiting", [waitingFor(outcome.waitingFor)]);
+    }
+    // Neither a success nor a failure yet.
+    const isTracked =
+      outcome.operation !== undefined && operations.track(group, outcome.operation, outcome.checkAfter);
+    return isTracked ? "operation" : outcome;
+  }
+  return undefined;
+}
+
+async function executeStep(
+  { balancers, journal }: ServiceControllerDeps,
+  group: string,
+  step: Step,
+  call: Call,
+): Promise<StepOutcome> {
+  try {
+    const outcome = await balancers.apply(step, call);
+    journal(step, group, "done");
+    return outcome;
+  } catch (error) {
+    journal(step, group, isFenced(error) ? "refused" : "failed", messageOf(error));
+    throw error;
+  }
+}
+
+/** The finalizer comes before the first step, so that nothing can be left behind. */
+function addFinalizers(
+  { writes }: ServiceControllerDeps,
+  members: readonly Member[],
+  signal: AbortSignal,
+): Promise<readonly Service[]> {
+  return Promise.all(
+    members.map(async ({ service, desired }) => {
+      const patch =
+        desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
+      if (patch === undefined) return service;
+      return (await writes.patch(service, patch, "a load balancer will be created", signal)) ?? service;
+    }),
+  );
+}
+
+/** Writes the facts that a step returned onto the Services: they find again what it created. Returns the updated Services. */
+export function rememberFacts(
+  { writes, facts }: ServiceControllerDeps,
+  services: readonly Service[],
+  { remember }: Extract<StepOutcome, { done: true }>,
+  signal: AbortSignal,
+): Promise<readonly Service[]> {
+  return Promise.all(
+    services.map(async (service) => {
+      const changes = remember?.get(serviceUID(service.metadata.uid));
+      const patch = changes === undefined ? undefined : factsPatch(service, facts, changes);
+      if (patch === undefined) return service;
+      return (await writes.patch(service, patch, "find again what was created", signal)) ?? service;
+    }),
+  );
+}
+
+/** The cloud's names of what the steps change. */
+function namesOf(steps: readonly Step[]): string {
+  return [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
+}

@@ -1,0 +1,81 @@
+// What ends a reconcile before it begins: a paused Service in the group, or an operation of the cloud that is under way. The
+// result of a completed operation is recorded here.
+
+import type { Problem } from "../../../core/problem.ts";
+import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
+import { CloudError } from "../../../provider/errors.ts";
+import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { describeError } from "../../errors.ts";
+import { isPaused } from "../predicates.ts";
+import { syncFailed, waitingForPaused } from "../status/events.ts";
+import { finalConditions, writeErrorCondition } from "../status/show-problems.ts";
+import { rememberFacts } from "./apply-steps.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+
+/** Undefined when the reconcile may continue. */
+export async function checkGuards(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+): Promise<Outcome | undefined> {
+  return checkPaused(deps, context) ?? (await checkOperation(deps, context));
+}
+
+/** One paused Service pauses all that share its load balancer. */
+function checkPaused({ publisher }: ReconcileDeps, { services }: ReconcileContext): Outcome | undefined {
+  const paused = services.find(isPaused);
+  if (paused === undefined) return undefined;
+  for (const service of services) {
+    if (!isPaused(service)) publisher.publishOnce(service, "waiting", [waitingForPaused(paused)]);
+  }
+  return settled;
+}
+
+async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome | undefined> {
+  const { operations, controller } = deps;
+  const { group, state, services, call } = context;
+  const update = operations.take(group);
+  if (update === undefined) return undefined;
+  if (update === "pending") {
+    const problem = describeError(operations.problem);
+    if (operations.problem !== undefined && problem !== undefined) {
+      await showOperationProblem(deps, context, operations.problem, problem);
+    } else await clearOperationProblem(deps, context);
+    return waiting;
+  }
+  state.changedAt = controller.clock.monotonic();
+  if (CloudError.is(update)) throw update;
+  if (update !== "lost") await rememberFacts(controller, services, update, call.signal);
+  return undefined;
+}
+
+/** The operation cannot be checked. */
+async function showOperationProblem(
+  deps: ReconcileDeps,
+  { services, state, call }: ReconcileContext,
+  error: unknown,
+  problem: Problem,
+): Promise<void> {
+  state.hasOperationProblem = true;
+  for (const service of services) {
+    deps.publisher.publishOnce(service, "failure", [syncFailed(service, error)]);
+    const problems = [...deps.desiredServices.problemsOf(service), problem];
+    await writeErrorCondition(deps, service, problems, call.signal);
+  }
+}
+
+/** The operation can be checked again. */
+async function clearOperationProblem(
+  { controller: { writes, clock }, publisher, desiredServices }: ReconcileDeps,
+  { services, state, call }: ReconcileContext,
+): Promise<void> {
+  if (!state.hasOperationProblem) return;
+  state.hasOperationProblem = false;
+  for (const service of services) {
+    publisher.recovered(service);
+    const conditions = finalConditions(service, desiredServices.problemsOf(service), clock.now(), false);
+    const patch = conditions && serviceStatusPatch({ service, conditions });
+    if (patch !== undefined) {
+      await writes.patch(service, patch, "the operation can be checked again", call.signal);
+    }
+  }
+}

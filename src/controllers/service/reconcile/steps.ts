@@ -1,0 +1,100 @@
+// Lets the provider plan the steps for a group: collects what the plan needs, and shows the problems that it finds.
+
+import type { ServiceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+import type { InputDeclaration } from "../../../provider/inputs.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Plan, Step } from "../../../provider/plan.ts";
+import { type Outcome, settled } from "../../../runtime/workers.ts";
+import type { AnyBalancers, Desired } from "../deps.ts";
+import { fingerprintOf } from "../desired/fingerprint.ts";
+import { hasErrors, type Member } from "../desired/member.ts";
+import { isManaged } from "../predicates.ts";
+import type { Fingerprint } from "../state/group-states.ts";
+import { showProblems } from "../status/show-problems.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { onDeleteOf } from "./desired.ts";
+
+export interface PlanInput {
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** Owners that are gone. */
+  readonly gone: readonly ServiceUID[];
+}
+
+export interface PlannedGroup extends PlanInput {
+  readonly kind: "planned";
+  readonly steps: readonly Step[];
+  /** There are no steps, but the cloud is still working. */
+  readonly wait?: NonNullable<Plan<Step>["wait"]>;
+  readonly fingerprint: Fingerprint;
+}
+
+export async function planSteps(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  input: PlanInput,
+): Promise<PlannedGroup | Outcome> {
+  const { signal } = context.call;
+  const { plan, fingerprint } = await askProvider(deps, context, input);
+  const { steps, wait, problems = [] } = plan;
+  for (const { service, problems: earlier } of input.members) {
+    await showProblems(deps, "plan", service, problems, signal, earlier);
+  }
+  if (hasErrors({ problems })) return settled;
+  const members = input.members.map((member) => ({
+    ...member,
+    problems: [...member.problems, ...problems],
+  }));
+  return defined({ kind: "planned" as const, ...input, members, steps, fingerprint, wait }) as PlannedGroup;
+}
+
+async function askProvider(
+  deps: ReconcileDeps,
+  { state, call }: ReconcileContext,
+  { members, observed, gone }: PlanInput,
+): Promise<{ readonly plan: Plan<Step>; readonly fingerprint: Fingerprint }> {
+  const { controller, desiredServices, inputs, survey } = deps;
+  const { balancers } = controller;
+  const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);
+  const fingerprint = fingerprintOf(
+    members.map(({ desired }) => desired),
+    given.version,
+  );
+  if (given.problems.length > 0) return { plan: { steps: [], problems: given.problems }, fingerprint };
+  const mine = members.map(({ service }) => desiredServices.of(service).desired);
+  const surveyed = await survey.current(mine, () => allDesired(deps), call);
+  const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
+  const isReleased = new Set(released.map(({ owner }) => owner.uid));
+  const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
+  const orphans = gone.filter((uid) => !isReleased.has(uid));
+  const plan = balancers.plan(desired, observed, { survey: surveyed, inputs: given.inputs, orphans });
+  return { plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] }, fingerprint };
+}
+
+/** What a Service asked for that disappeared with on-delete "release". */
+function releasedDesired(deps: ReconcileDeps, uid: ServiceUID): readonly Desired[] {
+  const onDelete = onDeleteOf(deps, uid);
+  return onDelete === undefined || onDelete === "on hold" ? [] : [onDelete];
+}
+
+/** Of all Services that the provider can read: one that it cannot read must not block the others. */
+function allDesired({ controller: { services }, desiredServices }: ReconcileDeps): readonly Desired[] {
+  return services
+    .list()
+    .flatMap((service) => (isManaged(service) ? (desiredServices.tryOf(service)?.desired ?? []) : []));
+}
+
+function inputsNeeded(balancers: AnyBalancers, members: readonly Member[]): readonly InputDeclaration[] {
+  const staying = members.filter(({ desired }) => desired.ending === undefined);
+  const own = staying.flatMap(({ desired }) => {
+    const { namespace } = desired.owner;
+    return (balancers.inputsOf?.(desired) ?? []).map((input) => ({ ...input, namespace }));
+  });
+  return [...(balancers.inputs ?? []), ...own];
+}
+
+/** To change what cannot be changed, the load balancer is deleted first, and the next reconcile creates it. */
+function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalancer | undefined): Desired {
+  return recreate.length > 0 && observed !== undefined ? { ...desired, ending: "delete" } : desired;
+}

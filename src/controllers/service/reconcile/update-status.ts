@@ -1,0 +1,119 @@
+// Writes the result to the Services once the cloud is as planned: addresses and conditions of those that have a load balancer,
+// and the removal of the finalizer from those that no longer ask for one.
+
+import { seconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+import type { LoadBalancerIngress, Service } from "../../../kube/objects.ts";
+import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
+import { jsonPatch } from "../../../kube/patches/patch.ts";
+import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
+import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
+import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
+import type { Member } from "../desired/member.ts";
+import { isLeftElsewhere } from "../observed/ownership.ts";
+import { finalizer, hasFinalizer } from "../predicates.ts";
+import type { Change } from "../state/group-states.ts";
+import { changeCompleted, released, waitingFor } from "../status/events.ts";
+import { ingressOf, isSameIngress } from "../status/ingress.ts";
+import { finalConditions } from "../status/show-problems.ts";
+import { checkDelay } from "./apply.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+
+interface Result {
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** The change that had begun and is now complete. */
+  readonly completed?: Change | undefined;
+}
+
+export async function updateStatuses(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  result: Result,
+): Promise<Outcome> {
+  const { members, completed } = result;
+  let last: Outcome = settled;
+  // A Service that waits does not delay the others.
+  for (const member of members) {
+    const update = member.desired.ending === undefined ? updateStatus : removeFinalizer;
+    const outcome = await update(deps, context, member, result);
+    if (outcome.kind !== "settled") last = outcome;
+  }
+  if (last.kind !== "settled") return last;
+  for (const { service, desired } of members) {
+    deps.publisher.recovered(service);
+    if (desired.ending === undefined && (completed === "ensure" || completed === "update")) {
+      deps.publisher.publish(service, changeCompleted(completed));
+    }
+  }
+  return settled;
+}
+
+async function updateStatus(
+  { controller: { balancers, writes, clock }, publisher }: ReconcileDeps,
+  { call: { signal } }: ReconcileContext,
+  { service, desired, problems }: Member,
+  { observed, completed }: Result,
+): Promise<Outcome> {
+  const publication = balancers.publish(desired, observed);
+  if (publication.kind === "wait") {
+    publisher.publishOnce(service, "waiting", [waitingFor(publication.waitingFor)]);
+    return requeue(seconds(2), publication.waitingFor);
+  }
+  const isForeign = publication.kind === "not-ours";
+  const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
+  const finalized = finalizing && (await writes.patch(service, finalizing, "it has a load balancer", signal));
+  const current = finalized ?? service;
+  const ingress = changedIngress(publication, current);
+  const isWrittenAnyway = ingress !== undefined || completed !== undefined;
+  const conditions = finalConditions(current, problems, clock.now(), isWrittenAnyway);
+  const patch = serviceStatusPatch(defined({ service: current, ingress, conditions }));
+  const why = ingress === undefined ? "the conditions have changed" : "the load balancer has these addresses";
+  if (patch !== undefined) await writes.patch(current, patch, why, signal);
+  return settled;
+}
+
+/** Undefined when nothing must be written. */
+function changedIngress(
+  publication: Publication,
+  { status }: Service,
+): readonly LoadBalancerIngress[] | undefined {
+  if (publication.kind !== "addresses") return undefined;
+  const ingress = ingressOf(publication);
+  return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
+}
+
+/** The Service no longer asks for a load balancer: its finalizer is removed once the cloud has nothing of it. */
+async function removeFinalizer(
+  deps: ReconcileDeps,
+  { group, state, call: { signal } }: ReconcileContext,
+  { service, desired }: Member,
+  { observed }: Result,
+): Promise<Outcome> {
+  const { balancers, writes, clock } = deps.controller;
+  const { uid } = desired.owner;
+  if (observed?.owners.includes(uid) === true) {
+    return requeue(seconds(2), "the cloud to delete the load balancer");
+  }
+  // It moved, and its old group has not released it. Without the finalizer, that would become an orphan.
+  if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
+    return requeue(checkDelay(deps, state, seconds(2)), "another group to release the load balancer");
+  }
+  // In one write: with its last finalizer the Service disappears, and a second write would fail.
+  const isForeign = balancers.publish(desired, observed).kind === "not-ours";
+  const ingress = isForeign ? undefined : [];
+  const conditions = finalConditions(service, [], clock.now(), true);
+  const steps = [
+    serviceStatusPatch(defined({ service, ingress, conditions })),
+    finalizerPatch(service, finalizer, "absent", "status"),
+  ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
+  if (steps.length === 0) return settled;
+  await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
+  if (!hasFinalizer(service)) return settled;
+  const event =
+    desired.ending === "release"
+      ? released(deps.serviceStates.get(uid)?.releasedName)
+      : changeCompleted("delete");
+  deps.publisher.publish(service, event);
+  return settled;
+}

@@ -1,0 +1,40 @@
+// The one place where records of Services and groups end. Nothing else has to be told: a record is all that is remembered.
+
+import type { ServiceUID } from "../../../core/brand.ts";
+import type { ServiceStore } from "../deps.ts";
+import { isManaged } from "../predicates.ts";
+import type { GroupStates } from "./group-states.ts";
+import type { ServiceState, ServiceStates } from "./service-states.ts";
+
+/**
+ * Drops the records of those of these Services that are gone and have nothing pending. While a group still has to release a
+ * Service, the record keeps how.
+ */
+export function dropServiceStates(
+  uids: Iterable<ServiceUID>,
+  store: Pick<ServiceStore, "get">,
+  services: ServiceStates,
+  groups: GroupStates,
+): void {
+  for (const uid of uids) {
+    const state = services.get(uid);
+    if (state === undefined || state.group !== undefined || isNeeded(state, store)) continue;
+    services.delete(state);
+    const { key, onDelete, releasedName } = state;
+    const isPending = onDelete !== undefined && groups.all.some((group) => group.pendingReleases.has(uid));
+    if (isPending) Object.assign(services.create(key, uid), { onDelete, releasedName });
+  }
+}
+
+function isNeeded({ key, uid, hasLeftovers }: ServiceState, store: Pick<ServiceStore, "get">): boolean {
+  const service = store.get(key);
+  return service?.metadata.uid === uid && (hasLeftovers || isManaged(service));
+}
+
+/** Drops the record of a group without members. If something is still to be released, the group starts over with that. */
+export function dropGroupState(group: string, groups: GroupStates): void {
+  const state = groups.get(group);
+  if (state === undefined || state.members.size > 0) return;
+  groups.delete(group);
+  for (const uid of state.pendingReleases) groups.addPendingRelease(group, uid);
+}

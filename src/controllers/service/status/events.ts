@@ -1,0 +1,98 @@
+// Every event of a Service, as a function of the objects that it is about. Messages that upstream has are upstream's, word for
+// word. Pure.
+
+import { isAccountWide } from "../../../cloud/error-policies.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { Problem } from "../../../core/problem.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { Step } from "../../../provider/plan.ts";
+import type { ServiceEvent } from "../deps.ts";
+import { isEnding } from "../predicates.ts";
+import type { Change } from "../state/group-states.ts";
+
+/** Undefined for updates: upstream only reports their completion. */
+export function changeStarted(change: Change): ServiceEvent | undefined {
+  switch (change) {
+    case "ensure":
+      return normal("EnsuringLoadBalancer", "Ensuring load balancer", { quiet: true });
+    case "update":
+      return undefined;
+    case "delete":
+      return normal("DeletingLoadBalancer", "Deleting load balancer", { quiet: true });
+    case "release":
+      return normal("ReleasingLoadBalancer", "Releasing load balancer", { quiet: true });
+  }
+}
+
+export function changeCompleted(change: Exclude<Change, "release">): ServiceEvent {
+  switch (change) {
+    case "ensure":
+      return normal("EnsuredLoadBalancer", "Ensured load balancer");
+    case "update":
+      return normal("UpdatedLoadBalancer", "Updated load balancer with new hosts");
+    case "delete":
+      return normal("DeletedLoadBalancer", "Deleted load balancer");
+  }
+}
+
+/** Not an event of upstream's. It names the load balancer so that it can be found later. */
+export function released(name: string | undefined): ServiceEvent {
+  const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
+  return normal(
+    "ReleasedLoadBalancer",
+    `Released ${balancer}: it stays in the cloud, and Fairlead no longer manages it`,
+  );
+}
+
+/** For the log, when the Service no longer exists. */
+export const deletedWithoutService = "Deleted load balancer: its Service is gone";
+
+export function waitingFor(what: string): ServiceEvent {
+  return normal("WaitingForCloud", `Waiting for ${what}`);
+}
+
+/** Another Service of the group is paused. */
+export function waitingForPaused(paused: Service): ServiceEvent {
+  return waitingFor(`${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
+}
+
+export function driftFound(steps: readonly Step[], policy: "report" | "repair"): ServiceEvent {
+  const action =
+    policy === "repair" ? "Repairing it" : "It is not repaired, because --load-balancer-drift is report";
+  const needed = steps.map((step) => step.do).join(", ");
+  return warning("LoadBalancerDrift", `The load balancer was changed outside Fairlead. ${action}: ${needed}`);
+}
+
+export function problemFound({ reason, text }: Problem): ServiceEvent {
+  return warning(reason, text);
+}
+
+export function syncFailed(service: Service, error: unknown): ServiceEvent {
+  return isEnding(service)
+    ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${messageOf(error)}`, error)
+    : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${messageOf(error)}`, error);
+}
+
+/** More names would make the event unreadable. */
+const maxHostNames = 20;
+
+/** Only the targets had changed. The retry is a full sync, as upstream's. */
+export function updateFailed(hosts: readonly string[], error: unknown): ServiceEvent {
+  const names = hosts.toSorted().slice(0, maxHostNames);
+  const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;
+  const message =
+    `Error updating load balancer with new hosts [${shown.join(" ")}] ` +
+    `[node names limited, total number of nodes: ${hosts.length}], error: ${messageOf(error)}`;
+  return failed("UpdateLoadBalancerFailed", message, error);
+}
+
+/** An error of the whole account is logged once for all Services. */
+function failed(reason: string, message: string, error: unknown): ServiceEvent {
+  return isAccountWide(error) ? { ...warning(reason, message), quiet: true } : warning(reason, message);
+}
+
+function normal(reason: string, message: string, options: Pick<ServiceEvent, "quiet"> = {}): ServiceEvent {
+  return { type: "Normal", reason, message, ...options };
+}
+
+const warning = (reason: string, message: string): ServiceEvent => ({ type: "Warning", reason, message });

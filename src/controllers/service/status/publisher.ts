@@ -1,0 +1,49 @@
+// Publishes the events of Services. An event of a topic is published once while it stays true, and again when it returns.
+
+import type { Service } from "../../../kube/objects.ts";
+import type { ServiceEvent } from "../deps.ts";
+import type { EventTopic, ServiceStates } from "../state/service-states.ts";
+
+/** Topics of what a successful reconcile ends. */
+const transient = ["failure", "waiting", "drift"] as const satisfies readonly EventTopic[];
+
+export class EventPublisher {
+  readonly #send: (service: Service, event: ServiceEvent) => void;
+  readonly #states: ServiceStates;
+
+  constructor(send: (service: Service, event: ServiceEvent) => void, states: ServiceStates) {
+    this.#send = send;
+    this.#states = states;
+  }
+
+  /** Events without a reason are not published. */
+  publish(service: Service, event: ServiceEvent): void {
+    if (event.reason !== "") this.#send(service, event);
+  }
+
+  /** Publishes those events that were not among the last ones on this topic, and replaces these. */
+  publishOnce(service: Service, topic: EventTopic, events: readonly ServiceEvent[]): void {
+    const { published } = this.#states.of(service);
+    const before = published.get(topic);
+    const byText = new Map(events.map((event) => [`${event.reason} ${event.message}`, event]));
+    if (byText.size === 0) published.delete(topic);
+    else published.set(topic, new Set(byText.keys()));
+    for (const [text, event] of byText) if (before?.has(text) !== true) this.publish(service, event);
+  }
+
+  /** The reconcile succeeded: what failed before is news if it fails again. */
+  recovered(service: Service): void {
+    for (const topic of transient) this.publishOnce(service, topic, []);
+  }
+
+  /** The current warnings by Service, reason first. Waiting is not a problem. */
+  get activeProblems(): ReadonlyMap<string, readonly string[]> {
+    const found = new Map<string, readonly string[]>();
+    for (const { key, published } of this.#states.all) {
+      for (const [topic, texts] of published) {
+        if (topic !== "waiting") found.set(key, [...(found.get(key) ?? []), ...texts]);
+      }
+    }
+    return found;
+  }
+}

@@ -39,6 +39,7 @@ test("packages are found in what was bundled, the innermost of nested ones", () 
 test("a package is read with the text of its licence", () => {
   const { name, license, text } = readMaterial(resolve(root, "node_modules/consola"));
   expect([name, license]).toEqual(["consola", "MIT"]);
+  // words-ok: the MIT license
   expect(text).toContain("Permission is hereby granted");
 });
 

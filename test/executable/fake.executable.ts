@@ -53,6 +53,7 @@ describe("the command line", () => {
     for (const part of [
       "Apache License",
       "consola",
+      // words-ok: the MIT license
       "Permission is hereby granted",
       "JavaScriptCore",
       "mimalloc",

@@ -68,7 +68,7 @@ describe("npm run new-provider with --dir", () => {
 
 describe("npm run build with a path", () => {
   test("builds an executable of a provider outside the repository [F104 S2 S12]", async () => {
-    // The build must not need tsconfig.json, which tells editors where Fairlead is.
+    // The build must not need tsconfig.json, which shows editors where Fairlead is.
     rmSync(join(folder, "tsconfig.json"));
     const built = await script("build", folder, "--outdir", dist);
     const name = "green-meadow-cloud-controller-manager";

@@ -140,7 +140,7 @@ test("systemd is notified of the start, the watchdog and the stop, and its crede
   );
   try {
     await receives("READY=1");
-    await receives(`STATUS=leads ${cluster.leaseName}`);
+    await receives(`STATUS=Leader of Lease ${cluster.leaseName}`);
     const watchdogCount = () => messages.filter((message) => message === "WATCHDOG=1").length;
     const before = watchdogCount();
     await cluster.until("watchdog notifications", () => {

@@ -8,8 +8,11 @@ const blank = (text: string): string => text.replaceAll(/[^\n]/g, " ");
 /** A string without a space is a name, a key or a path. */
 const inString = (text: string): string => (/\s/.test(text) ? text : blank(text));
 
+/** Inline code names things of the program. */
+const withoutCode = (text: string): string => text.replaceAll(/`[^`\n]+`/g, (code) => blank(code));
+
 const inComment = (text: string): string =>
-  text.replaceAll(/^\s*(?:\/\/+|\/\*+|\*+\/?)|\*\/$/gm, (leader) => blank(leader));
+  withoutCode(text.replaceAll(/^\s*(?:\/\/+|\/\*+|\*+\/?)|\*\/$/gm, (leader) => blank(leader)));
 
 /** After one of these a slash begins a regular expression, not a division. */
 const beforeRegex = /(?:^|[(,=:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of))\s*$/;
@@ -69,10 +72,7 @@ function inProgram(text: string): string {
   return parts.join("");
 }
 
-/** Inline code in a document names things of the program. */
-const inDocument = (text: string): string => text.replaceAll(/`[^`\n]+`/g, (code) => blank(code));
-
 export function proseOf(path: string, text: string): string {
   if (isProgram(path)) return inProgram(text);
-  return path.endsWith(".md") ? inDocument(text) : text;
+  return path.endsWith(".md") ? withoutCode(text) : text;
 }

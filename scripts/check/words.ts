@@ -34,7 +34,6 @@ export const ruledOutWords: readonly RuledOut[] = [
   { pattern: /surroundings/, instead: '"context", "environment"', example: "surroundings" },
   { pattern: /debts?|ow(?:e|es|ed|ing)/, instead: '"pending release"', example: "debt" },
   { pattern: /seams?/, instead: '"platform", "injected dependency"', example: "seam" },
-  { pattern: /thereof|hereby|amid/, instead: "a plain sentence", example: "thereof" },
 ].map((word) => ({
   ...word,
   pattern: new RegExp(`\\b(?:${word.pattern.source.replaceAll(" ", "\\s+")})\\b`, "gi"),

@@ -37,8 +37,9 @@ test.each([
   expect(ruledOutIn("src/x.ts", text)).toEqual([]);
 });
 
-test("inline code in a document is not prose", () => {
+test("inline code in documents and comments is not prose", () => {
   expect(ruledOutIn("docs/x.md", "Run `nobody tells`.\n")).toEqual([]);
+  expect(ruledOutIn("src/x.ts", "// `ours` has the mark of the cluster.\n")).toEqual([]);
 });
 
 test("positions survive strings, comments, templates and regular expressions", () => {

@@ -1,8 +1,7 @@
 // The node controller: initializes joining Nodes, and keeps addresses and labels of the others as the cloud reports them. All
 // decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
 
-import type { Answer } from "../../cloud/inventory.ts";
-import { milliseconds, minutes } from "../../core/brand.ts";
+import { minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
@@ -12,17 +11,16 @@ import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runti
 import { delayAfterError, describeError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized } from "../node-facts.ts";
-import { PendingLookups } from "../pending-lookups.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import { applyPlan } from "./apply.ts";
 import { ambiguousMatch, instanceNotFound, nodeSynced, nothingToMatchBy } from "./events.ts";
+import { InstanceLookup } from "./instance-lookup.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
 import { ProblemTracker } from "./problems.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
 import { startTriggers } from "./triggers.ts";
-import { UsedNames } from "./used-names.ts";
 
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
@@ -38,21 +36,17 @@ export class NodeController {
   readonly queue: WorkQueue;
   readonly problems = new ProblemTracker();
   readonly #options: NodeControllerOptions;
-  readonly #pendingLookups: PendingLookups;
+  readonly #lookup: InstanceLookup;
   readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
   readonly #reporter: NodeReporter;
-  readonly #usedNames: UsedNames;
   /** The instance that each Node agreed with when it was last reconciled. */
   readonly #syncedWith = new Map<string, Instance>();
 
   constructor(options: NodeControllerOptions) {
-    const { nodes, inventory, clock } = options;
     this.#options = options;
-    this.queue = new WorkQueue(clock);
-    this.#pendingLookups = new PendingLookups(inventory, clock);
+    this.queue = new WorkQueue(options.clock);
+    this.#lookup = new InstanceLookup(options);
     this.#reporter = new NodeReporter(options, this.problems);
-    this.#usedNames = new UsedNames(clock);
-    this.#usedNames.follow(nodes, (name) => this.#pendingLookups.forget(name));
   }
 
   /** Runs for one leadership session. */
@@ -61,7 +55,7 @@ export class NodeController {
     const stop = startTriggers({
       ...this.#options,
       queue: this.queue,
-      pendingLookups: this.#pendingLookups,
+      pendingLookups: this.#lookup.pending,
       ownWrites: this.#ownWrites,
       problems: this.problems,
       syncedWith: this.#syncedWith,
@@ -87,14 +81,14 @@ export class NodeController {
     const node = nodes.get(name);
     this.#syncedWith.delete(name);
     if (node === undefined) {
-      this.#pendingLookups.forget(name);
+      this.#lookup.forget(name);
       this.problems.forget(name);
       return settled;
     }
     const isManaged = this.#isManaged(node);
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
     // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
-    this.#pendingLookups.forget(name);
+    this.#lookup.forget(name);
     if (!isManaged) return settled;
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
@@ -113,26 +107,18 @@ export class NodeController {
   }
 
   async #reconcileJoining(node: Node, signal: AbortSignal): Promise<Outcome> {
-    const { inventory, settings, clock } = this.#options;
-    const { name } = node.metadata;
+    const { inventory, settings } = this.#options;
     const identity = identityOf(node);
     const answer = inventory.check(identity);
     if (!inventory.canFind(identity)) {
       return this.#retry(node, nothingToMatchBy(node, inventory.matchBy), userErrorBackoff, signal);
     }
-    const countsFrom =
-      identity.providerID === undefined ? this.#usedNames.countsFrom(name) : Number.NEGATIVE_INFINITY;
-    if (!this.#isFresh(name, answer, countsFrom)) {
-      const age = milliseconds(Math.min(settings.maxObservationAge, clock.monotonic() - countsFrom));
+    if (!this.#lookup.isFresh(node, answer)) {
       await this.#reporter.writeCondition(node, signal);
-      // The answer was fresh when it arrived, and became too old while thousands of other Nodes were in the queue.
-      if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
-        this.#pendingLookups.forget(name);
-      }
-      this.#pendingLookups.ask(name, identity, { urgency: "new-node" }, age);
+      this.#lookup.request(node, answer);
       return waiting;
     }
-    this.#pendingLookups.forget(name);
+    this.#lookup.forget(node.metadata.name);
     switch (answer.kind) {
       case "exists":
         return this.#initialize(node, answer.instance, signal);
@@ -144,16 +130,6 @@ export class NodeController {
       case "unknown":
         return settled;
     }
-  }
-
-  /** An answer with the instance may be a minute old; any other must be newer than the lookup. */
-  #isFresh(name: string, answer: Answer, countsFrom: number): boolean {
-    const { settings, clock } = this.#options;
-    if (!("asOf" in answer)) return answer.kind === "foreign";
-    if (answer.kind === "exists" && answer.asOf < countsFrom) return false;
-    if (answer.kind === "exists" && clock.monotonic() - answer.asOf <= settings.maxObservationAge)
-      return true;
-    return this.#pendingLookups.isAnsweredBy(name, answer.asOf);
   }
 
   async #initialize(node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> {
@@ -207,7 +183,7 @@ export class NodeController {
   }
 
   #onError(name: string, error: unknown, failures: number): Outcome {
-    this.#pendingLookups.forget(name);
+    this.#lookup.forget(name);
     const delay = delayAfterError(error, failures, this.#options);
     const node = this.#options.nodes.get(name);
     const problem = describeError(error);

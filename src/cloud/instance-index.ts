@@ -42,7 +42,7 @@ const empty: ReadonlyMap<string, readonly Instance[]> = new Map();
 
 /** Indexes only the kinds of keys in use: the addresses of 15,000 machines take memory. */
 export function indexInstances(instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex {
-  const wanted = new Set<MatchKey>(["id", ...by]);
-  const of = (key: MatchKey) => (wanted.has(key) ? indexBy(instances, key) : empty);
+  const kinds = new Set<MatchKey>(["id", ...by]);
+  const of = (key: MatchKey) => (kinds.has(key) ? indexBy(instances, key) : empty);
   return { id: of("id"), name: of("name"), uuid: of("uuid"), address: of("address") };
 }

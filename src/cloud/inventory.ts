@@ -1,6 +1,7 @@
 // Finds the machine of a Node across all sources of a cloud: exists, ambiguous, gone, foreign or unknown, never a guess.
 // Answers come from memory and never wait. `want` requests a newer one, and subscribers are notified when it has arrived.
 
+import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
@@ -74,7 +75,7 @@ export class Inventory {
     const key = identity.providerID && source?.keyOf(identity.providerID);
     if (source === undefined || key === undefined) return undefined;
     const handles = source.answer("id", key)?.instances[0]?.handles;
-    return { source: source.source.name, key, ...(handles !== undefined && { handles }) };
+    return defined({ source: source.source.name, key, handles });
   }
 
   /** What is known about the machine of this Node now. */

@@ -44,11 +44,11 @@ export function editDistance(from: string, to: string, max: number): number | un
  */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   if (word.length > maxLength) return undefined;
-  const wanted = plain(word);
+  const plainWord = plain(word);
   let nearest: string | undefined;
-  let max = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)));
+  let max = Math.min(3, Math.max(1, Math.floor(plainWord.length / 3)));
   for (const candidate of known) {
-    const distance = editDistance(wanted, plain(candidate), nearest === undefined ? max : max - 1);
+    const distance = editDistance(plainWord, plain(candidate), nearest === undefined ? max : max - 1);
     if (distance === undefined) continue;
     nearest = candidate;
     max = distance;

@@ -50,12 +50,12 @@ export class WorkQueue {
 
   /** Without a delay it replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */
   add(key: string, options: AddOptions = {}): void {
-    const wanted = options.priority ?? priorities.normal;
+    const requestedPriority = options.priority ?? priorities.normal;
     if (options.delay !== undefined && options.delay > 0) {
-      this.#addLater(key, options.delay, wanted);
+      this.#addLater(key, options.delay, requestedPriority);
       return;
     }
-    const priority = moreUrgent(wanted, this.#delayed.get(key)?.priority ?? wanted);
+    const priority = moreUrgent(requestedPriority, this.#delayed.get(key)?.priority ?? requestedPriority);
     this.#delayed.delete(key);
     if (this.#active.has(key)) {
       const requested = this.#active.get(key);

@@ -16,7 +16,7 @@ describe("a credential [F70]", () => {
     return { clock, credential, count: () => count };
   };
 
-  test("is fetched once for all who ask meanwhile", async () => {
+  test("is fetched once for all callers that wait", async () => {
     const { credential, count } = setUpCredential(async (n) => ({ value: `t${n}` }));
     const all = await Promise.all([credential.current(), credential.current(), credential.current()]);
     expect([...all, count()]).toEqual(["t1", "t1", "t1", 1]);
@@ -25,7 +25,7 @@ describe("a credential [F70]", () => {
   test.each([
     [100, 80],
     [3600, 3570],
-  ])("that is good for %p s is fetched anew after %p s", async (life, renewed) => {
+  ])("that is valid for %p s is renewed after %p s", async (life, renewed) => {
     const { clock, credential } = setUpCredential(async (n) => ({
       value: `t${n}`,
       goodUntil: { in: seconds(life) },
@@ -37,7 +37,7 @@ describe("a credential [F70]", () => {
     expect(await credential.current()).toBe("t2");
   });
 
-  test("that could not be fetched rests for all who ask, 1 s and then ever longer up to 30 s, until it comes", async () => {
+  test("is fetched again with a backoff from 1 s to 30 s while the fetch fails", async () => {
     let isDown = true;
     const { clock, credential, count } = setUpCredential(async (n) => {
       if (isDown) throw new Error(`no ${n}`);
@@ -57,7 +57,7 @@ describe("a credential [F70]", () => {
     await clock.advance(seconds(30));
     expect(await ask()).toBe("t10");
     credential.discard("t10");
-    // It came: the next failure rests shortly again.
+    // The fetch succeeded, so the backoff starts from the beginning.
     isDown = true;
     expect(await ask()).toBe("no 11");
     await clock.advance(seconds(1));
@@ -65,7 +65,7 @@ describe("a credential [F70]", () => {
     expect(await ask()).toBe("t12");
   });
 
-  test("that was forgotten while it was fetched is not kept", async () => {
+  test("that was discarded during its fetch is not kept", async () => {
     const open: (() => void)[] = [];
     const { credential } = setUpCredential(
       (n) => new Promise((resolve) => open.push(() => resolve({ value: `t${n}` }))),
@@ -77,7 +77,7 @@ describe("a credential [F70]", () => {
     expect([await old, await fresh, await credential.current()]).toEqual(["t1", "t2", "t2"]);
   });
 
-  test("is thrown away only by whom it was refused", async () => {
+  test("is discarded only by a call that was rejected with it", async () => {
     const { credential } = setUpCredential(async (n) => ({ value: `t${n}` }));
     await credential.current();
     credential.discard("t0");
@@ -87,7 +87,7 @@ describe("a credential [F70]", () => {
   });
 });
 
-describe("what a cloud says about its limits [N4]", () => {
+describe("the rate limit in response headers [N4]", () => {
   const now = Date.UTC(2026, 0, 1);
   test.each([
     [
@@ -105,25 +105,25 @@ describe("what a cloud says about its limits [N4]", () => {
     [{ "ratelimit-reset": "9" }, 429, { resetIn: 9000, closedFor: 9000 }],
     [{}, 429, { closedFor: 5000 }],
     [{ "ratelimit-limit": "many" }, 200, {}],
-  ])("is read from %j with %p", (headers, status, news) => {
+  ])("is parsed from %j with status %p", (headers, status, news) => {
     expect(rateLimitOf(new Response("", { status, headers }), now)).toEqual(
       news as ReturnType<typeof rateLimitOf>,
     );
   });
 
-  test("may be a date, and never lies in the past", () => {
+  test("may be a date, and is never negative", () => {
     const after = (value: string) =>
       rateLimitOf(new Response("", { status: 429, headers: { "retry-after": value } }), now).closedFor;
     expect(after(new Date(now + 4000).toUTCString())).toBe(seconds(4));
     expect(after(new Date(now - 4000).toUTCString())).toBe(seconds(0));
     expect(after(String(now / 1000 + 7))).toBe(seconds(7));
-    // What says nothing is as good as none: the rest that a refusal brings in any case.
+    // Without a usable value, the default delay after a refusal applies.
     expect(after("soon")).toBe(seconds(5));
     expect(after("")).toBe(seconds(5));
   });
 });
 
-test("a key rests as long as the cloud asks, or longer when it failed often", () => {
+test("a key waits as long as the cloud asks, or longer after repeated failures", () => {
   const clock = new VirtualClock();
   const random = { ...seededRandom(1), fraction: () => 1 };
   const refused = (retryAfter: number) =>

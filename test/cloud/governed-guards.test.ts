@@ -29,16 +29,16 @@ const setUp = (transport: Transport) => {
         const text = await response.text();
         if (response.ok) return text;
         const kind = response.status === 429 ? "rate-limited" : "unavailable";
-        const asked = text === "" ? {} : { retryAfter: { in: seconds(Number(text)) } };
-        throw new CloudError(kind, text, { operation, status: response.status, ...asked });
+        const detail = text === "" ? {} : { retryAfter: { in: seconds(Number(text)) } };
+        throw new CloudError(kind, text, { operation, status: response.status, ...detail });
       })
       .catch((error: unknown) => error);
   return { clock, send };
 };
 
-test("a cloud that was away is found again although the one who was let through to look gave up", async () => {
+test("the circuit breaker closes again after its probe was aborted", async () => {
   let answer: Transport = async () => new Response("", { status: 503 });
-  const { clock, send } = setUp((each, signal) => answer(each, signal));
+  const { clock, send } = setUp((request, signal) => answer(request, signal));
   for (let count = 0; count < 5; count += 1) await send();
   await clock.advance(seconds(60));
   answer = (_, signal) =>
@@ -53,7 +53,7 @@ test("a cloud that was away is found again although the one who was let through 
   expect(await send()).toBe("here");
 });
 
-test("how long a cloud asks to be left alone counts also where only the body of its refusal tells it", async () => {
+test("a retry time in the body of a 429 delays the next request", async () => {
   let answer = new Response("90", { status: 429 });
   const { clock, send } = setUp(async () => answer);
   await send();

@@ -18,7 +18,7 @@ const kinds: Readonly<Record<number, CloudErrorKind>> = {
   429: "rate-limited",
   500: "unavailable",
 };
-/** As a provider reads an answer. */
+/** Reads a response like a provider. */
 const text = async (response: Response): Promise<string> => {
   const body = await response.text();
   if (response.ok) return body;
@@ -56,8 +56,8 @@ const setUp = (answer: Transport, options: { deadline?: number; mayMutate?: Muta
   return { clock, account, reports, sent, send, fetches: () => fetched };
 };
 
-describe("the way to a cloud", () => {
-  test("signs, sends and reports a call by its operation", async () => {
+describe("the governed transport", () => {
+  test("signs and sends a request, and reports it by its operation", async () => {
     const { send, sent, reports } = setUp(async () => new Response("fine"));
     expect(await send()).toBe("fine");
     expect(sent).toEqual(["GET token-1"]);
@@ -66,7 +66,7 @@ describe("the way to a cloud", () => {
     ]);
   });
 
-  test("asks the fence after signing, directly before a change is sent [N14]", async () => {
+  test("checks the write fence after signing, directly before a change is sent [N14]", async () => {
     const order: string[] = [];
     const clock = new VirtualClock();
     const { transport } = openAccount<string>(
@@ -103,7 +103,7 @@ describe("the way to a cloud", () => {
     expect(order).toEqual(["signed", "asked", "sent", "signed", "asked"]);
   });
 
-  test("lets reads through a closed fence, and a closed fence does not open the breaker [N14]", async () => {
+  test("sends reads while the write fence is closed, and a closed fence does not open the breaker [N14]", async () => {
     const { send, sent, reports } = setUp(async () => new Response("fine"), {
       mayMutate: () => ({ may: false, why: "observing" }),
     });
@@ -113,13 +113,13 @@ describe("the way to a cloud", () => {
     expect(reports[0]).toMatchObject({ failure: "fenced" });
   });
 
-  test("makes a refused call once more with a new credential, and no third time [F70]", async () => {
+  test("repeats an unauthorized request once with a new credential [F70]", async () => {
     const { send, sent } = setUp(async () => new Response("", { status: 401 }));
     expect(await send()).toMatchObject({ kind: "unauthorized" });
     expect(sent).toEqual(["GET token-1", "GET token-2"]);
   });
 
-  test("fetches one new credential for all the calls that were refused together [F70]", async () => {
+  test("fetches one new credential for all requests that were rejected together [F70]", async () => {
     let staggered = 0;
     const { clock, send, fetches } = setUp(async ({ headers }) => {
       const late = headers?.["authorization"] === "token-1";
@@ -132,7 +132,7 @@ describe("the way to a cloud", () => {
     expect(fetches()).toBe(2);
   });
 
-  test("ends a call whose body stalls at the deadline [F72]", async () => {
+  test("fails a request at the deadline when its body stalls [F72]", async () => {
     const stalled = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode("{")) });
     const { clock, send, reports } = setUp(async () => new Response(stalled), { deadline: 5000 });
     const sending = send();
@@ -141,7 +141,7 @@ describe("the way to a cloud", () => {
     expect(reports).toMatchObject([{ failure: "deadline", durationMs: 5000 }]);
   });
 
-  test("stops asking a host that failed five times in a row, and asks once when its rest is over", async () => {
+  test("rejects requests to a host after five failures in a row, and probes it once after the backoff", async () => {
     let status = 500;
     const { clock, send, sent, reports } = setUp(async () => new Response("", { status }));
     for (let index = 0; index < 7; index += 1) await send();
@@ -154,14 +154,14 @@ describe("the way to a cloud", () => {
     expect(await send()).toBe("");
   });
 
-  test("takes any answer that it understands for a sign of life", async () => {
+  test("keeps the breaker closed for any response that the provider can interpret", async () => {
     const statuses = [500, 500, 500, 500, 404, 500, 500, 500, 500, 200];
     const { send, sent } = setUp(async () => new Response("", { status: statuses.shift() ?? 200 }));
     for (let index = 0; index < 10; index += 1) await send();
     expect(sent).toHaveLength(10);
   });
 
-  test("learns its limit from the headers and keeps the rest for what is more urgent [N4 F87]", async () => {
+  test("learns the rate limit from headers and reserves a part for more urgent requests [N4 F87]", async () => {
     const headers = { "ratelimit-limit": "100", "ratelimit-remaining": "20", "ratelimit-reset": "60" };
     const { clock, account, send, sent } = setUp(async () => new Response("", { headers }));
     await send();
@@ -173,7 +173,7 @@ describe("the way to a cloud", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test("says how long it would have to wait when that is long, and does not wait in silence [F71]", async () => {
+  test("fails with the remaining time instead of a long wait for the rate limit [F71]", async () => {
     let answer = new Response("", { status: 429, headers: { "retry-after": "3600" } });
     const { send, sent } = setUp(async () => answer);
     await send();
@@ -184,7 +184,7 @@ describe("the way to a cloud", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("is closed for every urgency while a Retry-After lasts [N4 F71]", async () => {
+  test("holds requests of every urgency until the Retry-After has passed [N4 F71]", async () => {
     let answer = new Response("", { status: 429, headers: { "retry-after": "7" } });
     const { clock, send, sent } = setUp(async () => answer);
     await send();
@@ -199,7 +199,7 @@ describe("the way to a cloud", () => {
   test.each([
     ["with its time", { in: seconds(9) }, 9],
     ["without a time", undefined, 5],
-  ])("is closed by a refusal that only the body tells, %s [F71]", async (_, retryAfter, expected) => {
+  ])("holds requests after a refusal that only the body shows, %s [F71]", async (_, retryAfter, expected) => {
     const { account } = setUp(async () => new Response("slow down"));
     const detail = { operation: "GET /x", ...(retryAfter !== undefined && { retryAfter }) };
     const refusing = async () => {

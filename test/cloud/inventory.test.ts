@@ -37,7 +37,7 @@ const setUp = (
       urgency: "new-node",
       ...(way !== undefined && { way }),
     });
-  /** Asks and waits long enough for the answer. */
+  /** Sends a query and waits until it is answered. */
   const answer = async (identity: Parameters<Inventory["check"]>[0], way?: "listing" | "lookup") => {
     ask(identity, way);
     await clock.advance(seconds(30));
@@ -48,7 +48,7 @@ const setUp = (
 };
 
 describe("an inventory", () => {
-  test("answers a thousand questions by one listing [F9 F24]", async () => {
+  test("answers a thousand queries with one listing [F9 F24]", async () => {
     const { clock, first, ask, inventory, news } = setUp();
     for (let index = 0; index < 1000; index += 1) {
       first.put(machine(`n${index}`));
@@ -64,7 +64,7 @@ describe("an inventory", () => {
     });
   });
 
-  test("asks with the urgency of the most urgent question", async () => {
+  test("lists with the urgency of the most urgent query", async () => {
     const { clock, first, inventory } = setUp();
     inventory.wantListing(0, "refresh");
     inventory.want(named("a"), { since: 0, urgency: "new-node" });
@@ -73,19 +73,19 @@ describe("an inventory", () => {
     expect(first.calls.map(({ urgency }) => urgency)).toEqual(["new-node"]);
   });
 
-  test("says gone only of what a complete listing does not show, and unknown before [F23]", async () => {
+  test("reports gone only after a complete listing without the machine, and unknown before [F23]", async () => {
     const { inventory, answer } = setUp();
     expect(inventory.check(withID("fake://1"))).toEqual({ kind: "unknown", failure: undefined });
     expect(await answer(withID("fake://1"))).toEqual({ kind: "gone", proof: "listing", asOf: 10 });
   });
 
-  test("says foreign of an id that no source knows [F12]", () => {
+  test("reports foreign for a provider id that no source knows [F12]", () => {
     const { inventory } = setUp();
     expect(inventory.check(withID("other://1"))).toEqual({ kind: "foreign" });
     expect([inventory.manages(withID("other://1")), inventory.manages(named("a"))]).toEqual([false, true]);
   });
 
-  test("learns nothing from a listing that broke off [F23]", async () => {
+  test("ignores an incomplete listing [F23]", async () => {
     const { first, inventory, answer, news } = setUp([{ pageSize: 1 }]);
     first.put(machine("1"), machine("2"), machine("3"));
     expect((await answer(withID("fake://2"))).kind).toBe("exists");
@@ -99,7 +99,7 @@ describe("an inventory", () => {
     expect(inventory.failureFor(withID("fake://2"))).toBeUndefined();
   });
 
-  test("knows nothing of one source's nodes while that one fails, and all of the others' [F73 F23]", async () => {
+  test("reports unknown only for the Nodes of a source that fails [F73 F23]", async () => {
     const { second, answer } = setUp([
       { name: "a", scheme: "a://" },
       { name: "b", scheme: "b://" },
@@ -113,7 +113,7 @@ describe("an inventory", () => {
     expect((await answer(named("x"))).kind).toBe("unknown");
   });
 
-  test("says gone of an id that several sources know only when each of them does [F23]", async () => {
+  test("reports gone for an id of several sources only when all of them do [F23]", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
     second.failure = { error: outage() };
     expect((await answer(withID("fake://1"))).kind).toBe("unknown");
@@ -124,8 +124,8 @@ describe("an inventory", () => {
   });
 });
 
-describe("matching a node without an id [F13]", () => {
-  test("names the candidates where there are several, also of different sources", async () => {
+describe("matching a Node without a provider id [F13]", () => {
+  test("names the candidates of an ambiguous match, also across sources", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
     first.put(machine("1", { names: ["n"] }));
     second.put(machine("2", { names: ["n"] }));
@@ -134,7 +134,7 @@ describe("matching a node without an id [F13]", () => {
     expect(found.kind === "ambiguous" && found.candidates.map(({ key }) => key)).toEqual(["1", "2"]);
   });
 
-  test("goes by the first key with an answer, without regard to the case of a UUID", async () => {
+  test("uses the first key with an answer, and compares UUIDs case-insensitively", async () => {
     const { first, answer } = setUp([{}], ["uuid", "name", "address"]);
     first.put(
       machine("1", { uuids: ["4C4C-AA"], names: ["other"] }),
@@ -148,7 +148,7 @@ describe("matching a node without an id [F13]", () => {
     });
   });
 
-  test("does not decide by a weaker key while a stronger one is unanswered", async () => {
+  test("does not match by a weaker key while a stronger one is unanswered", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }], ["uuid", "name"]);
     first.put(machine("1", { names: ["n"] }));
     second.put(machine("2", { uuids: ["u"] }));
@@ -159,10 +159,10 @@ describe("matching a node without an id [F13]", () => {
   });
 });
 
-describe("looking up and listing", () => {
+describe("lookups and listings", () => {
   const both = { pageSize: 2, lookups: { id: 2, name: 2 } };
 
-  test("lists first, then looks up as long as that is cheaper", async () => {
+  test("lists first, then looks up while that is cheaper", async () => {
     const { clock, first, answer, ask } = setUp([both]);
     first.put(...["1", "2", "3", "4", "5", "6"].map((key) => machine(key)));
     await answer(withID("fake://1"));
@@ -175,14 +175,14 @@ describe("looking up and listing", () => {
     expect([first.listings, first.lookupCalls.length]).toEqual([2, 2]);
   });
 
-  test("takes the way that is demanded, for a second and independent proof [F21]", async () => {
+  test("uses the requested method, for a second, independent proof [F21]", async () => {
     const { first, answer } = setUp([both]);
     expect(await answer(withID("fake://1"), "lookup")).toMatchObject({ kind: "gone", proof: "lookup" });
     expect(await answer(withID("fake://1"), "listing")).toMatchObject({ kind: "gone", proof: "listing" });
     expect(first.calls.map(({ what }) => what)).toEqual(["find id 1", "list"]);
   });
 
-  test("believes a lookup that is newer than the listing, and a listing that is newer than the lookup", async () => {
+  test("uses the newer of a lookup and a listing", async () => {
     const { first, answer } = setUp([both]);
     first.put(machine("1"));
     await answer(withID("fake://1"), "listing");
@@ -192,7 +192,7 @@ describe("looking up and listing", () => {
     expect((await answer(withID("fake://1"), "listing")).kind).toBe("exists");
   });
 
-  test("knows by its id what was found by its name", async () => {
+  test("finds by id what was looked up by name", async () => {
     const { first, answer, inventory } = setUp([both]);
     first.put(...["1", "2", "3"].map((key) => machine(key)));
     await answer(named("1"));
@@ -201,7 +201,7 @@ describe("looking up and listing", () => {
     expect(inventory.check(withID("fake://9"))).toMatchObject({ kind: "exists", instance: { key: "9" } });
   });
 
-  test("takes a key that a lookup left out for unanswered, and says so [F23]", async () => {
+  test("reports a failure for a key that is missing from the result of a lookup [F23]", async () => {
     const { first, answer, inventory, news } = setUp([both]);
     first.unanswered.add("1");
     expect((await answer(withID("fake://1"), "lookup")).kind).toBe("unknown");
@@ -209,7 +209,7 @@ describe("looking up and listing", () => {
     expect(inventory.failureFor(withID("fake://1"))?.error).toMatchObject({ kind: "unavailable" });
   });
 
-  test("calls it a listing's proof when one of several sources was only listed [F21]", async () => {
+  test("reports a listing as proof when one of several sources was only listed [F21]", async () => {
     const { clock, ask, answer, second, inventory } = setUp([
       { ...both, name: "a" },
       { name: "b", pageSize: 2 },
@@ -221,14 +221,14 @@ describe("looking up and listing", () => {
     expect(inventory.check(withID("fake://1"))).toMatchObject({ kind: "gone", proof: "listing" });
   });
 
-  test("offers two ways of proving absence only for ids that can be looked up", () => {
+  test("offers two proofs of absence only for ids that can be looked up", () => {
     const { inventory } = setUp([both]);
     expect(inventory.proofsFor(withID("fake://1"))).toEqual(["listing", "lookup"]);
     expect(inventory.proofsFor(named("n"))).toEqual(["listing"]);
     expect(setUp().inventory.proofsFor(withID("fake://1"))).toEqual(["listing"]);
   });
 
-  test("tells what many questions cost: a lookup of one at a time is no cheaper than their number", async () => {
+  test("estimates the requests for many queries, also for lookups of one key at a time", async () => {
     const { inventory, answer, first } = setUp([{ lookups: { id: 1 }, pageSize: 2 }]);
     for (const key of ["1", "2", "3", "4", "5"]) first.put(machine(key));
     await answer(withID("fake://1"), "listing");
@@ -250,14 +250,14 @@ describe("looking up and listing", () => {
   };
   const ids = ["1", "2", "3"].map((id) => withID(`fake://${id}`));
 
-  test("cuts batches to what fits, each key once", () => {
+  test("splits keys into batches of the maximum size, each key once", () => {
     expect(batchesFor([...ids, ...ids], lookups, source)).toEqual([
       { by: "id", keys: ["1", "2"] },
       { by: "id", keys: ["3"] },
     ]);
   });
 
-  test("cannot look up where one of the keys to be asked has no lookup", () => {
+  test("returns no batches when one of the keys cannot be looked up", () => {
     expect(batchesFor([named("n", { uuid: "u" })], lookups, source)).toBeUndefined();
     expect(batchesFor([named("n")], lookups, source)).toEqual([{ by: "name", keys: ["n"] }]);
     expect(batchesFor(ids, undefined, source)).toBeUndefined();
@@ -268,12 +268,12 @@ describe("looking up and listing", () => {
     [1, "listing"],
     [2, "listing"],
     [3, "lookup"],
-  ] as const)("after a listing of %p pages takes the %s for three ids", (pagesOfListing, kind) => {
+  ] as const)("after a listing of %p pages chooses the %s for three ids", (pagesOfListing, kind) => {
     expect(chooseMethod({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
   });
 });
 
-describe("the time between two listings", () => {
+describe("the interval between listings", () => {
   const next = (interval: number | undefined, hasChanged: boolean, pages: number, fixed?: number) =>
     refreshInterval(fixed === undefined ? {} : { fixed: milliseconds(fixed) }, {
       interval: interval === undefined ? undefined : minutes(interval),

@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import { reuseInstances } from "../../src/cloud/reuse-instances.ts";
 import { machine } from "../support/scripted-source.ts";
 
-test("what is the same is the very object of before, and the list too when all of it is", () => {
+test("reuses unchanged objects, and the list itself when all are unchanged", () => {
   const before = [machine("a"), machine("b")];
   expect(reuseInstances([machine("a"), machine("b")], before)).toBe(before);
 });
 
-test("what has changed, come or gone is as it was listed", () => {
+test("uses the listed objects for changed, new and removed machines", () => {
   const before = [machine("a"), machine("b"), machine("c")];
   const changed = machine("b", { type: "larger" });
   const after = reuseInstances([machine("a"), changed, machine("d")], before);
@@ -16,12 +16,12 @@ test("what has changed, come or gone is as it was listed", () => {
   expect(after[1]).toBe(changed);
 });
 
-test("two machines under one key stay two", () => {
+test("keeps two machines with one key", () => {
   const twins = [machine("a", { type: "small" }), machine("a", { type: "large" })];
   expect(reuseInstances(twins, [machine("a", { type: "large" })])).toEqual(twins);
 });
 
-test("another order is another list", () => {
+test("returns a new list for a different order", () => {
   const before = [machine("a"), machine("b")];
   expect(reuseInstances([machine("b"), machine("a")], before)).not.toBe(before);
 });

@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
 import { describeTruncated, describeUnreachable } from "../../src/cloud/transport-errors.ts";
 
-const coded = (code: string) => Object.assign(new Error("what the runtime says"), { code });
+const coded = (code: string) => Object.assign(new Error("message of the runtime"), { code });
 
 test.each([
   ["https://cloud.example/v1?key=x", "cloud.example:443"],
   ["http://someone:word@cloud.example/", "cloud.example:80"],
   ["https://[2001:db8::1]:8443/x", "[2001:db8::1]:8443"],
-])("%s is named by host and port only", (url, at) => {
+])("%s is shown as host and port only", (url, at) => {
   const text = describeUnreachable(coded("ConnectionRefused"), url);
   expect(text).toStartWith(`The cloud API at ${at} cannot be reached (ConnectionRefused). `);
 });
 
-test("a certificate is told apart from a network, and a broken answer from both", () => {
+test("certificate errors, network errors and truncated responses have different messages", () => {
   const url = "https://cloud.example/";
   expect(describeUnreachable(coded("DEPTH_ZERO_SELF_SIGNED_CERT"), url)).toStartWith(
     "TLS connection to the cloud API at cloud.example:443 failed (DEPTH_ZERO_SELF_SIGNED_CERT).",

@@ -1,4 +1,4 @@
-// Suggestions for mistyped words.
+// Suggestions for mistyped names.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -20,7 +20,7 @@ test.each([
   expect(didYouMean(word, known)).toBe(expected);
 });
 
-test("prefers the earlier of two equally near words", () => {
+test("suggests the earlier of two equally close names", () => {
   expect(didYouMean("port", ["fort", "sort"])).toBe("fort");
 });
 
@@ -36,7 +36,7 @@ const model = (from: string, to: string): number => {
   );
 };
 
-test("counts edits as the plain definition does, up to the bound", () => {
+test("computes the same distance as the definition, up to the maximum", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 5 });
   fc.assert(
     fc.property(word, word, fc.integer({ min: 0, max: 5 }), (from, to, most) => {
@@ -47,7 +47,7 @@ test("counts edits as the plain definition does, up to the bound", () => {
   );
 });
 
-test("suggests only known words, and a known word for itself", () => {
+test("suggests only known names, and a known name for itself", () => {
   fc.assert(
     fc.property(fc.string(), fc.array(fc.string()), (word, words) => {
       const found = didYouMean(word, words);

@@ -1,4 +1,4 @@
-// Desired against observed.
+// The difference between desired and observed lists.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -28,7 +28,7 @@ test("creates, updates and removes in the given order", () => {
   });
 });
 
-test("keeps the right one of several with one key", () => {
+test("keeps the item that needs no update of several with one key", () => {
   expect(diff([item("a", 1)], [item("a", 0), item("a", 1)])).toEqual({
     create: [],
     update: [],
@@ -40,7 +40,7 @@ const items = fc.array(
   fc.record({ key: fc.constantFrom("a", "b", "c", "__proto__"), value: fc.integer({ min: 0, max: 2 }) }),
 );
 
-test("leads from observed to desired, and then has nothing to do", () => {
+test("turns the observed list into the desired one, after which there is no difference", () => {
   fc.assert(
     fc.property(items, items, (desired, observed) => {
       const { create, update, remove } = diff(desired, observed);

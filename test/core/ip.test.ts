@@ -1,4 +1,4 @@
-// Addresses and ranges: tables for the spellings, a model in one big number for the arithmetic.
+// IP addresses and ranges: tables of spellings, and a model with big integers for the arithmetic.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -48,10 +48,13 @@ const spellings = [
   ["fe80::1%eth0", undefined, undefined],
 ] as const;
 
-test.each(spellings)("reads %p strictly as %p and sloppily as %p", (text, strict, sloppy) => {
-  expect<string | undefined>(parseIp(text)).toBe(strict);
-  expect<string | undefined>(parseIp(text, "sloppy")).toBe(sloppy);
-});
+test.each(spellings)(
+  "parses %p as %p in the strict form and as %p in the sloppy form",
+  (text, strict, sloppy) => {
+    expect<string | undefined>(parseIp(text)).toBe(strict);
+    expect<string | undefined>(parseIp(text, "sloppy")).toBe(sloppy);
+  },
+);
 
 test.each([
   ["10.1.2.3/8", "10.0.0.0/8"],
@@ -66,15 +69,15 @@ test.each([
   ["::ffff:10.1.0.0/80", "::/80"],
   ["::/0", "::/0"],
   ["::/129", undefined],
-] as const)("reads range %p as %p", (text, expected) => {
+] as const)("parses the range %p as %p", (text, expected) => {
   expect<string | undefined>(parseCidr(text)).toBe(expected);
 });
 
-test("takes leading zeros of a range in the sloppy form", () => {
+test("accepts leading zeros of a range in the sloppy form", () => {
   expect<string | undefined>(parseCidr("010.0.0.0/08", "sloppy")).toBe("10.0.0.0/8");
 });
 
-test("tells the family, mapped addresses being IPv4", () => {
+test("reports the family, with IPv4 for mapped addresses", () => {
   expect(["10.0.0.1", "::ffff:10.0.0.1", "::1"].map((text) => ipFamily(ipAddress(text)))).toEqual([
     "IPv4",
     "IPv4",
@@ -84,24 +87,24 @@ test("tells the family, mapped addresses being IPv4", () => {
   expect(cidrFamily(cidr("::/0"))).toBe("IPv6");
 });
 
-test("compares texts by what they mean", () => {
+test("compares texts by value, not by spelling", () => {
   expect(isSameIp("010.0.0.1", "::ffff:10.0.0.1")).toBe(true);
   expect(isSameIp("node-1", "node-1")).toBe(false);
   expect(isSameCidr("10.0.0.7/8", "010.0.0.0/8")).toBe(true);
   expect(isSameCidr("10.0.0.0/8", "10.0.0.0/9")).toBe(false);
 });
 
-test("says what was expected when fixtures are wrong", () => {
+test("throws an error with the expected form for invalid constants", () => {
   expect(() => ipAddress("x")).toThrow('Expected an IP address, got "x".');
   expect(() => cidr("10.0.0.0")).toThrow('Expected a CIDR such as "10.0.0.0/8", got "10.0.0.0".');
 });
 
-describe("against a model in one number", () => {
+describe("compared with a model of big integers", () => {
   const mapped = 0xffffn << 32n;
   const number = fc.oneof(
     fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }).map((value) => mapped + value),
     fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }),
-    // Few bits set: long runs of zeros, and neighbours at the edges.
+    // Few bits are set, for long runs of zeros and adjacent addresses.
     fc
       .array(fc.integer({ min: 0, max: 127 }), { maxLength: 4 })
       .map((bits) => bits.reduce((sum, bit) => sum | (1n << BigInt(bit)), 0n)),
@@ -115,7 +118,7 @@ describe("against a model in one number", () => {
   const masked = (value: bigint, bits: number): bigint => (value >> BigInt(128 - bits)) << BigInt(128 - bits);
   const range = fc.tuple(number, fc.integer({ min: 0, max: 128 }));
 
-  test("keeps its canonical form when read again", () => {
+  test("keeps its canonical form when it is parsed again", () => {
     fc.assert(
       fc.property(number, (value) => {
         const ip = ipOf(value);
@@ -126,7 +129,7 @@ describe("against a model in one number", () => {
     );
   });
 
-  test("orders IPv4 first, then by number", () => {
+  test("sorts IPv4 first, then by number", () => {
     fc.assert(
       fc.property(number, number, (one, other) => {
         const byFamily = Number(isModelIPv4(other)) - Number(isModelIPv4(one));
@@ -136,7 +139,7 @@ describe("against a model in one number", () => {
     );
   });
 
-  test("drops host bits and contains what shares the rest", () => {
+  test("drops host bits and contains every address with the same prefix", () => {
     fc.assert(
       fc.property(range, number, ([base, bits], flips) => {
         const network = masked(base, bits);
@@ -152,7 +155,7 @@ describe("against a model in one number", () => {
     );
   });
 
-  test("nests, overlaps and orders ranges alike", () => {
+  test("nests, overlaps and sorts ranges consistently", () => {
     fc.assert(
       fc.property(range, range, ([one, oneBits], [other, otherBits]) => {
         const a = cidr(`${spelled(one)}/${oneBits}`);

@@ -1,4 +1,4 @@
-// One JSON request: every way to fail, and the error it becomes.
+// JSON requests: every kind of failure and its error.
 
 import { expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
@@ -34,7 +34,7 @@ const failure = async (
   throw new Error("It did not fail.");
 };
 
-test("sends query and body as JSON and says what mutates", async () => {
+test("sends the query and a JSON body, and marks requests that change something", async () => {
   const { api, sent } = apiWith(() => Response.json({ ok: 1 }));
   await api.call({ ...get, query: { page: 2, name: ["a", "b c"], off: undefined } }, callOf());
   await api.call({ operation: "POST /things", method: "POST", path: "/things", body: { a: 1 } }, callOf());
@@ -49,7 +49,7 @@ test("sends query and body as JSON and says what mutates", async () => {
   ]);
 });
 
-test("follows whole links on its own origin only", async () => {
+test("follows complete links on its own origin only", async () => {
   const { api, sent } = apiWith(() => Response.json({}));
   await api.call({ ...get, path: "https://api.example/v1/things?page=2" }, callOf());
   expect(sent[0]?.url).toBe("https://api.example/v1/things?page=2");
@@ -58,7 +58,7 @@ test("follows whole links on its own origin only", async () => {
   );
 });
 
-test("gives nothing for an answer without a body, except to a GET", async () => {
+test("returns undefined for a response without a body, except for GET", async () => {
   const { api } = apiWith(() => new Response(null, { status: 204 }));
   const none = await api.call({ operation: "DELETE /x", method: "DELETE", path: "/x" }, callOf());
   expect(none).toBeUndefined();
@@ -82,7 +82,7 @@ test.each([
   [429, "rate-limited", "rate-limited"],
   [500, "unavailable", "unavailable"],
   [302, "unavailable", "unavailable"],
-] as const)("takes %p for %p from the API and for %p from a proxy", async (status, fromApi, fromProxy) => {
+] as const)("treats %p as %p from the API and as %p from a proxy", async (status, fromApi, fromProxy) => {
   const one = await failure(() => Response.json(ours, { status }), { isApiError });
   expect([one.kind, one.detail.status, one.message]).toEqual([
     fromApi,
@@ -97,13 +97,13 @@ test.each([
   expect((await failure(other, { isApiError })).kind).toBe(fromProxy);
 });
 
-test("lets the provider name a kind that the status does not tell", async () => {
+test("uses the kind that the provider reads from the body", async () => {
   const readError = () => ({ kind: "quota", message: "no more than 5" }) as const;
   const error = await failure(() => Response.json(ours, { status: 403 }), { readError });
   expect([error.kind, error.message]).toEqual(["quota", "GET /things failed with 403: no more than 5"]);
 });
 
-test("passes on when to come back as the cloud states it", async () => {
+test("reports the retry time of the cloud", async () => {
   const after = async (headers: Record<string, string>) =>
     (await failure(() => Response.json(ours, { status: 429, headers }))).detail.retryAfter;
   expect(await after({ "retry-after": "7" })).toEqual({ in: 7000 as never });
@@ -115,19 +115,19 @@ test("passes on when to come back as the cloud states it", async () => {
   expect(await after({ "retry-after": "soon" })).toBeUndefined();
 });
 
-test("an overloaded cloud is asked again when it says so, not when the quota of the hour is whole again", async () => {
+test("uses the Retry-After of an overloaded cloud, not the reset of its rate limit", async () => {
   const after = async (headers: Record<string, string>) =>
     (await failure(() => Response.json(ours, { status: 503, headers }))).detail.retryAfter;
   expect(await after({ "retry-after": "7", "ratelimit-reset": "3000" })).toEqual({ in: 7000 as never });
   expect(await after({ "ratelimit-reset": "3000" })).toBeUndefined();
 });
 
-test("names the cloud's id of the request", async () => {
+test("reports the cloud's request id", async () => {
   const error = await failure(() => Response.json(ours, { status: 500, headers: { "x-request-id": "r-1" } }));
   expect(error.detail.requestID).toBe("r-1");
 });
 
-test("takes broken JSON and a broken network for unavailable", async () => {
+test("reports invalid JSON and network errors as unavailable", async () => {
   const cut = await failure(() => new Response('{"things":[{"id":'));
   expect([cut.kind, cut.message]).toEqual([
     "unavailable",
@@ -142,7 +142,7 @@ test("takes broken JSON and a broken network for unavailable", async () => {
   ]);
 });
 
-test("cuts long texts and shows no secret", async () => {
+test("truncates long messages and hides secrets", async () => {
   const options = {
     authorize: async () => ({ authorization: "Bearer t0psecret" }),
     secrets: [new Secret("pa55word")],
@@ -155,7 +155,7 @@ test("cuts long texts and shows no secret", async () => {
   expect(Bun.inspect(reset)).not.toContain("t0psecret");
 });
 
-test("ends with the signal though the transport hangs, and leaves no listener", async () => {
+test("ends with the signal even if the transport hangs, and removes its listener", async () => {
   const controller = new AbortController();
   const { api } = apiWith(() => new Promise<Response>(() => {}));
   const pending = api.call(get, callOf(controller.signal));

@@ -1,4 +1,4 @@
-// Paged collections: complete, or an error.
+// Paged listings: complete, or an error.
 
 import { expect, test } from "bun:test";
 import { nextLink, pagesByCursor, pagesByLink, pagesByMarker, pagesByNumber } from "../../src/kit/pages.ts";
@@ -14,7 +14,7 @@ const collect = async <T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> => {
 const things = Array.from({ length: 7 }, (_, index) => `t${index}`);
 const slice = (page: number, size = 3) => things.slice((page - 1) * size, page * size);
 
-test("walks numbered pages", async () => {
+test("reads numbered pages", async () => {
   const asked: number[] = [];
   const pages = pagesByNumber(options, async (page) => {
     asked.push(page);
@@ -24,7 +24,7 @@ test("walks numbered pages", async () => {
   expect(asked).toEqual([1, 2, 3]);
 });
 
-test("walks cursors until there is none", async () => {
+test("reads cursors until the last page", async () => {
   const next = ["two", "three", ""];
   const pages = pagesByCursor(options, async (cursor) => {
     const page = cursor === undefined ? 1 : cursor === "two" ? 2 : 3;
@@ -33,7 +33,7 @@ test("walks cursors until there is none", async () => {
   expect(await collect(pages)).toEqual(things);
 });
 
-test("walks links", async () => {
+test("reads links", async () => {
   const pages = pagesByLink(options, async (url) => {
     const page = url === undefined ? 1 : Number(url.slice(-1));
     const link =
@@ -43,7 +43,7 @@ test("walks links", async () => {
   expect(await collect(pages)).toEqual(things);
 });
 
-test("walks markers past a short page to the empty one", async () => {
+test("reads markers past a short page to the empty one", async () => {
   const pages = pagesByMarker(
     options,
     async (marker) => ({
@@ -62,7 +62,7 @@ test("yields nothing for an empty collection", async () => {
   );
 });
 
-test("throws when fewer came than the cloud says there are", async () => {
+test("throws when there are fewer entries than the total", async () => {
   const pages = pagesByNumber(options, async (page) => ({
     items: slice(page),
     total: 8,
@@ -73,12 +73,12 @@ test("throws when fewer came than the cloud says there are", async () => {
   );
 });
 
-test("throws when a page holds no list", async () => {
+test("throws when a page contains no list", async () => {
   const pages = pagesByCursor(options, async () => ({ items: undefined, next: undefined }));
   await expect(collect(pages)).rejects.toThrow("page 1 contains no list");
 });
 
-test("throws on a failed page after having yielded others", async () => {
+test("throws on a failed page after it has yielded others", async () => {
   const pages = pagesByNumber(options, async (page) => {
     if (page === 2) throw new Error("reset");
     return { items: slice(page), next: page + 1 };
@@ -86,7 +86,7 @@ test("throws on a failed page after having yielded others", async () => {
   await expect(collect(pages)).rejects.toThrow("reset");
 });
 
-test("throws when the cloud leads in circles or never ends", async () => {
+test("throws when pages are linked in a circle or never end", async () => {
   const circle = pagesByCursor(options, async () => ({ items: ["a"], next: "again" }));
   await expect(collect(circle)).rejects.toThrow("page 2 links back to an earlier page");
   const endless = pagesByNumber({ ...options, maxPages: 5 }, async (page) => ({
@@ -103,11 +103,11 @@ test.each([
   ['<a>; title="x"; rel="last next"', "a"],
   ['<a>; rel="last"', undefined],
   ["nonsense", undefined],
-])("finds in %p the next link %p", (header, expected) => {
+])("finds the next link of %p: %p", (header, expected) => {
   expect(nextLink(header)).toBe(expected);
 });
 
-test("a total that shrinks while pages are read is an error: an entry may have slipped past", async () => {
+test("throws when the total shrinks during the listing, because an entry may be missing", async () => {
   let all = Array.from({ length: 10 }, (_, index) => index + 1);
   const pages = pagesByNumber(options, async (page) => {
     const items = all.slice((page - 1) * 5, page * 5);

@@ -1,4 +1,4 @@
-// The awkward provider keeps the contract too, or the contract is not one; beside it, what is awkward about it.
+// The awkward provider passes the conformance suites; further tests cover its peculiarities.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -18,7 +18,7 @@ import { AwkwardCloud } from "../support/awkward/awkward-cloud.ts";
 const harness: Harness = {
   definition: awkward,
   config: {},
-  // Machines take turns between two sites with pages of two each.
+  // Machines alternate between two sites, with two machines per page.
   listingRequests: (machines) =>
     Math.max(1, Math.ceil(Math.ceil(machines / 2) / 2)) +
     Math.max(1, Math.ceil(Math.floor(machines / 2) / 2)),
@@ -33,7 +33,7 @@ const harness: Harness = {
       removeMachine: (name) => cloud.change(name, () => undefined),
       state: () => ({ balancers: [...cloud.balancers.values()], entries: cloud.entries }),
       disturbRoutes: () => {
-        cloud.entries = [...cloud.entries, { to: "172.16.0.0/12", via: "tunnel", note: "somebody else's" }];
+        cloud.entries = [...cloud.entries, { to: "172.16.0.0/12", via: "tunnel", note: "another tool's" }];
         cloud.revision++;
       },
     };
@@ -53,7 +53,7 @@ describe("awkward", () => {
       ({ fronts }) => fronts.map(({ port }) => port),
     );
 
-  test("serves a pool by one balancer until its last Service leaves", async () => {
+  test("serves a pool with one load balancer until its last Service leaves", async () => {
     const lab = new Lab(harness);
     const savedFacts = new Map();
     await converge({ lab, savedFacts }, [inPool("one", 80)]);
@@ -65,7 +65,7 @@ describe("awkward", () => {
     expect(frontsOf(lab)).toEqual([]);
   });
 
-  test("names the Service that has the port already", () => {
+  test("names the Service that already uses the port", () => {
     const { loadBalancers } = new Lab(harness).cloud;
     const given = { survey: undefined, inputs: noInputs, orphans: [] };
     const { problems } = loadBalancers?.plan([inPool("one", 80), inPool("two", 80)], undefined, given) ?? {};
@@ -74,12 +74,12 @@ describe("awkward", () => {
     ]);
   });
 
-  test("leaves a status to its announcer", () => {
+  test("leaves the status to another announcer", () => {
     const desired = makeDesired(harness, { name: "one", annotations: { announcer: "vip-agent" } });
     expect(new Lab(harness).cloud.loadBalancers?.publish(desired, undefined)).toEqual({ kind: "not-ours" });
   });
 
-  test("lists one site while the other is down", async () => {
+  test("lists one site while the other is unavailable", async () => {
     const lab = new Lab(harness);
     for (const name of ["a", "b"]) lab.simulated.addMachine(name);
     const [east, west] = lab.cloud.instances?.sources ?? [];
@@ -89,7 +89,7 @@ describe("awkward", () => {
     expect((await lab.run(async (call) => (west ? collect(west.list(call)) : []))).flat()).toHaveLength(1);
   });
 
-  test("recognises ids of the older scheme at every site", () => {
+  test("recognizes provider ids of the older scheme at every site", () => {
     const sources = new Lab(harness).cloud.instances?.sources ?? [];
     expect(sources.map((source) => source.keyOf("awkold://7"))).toEqual(["7", "7"]);
     expect(sources.map((source) => source.keyOf("awk://west/7"))).toEqual([undefined, "7"]);

@@ -1,4 +1,4 @@
-// The simulated cloud misbehaves as ordered, in virtual time, and serves other processes.
+// The simulated cloud: its API, injected faults in virtual time, and the admin API.
 
 import { expect, test } from "bun:test";
 import { VirtualClock } from "#ccm/testing";
@@ -20,14 +20,14 @@ const setUp = (options: Partial<FakeCloudOptions> = {}) => {
       signal,
     );
   const namesAt = async (path: string): Promise<string[]> => {
-    // The simulator's own answer, known to be of this shape.
+    // The type of the simulator's own response.
     const { machines } = (await (await ask(path)).json()) as { machines: { name: string }[] };
     return machines.map(({ name }) => name);
   };
   return { clock, cloud, ask, namesAt, transport };
 };
 
-test("pages its collections and says how many there are", async () => {
+test("pages its collections and reports their total", async () => {
   const { ask } = setUp();
   const body = (await (await ask("/machines?per_page=2&page=2")).json()) as { meta: unknown };
   expect(body.meta).toEqual({ page: 2, per_page: 2, total: 3, next_page: null });
@@ -48,7 +48,7 @@ test("keeps a balancer busy while an action runs", async () => {
   expect((await ask("/balancers", "POST", { name: "one" })).status).toBe(409);
 });
 
-test("takes its latency from the clock", async () => {
+test("delays responses by its latency, in the time of the clock", async () => {
   const { ask, clock } = setUp({ latency: seconds(2) });
   let isDone = false;
   const asked = ask("/machines").then(() => {
@@ -61,7 +61,7 @@ test("takes its latency from the clock", async () => {
   expect(isDone).toBe(true);
 });
 
-test("refuses beyond its quota and gives places back with time", async () => {
+test("rejects requests above its rate limit, which is replenished over time", async () => {
   const { ask, clock } = setUp({ requestsPerHour: 60 });
   for (let count = 0; count < 60; count++) expect((await ask("/machines")).status).toBe(200);
   const refused = await ask("/machines");
@@ -74,12 +74,12 @@ test("refuses beyond its quota and gives places back with time", async () => {
   expect((await ask("/machines")).status).toBe(200);
 });
 
-test("refuses an unknown token", async () => {
+test("rejects an unknown token", async () => {
   const { ask } = setUp({ token: "good" });
   expect((await ask("/machines")).status).toBe(401);
 });
 
-test("strikes only the ordered requests [F102]", async () => {
+test("fails only the matching requests [F102]", async () => {
   const { ask, cloud } = setUp();
   cloud.faults.add({ kind: "status", status: 503, operation: "GET /machines", after: 1, calls: 2 });
   const statuses: number[] = [];
@@ -90,7 +90,7 @@ test("strikes only the ordered requests [F102]", async () => {
   expect(cloud.counts()).toEqual({ "GET /machines": 4, "GET /routes": 2 });
 });
 
-test("lies about a machine for a time [F102]", async () => {
+test("hides a machine for a while [F102]", async () => {
   const { namesAt, cloud, clock } = setUp();
   cloud.faults.lie({ machine: "b", milliseconds: 1000 });
   expect(await namesAt("/machines")).toEqual(["a", "c"]);
@@ -102,14 +102,14 @@ test("lies about a machine for a time [F102]", async () => {
 test.each([
   ["empty-list", []],
   ["short-page", ["a", "b"]],
-] as const)("gives a listing with the fault %p", async (kind, expected) => {
+] as const)("returns a wrong listing with the fault %p", async (kind, expected) => {
   const { namesAt, cloud } = setUp();
   cloud.faults.add({ kind });
   expect(await namesAt("/machines")).toEqual([...expected]);
 });
 
 test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
-  "breaks the connection with %p [F102]",
+  "closes the connection with the fault %p [F102]",
   async (kind) => {
     const { ask, cloud } = setUp();
     cloud.faults.add({ kind });
@@ -120,7 +120,7 @@ test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
   },
 );
 
-test("hangs until the one who asked gives up [F102]", async () => {
+test("hangs until the client gives up [F102]", async () => {
   const { cloud, transport } = setUp();
   cloud.faults.add({ kind: "hang" });
   const controller = new AbortController();
@@ -129,27 +129,27 @@ test("hangs until the one who asked gives up [F102]", async () => {
   await expect(asked).rejects.toThrow("enough");
 });
 
-test("is moved by its admin API", async () => {
+test("is changed by its admin API", async () => {
   const { cloud } = setUp();
-  const order = (method: string, path: string, body?: unknown) =>
+  const send = (method: string, path: string, body?: unknown) =>
     handleAdmin(cloud, { method, path, query: new URLSearchParams(), body });
-  expect(order("GET", "/machines")).toBeUndefined();
-  order("POST", "/admin/machines/add", { count: 2, prefix: "n" });
-  expect(order("POST", "/admin/machines/stop", { machines: ["n3", "1"] })?.body).toEqual({ changed: 2 });
-  order("POST", "/admin/machines/terminate", { machines: ["b"] });
-  order("POST", "/admin/machines/remove", { machines: ["c"] });
+  expect(send("GET", "/machines")).toBeUndefined();
+  send("POST", "/admin/machines/add", { count: 2, prefix: "n" });
+  expect(send("POST", "/admin/machines/stop", { machines: ["n3", "1"] })?.body).toEqual({ changed: 2 });
+  send("POST", "/admin/machines/terminate", { machines: ["b"] });
+  send("POST", "/admin/machines/remove", { machines: ["c"] });
   expect(cloud.machines.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
     "a stopped",
     "b terminating",
     "n3 stopped",
     "n4 running",
   ]);
-  expect(order("POST", "/admin/machines/explode", {})?.status).toBe(404);
-  order("POST", "/admin/reset");
+  expect(send("POST", "/admin/machines/explode", {})?.status).toBe(404);
+  send("POST", "/admin/reset");
   expect(cloud.machines.list()).toEqual([]);
 });
 
-const wrongOrders: readonly (readonly [string, string, unknown, number, string])[] = [
+const invalidRequests: readonly (readonly [string, string, unknown, number, string])[] = [
   ["POST", "/admin/machines/add", undefined, 400, 'expects {"machines": ["name", …]} or {"count": 3'],
   ["POST", "/admin/machines/add", { count: "3" }, 400, 'got {"count":"3"}'],
   [
@@ -159,7 +159,7 @@ const wrongOrders: readonly (readonly [string, string, unknown, number, string])
     400,
     'expects {"machines": ["id or name", …]}; got {"name":"a"}',
   ],
-  ["POST", "/admin/machines/stop", { machines: ["nobody"] }, 404, "no machine has the id or name nobody"],
+  ["POST", "/admin/machines/stop", { machines: ["missing"] }, 404, "no machine has the id or name missing"],
   ["POST", "/admin/machines/remove", { machines: [] }, 400, 'got {"machines":[]}'],
   ["POST", "/admin/faults", { kind: "stats" }, 400, "one of status, reset, lost-answer"],
   ["POST", "/admin/faults", { kind: "hang", call: 2 }, 400, '"calls"'],
@@ -167,18 +167,21 @@ const wrongOrders: readonly (readonly [string, string, unknown, number, string])
   ["PATCH", "/admin/pace", [], 400, '{"latency": milliseconds}'],
   ["POST", "/admin/machines/explode", {}, 404, "docs/fake-cloud.md"],
 ];
-test.each(wrongOrders)("refuses %s %s with %j and changes nothing", (method, path, body, status, text) => {
-  const { cloud } = setUp();
-  const before = JSON.stringify(cloud.machines.list());
-  const answer = handleAdmin(cloud, { method, path, query: new URLSearchParams(), body });
-  expect(answer?.status).toBe(status);
-  expect(answer?.body).toMatchObject({ error: { message: expect.stringContaining(text) } });
-  expect(JSON.stringify(cloud.machines.list())).toBe(before);
-});
+test.each(invalidRequests)(
+  "rejects %s %s with %j and changes nothing",
+  (method, path, body, status, text) => {
+    const { cloud } = setUp();
+    const before = JSON.stringify(cloud.machines.list());
+    const answer = handleAdmin(cloud, { method, path, query: new URLSearchParams(), body });
+    expect(answer?.status).toBe(status);
+    expect(answer?.body).toMatchObject({ error: { message: expect.stringContaining(text) } });
+    expect(JSON.stringify(cloud.machines.list())).toBe(before);
+  },
+);
 
-test("an order for some that are there names the others", () => {
+test("a request for several machines lists the unknown ones", () => {
   const { cloud } = setUp();
-  const body = { machines: ["a", "nobody"] };
-  const question = { method: "POST", path: "/admin/machines/stop", query: new URLSearchParams(), body };
-  expect(handleAdmin(cloud, question)?.body).toEqual({ changed: 1, unknown: ["nobody"] });
+  const body = { machines: ["a", "missing"] };
+  const request = { method: "POST", path: "/admin/machines/stop", query: new URLSearchParams(), body };
+  expect(handleAdmin(cloud, request)?.body).toEqual({ changed: 1, unknown: ["missing"] });
 });

@@ -1,4 +1,4 @@
-// The fake provider keeps the contract against its own simulator; beside it, what only this provider can do.
+// The fake provider passes the conformance suites; further tests cover its own features.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -59,7 +59,7 @@ loadBalancersConformance("fake", harness);
 routesConformance("fake", harness);
 
 describe("fake", () => {
-  test("answers for any node name without a cloud, always alike [F100]", async () => {
+  test("invents the same machine for any Node name without a cloud [F100]", async () => {
     const lab = new Lab({ ...harness, config: { "answer-any-node": "true" } });
     const source = lab.cloud.instances?.sources[0];
     const byName = await lab.run(async (call) => source?.lookups?.name?.find(["worker-7"], call));
@@ -67,13 +67,13 @@ describe("fake", () => {
     expect(instance?.id as string).toBe("fake://any-worker-7");
     const key = source?.keyOf(instance?.id ?? "") ?? "";
     lab.connect();
-    const requeue = lab.cloud.instances?.sources[0];
-    const byID = await lab.run(async (call) => requeue?.lookups?.id?.find([key], call));
+    const reconnected = lab.cloud.instances?.sources[0];
+    const byID = await lab.run(async (call) => reconnected?.lookups?.id?.find([key], call));
     expect(byID?.get(key)).toEqual([instance as never]);
     expect(lab.requests).toEqual([]);
   });
 
-  test("lets a Service go without losing its balancer", async () => {
+  test("releases a load balancer without deleting it", async () => {
     const lab = new Lab(harness);
     const savedFacts = new Map();
     const targets = [targetOf("node-1", "machines", "1")];
@@ -83,7 +83,7 @@ describe("fake", () => {
     expect(balancers.map(({ labels }) => labels)).toEqual([{ cluster: "another" }, {}]);
   });
 
-  test("gives an address of each family that a Service asks for, and lets in whom it names", async () => {
+  test("publishes an address of each requested family, and applies source ranges", async () => {
     const lab = new Lab(harness);
     const savedFacts = new Map();
     const plain = makeDesired(harness, { name: "web" });
@@ -109,17 +109,17 @@ describe("fake", () => {
     ] as never);
   });
 
-  test("refuses a route to a node without a machine before asking the cloud", async () => {
+  test("rejects a route to a Node without a machine without a request to the cloud", async () => {
     const lab = new Lab(harness);
     const { routes } = lab.cloud;
-    if (routes?.style !== "one-by-one") throw new Error("The fake cloud has its routes one by one.");
+    if (routes?.style !== "one-by-one") throw new Error("The fake cloud creates its routes one by one.");
     const target = { node: "node-1" as NodeName, uid: "1", addresses: [] };
     const created = lab.run((call) => routes.create({ destination: cidr("10.244.1.0/24"), target }, call));
     await expect(created).rejects.toThrow("No route to Node node-1: its machine is not known yet.");
     expect(lab.requests).toEqual([]);
   });
 
-  test("reads its configuration without any being given", () => {
+  test("has defaults for its whole configuration", () => {
     const { values, problems } = readSettings(fake.config, {}, { what: "setting" });
     expect(problems).toEqual([]);
     expect([values["page-size"], values["lookup-limit"], String(values.token)]).toEqual([

@@ -22,7 +22,7 @@ describe("a budget [F71 F87]", () => {
     return { clock, budget, entered, enter };
   };
 
-  test("lets the more urgent go first, and the first come within a rank", async () => {
+  test("admits the most urgent first, in order of arrival within a rank", async () => {
     const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
     for (const [name, rank] of [
       ["a", 3],
@@ -40,7 +40,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a", "c", "e", "d", "b"]);
   });
 
-  test("keeps a share of what is left for those before", async () => {
+  test("reserves a share of the remaining requests for lower ranks", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 100, remaining: 10, resetIn: seconds(60) });
     enter("refresh", 3);
@@ -55,7 +55,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ limit: undefined, remaining: undefined, waiting: 0 });
   });
 
-  test("is spent by those under way before their answers come", async () => {
+  test("counts requests in flight before their responses arrive", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 4, remaining: 2, resetIn: seconds(10) });
     for (const name of ["a", "b", "c"]) enter(name, 0);
@@ -65,7 +65,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a", "b", "c"]);
   });
 
-  test("lets those who wait go on as soon as an answer tells of room", async () => {
+  test("admits waiting calls as soon as a response reports remaining requests", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 100, remaining: 0, resetIn: seconds(60) });
     enter("a", 0);
@@ -75,7 +75,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a"]);
   });
 
-  test("closes for everybody after a refusal, until it is over", async () => {
+  test("admits no call after a refusal until its time has passed", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ closedFor: seconds(30) });
     budget.learn({ closedFor: seconds(5) });
@@ -87,7 +87,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["user"]);
   });
 
-  test("forgets who gave up, and their listeners", async () => {
+  test("removes aborted callers and their listeners", async () => {
     const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
     const gaveUp = new AbortController();
     enter("a", 0);
@@ -101,7 +101,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ inFlight: 1, waiting: 0 });
   });
 
-  test("loses nobody, whatever is learnt, left and given up", async () => {
+  test("admits or rejects every caller, in any sequence of events", async () => {
     const news = fc.record(
       {
         limit: fc.constant(20),
@@ -162,9 +162,9 @@ describe("a breaker", () => {
       backoff: { first: seconds(2), cap: seconds(60) },
     });
     const begin = (): Attempt => {
-      const leave = breaker.ask();
-      if (!leave.may) throw new Error(`expected leave to call, got a rest of ${leave.retryAfter} ms`);
-      return leave.attempt;
+      const permission = breaker.ask();
+      if (!permission.may) throw new Error(`The breaker rejected the call for ${permission.retryAfter} ms.`);
+      return permission.attempt;
     };
     const failing = (times: number) => {
       for (let index = 0; index < times; index += 1) begin().failed();
@@ -172,7 +172,7 @@ describe("a breaker", () => {
     return { clock, breaker, begin, failing };
   };
 
-  test("opens after so many failures in a row, and a success in between starts anew", () => {
+  test("opens after several failures in a row, counted again after a success", () => {
     const { breaker, begin, failing } = setUp();
     failing(2);
     begin().succeeded();
@@ -183,7 +183,7 @@ describe("a breaker", () => {
     expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(2) });
   });
 
-  test("lets one probe through when its rest is over, and closes when that succeeds", async () => {
+  test("admits one probe after the backoff, and closes when it succeeds", async () => {
     const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));
@@ -194,7 +194,7 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("closed");
   });
 
-  test("rests longer after each probe that failed, and lets the next through after one that was abandoned", async () => {
+  test("waits longer after each failed probe, and admits another after an abandoned one", async () => {
     const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));
@@ -205,7 +205,7 @@ describe("a breaker", () => {
     expect(breaker.ask().may).toBe(true);
   });
 
-  test("does not rest longer because many calls were under way when it opened", () => {
+  test("does not extend the backoff for calls that were in flight when it opened", () => {
     const { breaker, begin } = setUp();
     const underWay = Array.from({ length: 16 }, begin);
     for (const attempt of underWay) attempt.failed();
@@ -213,7 +213,7 @@ describe("a breaker", () => {
   });
 
   for (const ending of ["failed", "abandoned"] as const) {
-    test(`lets no second probe go when a call from before it opened has ${ending} late`, async () => {
+    test(`admits no second probe when an earlier call has ${ending} late`, async () => {
       const { clock, breaker, begin, failing } = setUp();
       const old = begin();
       failing(3);

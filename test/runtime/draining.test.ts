@@ -7,20 +7,20 @@ import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-/** Two workers whose reconciles take this long each, and what became of them. */
-const atWork = (takes: number) => {
+/** Two workers whose reconciles take this long each, and a record of what they did. */
+const startWorkers = (takes: number) => {
   const clock = new VirtualClock();
   const queue = new WorkQueue(clock);
   const stop = new AbortController();
-  const said: string[] = [];
+  const events: string[] = [];
   const reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
-    said.push(`${key} begins`);
+    events.push(`${key} begins`);
     await sleep(clock, milliseconds(takes), signal);
-    said.push(`${key} ends`);
+    events.push(`${key} ends`);
     return settled;
   };
   const onError = (key: string): Outcome => {
-    said.push(`${key} fails`);
+    events.push(`${key} fails`);
     return requeue(seconds(1), "failed");
   };
   const workers = {
@@ -32,22 +32,22 @@ const atWork = (takes: number) => {
     hasEnded = true;
   });
   for (const key of ["a", "b", "c"]) queue.add(key);
-  return { clock, stop, said, hasEnded: () => hasEnded };
+  return { clock, stop, events, hasEnded: () => hasEnded };
 };
 
-test("a drain lets what is in hand finish and begins nothing new", async () => {
-  const { clock, stop, said, hasEnded } = atWork(3000);
+test("a drain finishes work in progress and starts nothing new", async () => {
+  const { clock, stop, events, hasEnded } = startWorkers(3000);
   await clock.advance(seconds(1));
   const end = new AbortController();
   stop.abort(new Draining("asked to stop", end.signal));
   await clock.advance(seconds(1));
   expect(hasEnded()).toBe(false);
   await clock.advance(seconds(2));
-  expect([said, hasEnded()]).toEqual([["a begins", "b begins", "a ends", "b ends"], true]);
+  expect([events, hasEnded()]).toEqual([["a begins", "b begins", "a ends", "b ends"], true]);
 });
 
-test("the end of a drain cuts what is still in hand, and that is no failure of it", async () => {
-  const { clock, stop, said, hasEnded } = atWork(60_000);
+test("the end of a drain cancels work in progress without reporting a failure", async () => {
+  const { clock, stop, events, hasEnded } = startWorkers(60_000);
   await clock.advance(seconds(1));
   const end = new AbortController();
   stop.abort(new Draining("asked to stop", end.signal));
@@ -55,18 +55,18 @@ test("the end of a drain cuts what is still in hand, and that is no failure of i
   expect(hasEnded()).toBe(false);
   end.abort();
   await clock.advance(seconds(0));
-  expect([said, hasEnded(), clock.pending]).toEqual([["a begins", "b begins"], true, 0]);
+  expect([events, hasEnded(), clock.pending]).toEqual([["a begins", "b begins"], true, 0]);
 });
 
-test("any other abort cuts at once", async () => {
-  const { clock, stop, said, hasEnded } = atWork(60_000);
+test("any other abort cancels immediately", async () => {
+  const { clock, stop, events, hasEnded } = startWorkers(60_000);
   await clock.advance(seconds(1));
   stop.abort(new Error("leadership was lost"));
   await clock.advance(seconds(0));
-  expect([said, hasEnded()]).toEqual([["a begins", "b begins"], true]);
+  expect([events, hasEnded()]).toEqual([["a begins", "b begins"], true]);
 });
 
-test("who asked for the end may bring it forward, and one that is over already counts", () => {
+test("the end of a drain can be triggered early, and an ended drain cancels immediately", () => {
   const stop = new AbortController();
   const end = endOf(stop.signal);
   end.abort("done");

@@ -37,7 +37,7 @@ describe("workers", () => {
     return { clock, queue, stop, errors, done, running };
   };
 
-  test("work on as many keys at once as there are workers, and on each by one only", async () => {
+  test("process as many keys at a time as there are workers, and each key once", async () => {
     const open: (() => void)[] = [];
     const w = setUp(() => new Promise((resolve) => open.push(() => resolve(settled))));
     for (const key of ["a", "b", "c", "a"]) w.queue.add(key);
@@ -45,14 +45,14 @@ describe("workers", () => {
     expect([w.queue.active, w.queue.depth]).toEqual([2, 1]);
     open[0]?.();
     await w.clock.advance(seconds(1));
-    // "c" is in hand now; "a", asked for once more, waits its turn.
+    // "c" is being processed; "a" was added again and waits.
     expect([w.queue.active, w.queue.depth]).toEqual([2, 1]);
     w.stop.abort();
     for (const finish of open) finish();
     await w.running;
   });
 
-  test("give the event loop a turn before keys without anything to wait for hold it up [N4]", async () => {
+  test("yield to the event loop between keys without work [N4]", async () => {
     let elapsed = 0;
     const inThisTurn: string[] = [];
     const w = setUp(async (key) => {
@@ -71,7 +71,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("count failures in a row, across waiting for an answer, until a success", async () => {
+  test("count consecutive failures until a success, also across waiting", async () => {
     const script = ["fail", "wait", "fail", "ok", "fail"];
     const w = setUp(async () => {
       const next = script.shift();
@@ -87,7 +87,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("come back when the outcome says so, and end with their keys put down", async () => {
+  test("add a key again when its outcome requires it, and finish their keys before they end", async () => {
     let runs = 0;
     const w = setUp(async () => (++runs < 3 ? requeue(seconds(5), "look") : settled));
     w.queue.add("a");
@@ -102,8 +102,8 @@ describe("workers", () => {
   });
 });
 
-describe("a scope", () => {
-  test("aborts the others when one fails, waits for them, and names the one", async () => {
+describe("tasks that run together", () => {
+  test("are aborted when one fails; its name is in the error", async () => {
     const ended: string[] = [];
     const outer = new AbortController();
     const failure = runTogether(
@@ -128,7 +128,7 @@ describe("a scope", () => {
     expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
   });
 
-  test("ends without an error when it is told to", async () => {
+  test("end without an error when the signal is aborted", async () => {
     const outer = new AbortController();
     const run = (signal: AbortSignal) =>
       new Promise<void>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -158,7 +158,7 @@ describe("a snapshot", () => {
     return { clock, begun, snapshot, fail: (on: boolean) => (fails = on) };
   };
 
-  test("is shared by all who ask before it begins, and complete for each", async () => {
+  test("is shared by all callers that ask before it begins", async () => {
     const { clock, begun, snapshot } = setUp();
     const asked = [snapshot.beganAfter(0), snapshot.beganAfter(0)];
     await clock.advance(seconds(2));
@@ -168,7 +168,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0]);
   });
 
-  test("answers a question asked while it runs by one new listing after it", async () => {
+  test("makes one new listing for callers that ask while one is running", async () => {
     const { clock, begun, snapshot } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(1));
@@ -178,7 +178,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0, 2000]);
   });
 
-  test("replaces nothing when a page is missing, and fails only those it would have answered", async () => {
+  test("keeps the last listing when a page is missing, and fails only the callers of the failed one", async () => {
     const { clock, snapshot, fail } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(2));
@@ -198,7 +198,7 @@ describe("a snapshot", () => {
 });
 
 describe("a deadline [F72]", () => {
-  test("ends work that ignores its signal, aborts that signal, and leaves no listener", async () => {
+  test("ends work that ignores its signal, aborts the signal, and removes its listener", async () => {
     const clock = new VirtualClock();
     const outer = new AbortController();
     let inner: AbortSignal | undefined;
@@ -219,13 +219,13 @@ describe("a deadline [F72]", () => {
     ["ends well", async () => "fine", "fine"],
     ["fails", () => Promise.reject(new Error("broken")), "broken"],
     [
-      "throws at once",
+      "throws immediately",
       () => {
-        throw new Error("at once");
+        throw new Error("immediate");
       },
-      "at once",
+      "immediate",
     ],
-  ])("leaves neither timer nor listener when the work %s", async (_, work, result) => {
+  ])("removes its timer and listener when the work %s", async (_, work, result) => {
     const clock = new VirtualClock();
     const outer = new AbortController();
     expect(await withDeadline<string>(clock, seconds(3), "x", outer.signal, work).catch(messageOf)).toBe(
@@ -234,7 +234,7 @@ describe("a deadline [F72]", () => {
     expect([clock.pending, getEventListeners(outer.signal, "abort").length]).toEqual([0, 0]);
   });
 
-  test("passes on the reason when the caller gives up", async () => {
+  test("rejects with the caller's reason when its signal is aborted", async () => {
     const clock = new VirtualClock();
     const outer = new AbortController();
     const ended = withDeadline(
@@ -272,9 +272,9 @@ test("the journal keeps the newest entries, oldest first [N19]", () => {
   expect(heard).toEqual([1, 2, 3, 4, 5]);
 });
 
-describe("rests", () => {
+describe("backoff", () => {
   const limits = { first: seconds(1), cap: seconds(60) };
-  test("double from failure to failure up to the cap, and differ by up to a half", () => {
+  test("doubles with each failure up to the cap, with jitter of up to a half", () => {
     for (const [failures, full] of [
       [1, 1000],
       [2, 2000],
@@ -282,22 +282,22 @@ describe("rests", () => {
       [7, 60_000],
       [500, 60_000],
     ] as const) {
-      const rests = Array.from({ length: 50 }, (_, seed) => backoff(failures, limits, seededRandom(seed)));
-      expect(Math.min(...rests)).toBeGreaterThanOrEqual(full / 2);
-      expect(Math.max(...rests)).toBeLessThanOrEqual(full);
-      expect(new Set(rests).size).toBeGreaterThan(20);
+      const delays = Array.from({ length: 50 }, (_, seed) => backoff(failures, limits, seededRandom(seed)));
+      expect(Math.min(...delays)).toBeGreaterThanOrEqual(full / 2);
+      expect(Math.max(...delays)).toBeLessThanOrEqual(full);
+      expect(new Set(delays).size).toBeGreaterThan(20);
     }
   });
 
-  test("that are about equally long end together, none early, none doubled", () => {
+  test("aligned to a grid ends together for similar delays, never early, at most doubled", () => {
     const random = seededRandom(1);
     const ends = new Set<number>();
     for (let index = 0; index < 200; index += 1) {
       const now = random.fraction() * 10_000;
-      const rest = milliseconds(150_000 + random.fraction() * 100_000);
-      const wait = alignToGrid(now, rest);
-      expect(wait).toBeGreaterThanOrEqual(rest);
-      expect(wait).toBeLessThanOrEqual(2 * rest);
+      const delay = milliseconds(150_000 + random.fraction() * 100_000);
+      const wait = alignToGrid(now, delay);
+      expect(wait).toBeGreaterThanOrEqual(delay);
+      expect(wait).toBeLessThanOrEqual(2 * delay);
       ends.add(now + wait);
     }
     expect(ends.size).toBeLessThanOrEqual(2);

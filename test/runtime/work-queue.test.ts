@@ -18,7 +18,7 @@ const setUp = () => {
 };
 
 describe("the work queue", () => {
-  test("gives a burst for one key once", async () => {
+  test("returns a key once that was added many times", async () => {
     const { queue } = setUp();
     for (let index = 0; index < 1000; index += 1) queue.add("a");
     expect(queue.depth).toBe(1);
@@ -27,7 +27,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("gives a key that was added while it was worked on once more, and only after that", async () => {
+  test("returns a key again that was added while it was processed, and only after that", async () => {
     const { queue, clock, taken } = setUp();
     queue.add("a");
     await queue.take(never);
@@ -43,7 +43,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("gives urgent keys first, and first come first served among equals", async () => {
+  test("returns urgent keys first, in order of arrival within a priority", async () => {
     const { queue, takeAll } = setUp();
     queue.add("b1", { priority: priorities.background });
     queue.add("n1");
@@ -70,7 +70,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("keeps the more urgent priority when a run now overrides a delay", async () => {
+  test("keeps the more urgent priority when an immediate run replaces a delayed one", async () => {
     const { queue, takeAll } = setUp();
     queue.add("a", { delay: milliseconds(10), priority: priorities.urgent });
     queue.add("b");
@@ -78,7 +78,7 @@ describe("the work queue", () => {
     expect(await takeAll(2)).toEqual(["a", "b"]);
   });
 
-  test("runs at once what was asked for during the work, whatever delay the work ended in", async () => {
+  test("returns a key immediately that was added while it was processed, whatever delay followed", async () => {
     const { queue } = setUp();
     queue.add("a");
     await queue.take(never);
@@ -88,7 +88,7 @@ describe("the work queue", () => {
     expect([queue.depth, queue.delayed]).toEqual([1, 0]);
   });
 
-  test("is not woken for a delay that a run has overtaken", async () => {
+  test("ignores a delay that an immediate run has replaced", async () => {
     const { queue, clock } = setUp();
     queue.add("a", { delay: milliseconds(30) });
     queue.add("a");
@@ -100,7 +100,7 @@ describe("the work queue", () => {
     expect([queue.depth, queue.delayed]).toEqual([1, 0]);
   });
 
-  test("leaves no listener behind, and loses no key to a taker that gave up", async () => {
+  test("removes the listener of an aborted take and gives it no key", async () => {
     const { queue } = setUp();
     const gaveUp = new AbortController();
     const taking = queue.take(gaveUp.signal).catch((error: Error) => error.message);
@@ -112,7 +112,7 @@ describe("the work queue", () => {
   });
 });
 
-/** The queue as one would write it without a thought for speed. */
+/** A simple, slow model of the queue. */
 class NaiveQueue {
   readonly keys = new Map<string, { due: number; priority: Priority; order: number }>();
   readonly active = new Map<string, Priority | undefined>();
@@ -145,7 +145,7 @@ class NaiveQueue {
     }
   }
 
-  /** Every key that may be given now: those of the most urgent priority. */
+  /** The keys that may be returned now: those of the most urgent priority. */
   candidates(now: number): readonly string[] {
     const ready = [...this.keys].filter(([, { due }]) => due <= now);
     const best = Math.min(...ready.map(([, { priority }]) => priority));
@@ -176,7 +176,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant("pass" as const), time: fc.constantFrom(1, 5, 15) }),
 );
 
-test("the work queue behaves like the naive one: never twice at once, nothing lost, the urgent first", async () => {
+test("the work queue behaves like the model: no key is processed twice at a time or lost, urgent keys come first", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const clock = new VirtualClock();
@@ -219,7 +219,7 @@ test("the work queue behaves like the naive one: never twice at once, nothing lo
   );
 });
 
-test("the heap gives what falls due in the order of time, whatever order it came in", () => {
+test("the heap returns keys by due time, whatever their insertion order", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.integer({ min: 0, max: 50 }), fc.constant("pop" as const))), (steps) => {
       const heap = new DueHeap();

@@ -67,10 +67,10 @@ const moving = bend((all) => ({
       step.do === "create balancer" && isB
         ? {
             ...step,
-            order: {
-              ...step.order,
-              name: `${step.order.name}b`,
-              labels: { ...step.order.labels, part: "b" },
+            spec: {
+              ...step.spec,
+              name: `${step.spec.name}b`,
+              labels: { ...step.spec.labels, part: "b" },
             },
           }
         : step,

@@ -1,5 +1,5 @@
-// From a provider's definition and what the operator wrote to a connected cloud: settings read strictly, and a context
-// whose accounts are governed. It asks the cloud nothing.
+// Connects a provider to its cloud: reads the settings strictly, and gives the provider accounts with the governed transport.
+// Sends no requests.
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import { credentialHint } from "../cloud/credential-hint.ts";
@@ -17,20 +17,20 @@ export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 
 export interface ConnectedCloud {
   readonly cloud: AnyCloud;
-  /** Where its settings lead, without paths and whatever else may stand in an address. */
+  /** The origins of URLs in the settings, without paths and credentials. */
   readonly origins: readonly string[];
   readonly accounts: readonly GovernedAccount<unknown>[];
 }
 
-/** What was set for the cloud apart from the environment. */
+/** Settings of the cloud from everywhere but the environment. */
 export interface CloudSources {
-  /** By flag: counts most. */
+  /** From flags: they take precedence over everything else. */
   readonly given: ReadonlyMap<string, string>;
-  /** From files: the environment counts more. */
+  /** From files: the environment takes precedence. */
   readonly file?: Readonly<Record<string, string>>;
-  /** Where in a file each of those stands, as `path:line:column`. */
+  /** The place of each setting in a file, as `path:line:column`. */
   readonly places?: ReadonlyMap<string, string>;
-  /** Files that the provider asked for, by path. */
+  /** Content of the files that settings name, by path. */
   readonly inputFiles?: ReadonlyMap<string, Secret>;
 }
 
@@ -41,12 +41,12 @@ export interface CloudSettings extends CloudSources {
 
 type SettingSources = Omit<CloudSettings, "cluster">;
 
-/** The annotations of Services that this cloud understands; one that understands none has still a place for them. */
+/** The Service annotations of the provider; a provider without annotations gets a prefix anyway. */
 export function annotationsOf({ annotations }: AnyProvider): NonNullable<AnyProvider["annotations"]> {
   return annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
 }
 
-/** What the operator set, by setting name: files first, variables over them, what was given by flag over both. */
+/** By name of the setting: flags take precedence over variables, and variables over files. */
 function rawConfig(
   { config }: AnyProvider,
   { environment, given, file }: SettingSources,
@@ -59,7 +59,7 @@ function rawConfig(
   return { ...raw, ...Object.fromEntries(given) };
 }
 
-/** `path:line:column: ` of a setting whose value is that of a file; nothing where it is not. */
+/** `path:line:column: ` if the value of a setting comes from a file, else empty. */
 function placeOf(
   key: string | undefined,
   raw: Readonly<Record<string, string>>,
@@ -69,21 +69,21 @@ function placeOf(
   return place === undefined || file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
 }
 
-/** The values of the table, and everything that is wrong with them, what is in a file with its place. */
+/** Reads the settings. Problems of settings in a file have their place. */
 export function readConfig(provider: AnyProvider, settings: SettingSources) {
   const raw = rawConfig(provider, settings);
   const read = readSettings(provider.config, raw, { what: "setting" });
-  /** Only `--config-set` takes names that nobody has looked at. */
-  const whoSays = ({ reason, key }: Problem): readonly [string, string] =>
+  /** Names in --config-set are checked only here. */
+  const contextOf = ({ reason, key }: Problem): readonly [string, string] =>
     reason === "UnknownSetting" && key !== undefined && settings.given.has(key)
-      ? ["--config-set: ", ` (there are ${Object.keys(provider.config).join(", ")})`]
+      ? ["--config-set: ", ` (settings: ${Object.keys(provider.config).join(", ")})`]
       : [placeOf(key, raw, settings), ""];
   const problems = read.problems.map((problem) => {
-    const [before, behind] = whoSays(problem);
+    const [prefix, suffix] = contextOf(problem);
     return {
       ...problem,
-      text: `${before}${problem.text}${behind}`,
-      // An unknown setting is wrong here: nobody else reads these.
+      text: `${prefix}${problem.text}${suffix}`,
+      // Unknown settings are errors, because nothing else reads them.
       severity: problem.reason === "RenamedSetting" ? problem.severity : ("error" as const),
     };
   });
@@ -139,10 +139,11 @@ function originsIn(values: Readonly<Record<string, unknown>>): readonly string[]
   ];
 }
 
-/** For the log: where the cloud is, and as whom we are there. */
-export function shownCloud({ origins, accounts }: Pick<ConnectedCloud, "origins" | "accounts">) {
-  return {
-    ...(origins.length > 0 && { cloud: origins.join(", ") }),
-    accounts: accounts.map(({ name }) => name).join(", "),
-  };
+/** The endpoints and accounts of a cloud, for the log. */
+export function shownCloud({
+  origins,
+  accounts,
+}: Pick<ConnectedCloud, "origins" | "accounts">): Readonly<Record<string, string>> {
+  const names = accounts.map(({ name }) => name).join(", ");
+  return origins.length === 0 ? { accounts: names } : { cloud: origins.join(", "), accounts: names };
 }

@@ -1,4 +1,4 @@
-// What a process talks through: its output, whoever started it, those who ask it, and how it ends.
+// How a process communicates: its output, systemd, reload requests, and the listener for incoming connections.
 
 import type { Listen } from "../platform/listener.ts";
 import type { RuntimeFigures } from "../platform/runtime-figures.ts";
@@ -6,15 +6,16 @@ import type { ReloadRequests } from "./configuration/reload-requests.ts";
 import type { Systemd } from "./systemd.ts";
 
 export interface Console {
+  /** stdout */
   readonly out: (text: string) => unknown;
+  /** stderr */
   readonly err: (text: string) => void;
   readonly pid?: number;
-  /** Told how this process is, where one listens. */
   readonly service?: Systemd;
-  /** Wishes to read the configuration again. */
   readonly reloads?: ReloadRequests;
-  /** The way in for those who ask us; without it, no port is opened. */
+  /** Without it, no port is opened. */
   readonly inward?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }
 
+/** 0: success or a requested stop; 1: failure; 2: a mistake that the operator must fix. */
 export type ExitCode = 0 | 1 | 2;

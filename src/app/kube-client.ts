@@ -1,5 +1,6 @@
-// The Kubernetes client, put together: one connection, one ceiling, one window of writes for the whole process.
+// Composes the Kubernetes client: one connection with one request limit and one write window.
 
+import { defined } from "../core/defined.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
@@ -22,30 +23,26 @@ export interface KubePlatform {
 }
 
 export interface KubeClient {
-  /** Writes only while the gate lets them through. */
+  /** Writes only while the gate allows it. */
   readonly api: KubeApi;
-  /** For the lease: places of its own, no gate. */
+  /** For leader election: in the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
 }
 
-function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
-  return (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
-}
-
 function sourceOf(flags: Flags, environment: Environment): ConnectionSource {
-  return {
-    ...given("kubeconfig", flags.kubeconfig),
-    ...given("master", flags.master),
-    inCluster: {
-      ...given("host", environment["KUBERNETES_SERVICE_HOST"]),
-      ...given("port", environment["KUBERNETES_SERVICE_PORT"]),
-    },
-    proxy: {
-      ...given("https", environment["HTTPS_PROXY"] ?? environment["https_proxy"]),
-      ...given("http", environment["HTTP_PROXY"] ?? environment["http_proxy"]),
-      ...given("no", environment["NO_PROXY"] ?? environment["no_proxy"]),
-    },
-  };
+  return defined({
+    kubeconfig: flags.kubeconfig,
+    master: flags.master,
+    inCluster: defined({
+      host: environment["KUBERNETES_SERVICE_HOST"],
+      port: environment["KUBERNETES_SERVICE_PORT"],
+    }),
+    proxy: defined({
+      https: environment["HTTPS_PROXY"] ?? environment["https_proxy"],
+      http: environment["HTTP_PROXY"] ?? environment["http_proxy"],
+      no: environment["NO_PROXY"] ?? environment["no_proxy"],
+    }),
+  });
 }
 
 export async function connectKube(
@@ -66,16 +63,18 @@ export async function connectKube(
     qps === undefined || qps <= 0
       ? undefined
       : new TokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
-  const requests = new Requests({
-    connection,
-    transport: platform.transport,
-    clock,
-    ceiling: new RequestCeiling(),
-    writes: new WriteWindow(clock),
-    onRequest: hooks.onRequest,
-    ...given("onDecoded", hooks.onDecoded),
-    ...given("rate", rate),
-  });
+  const requests = new Requests(
+    defined({
+      connection,
+      transport: platform.transport,
+      clock,
+      ceiling: new RequestCeiling(),
+      writes: new WriteWindow(clock),
+      onRequest: hooks.onRequest,
+      onDecoded: hooks.onDecoded,
+      rate,
+    }),
+  );
   const client = { userAgent: hooks.userAgent };
   return {
     api: new HttpKubeApi(requests, { ...client, mayWrite: hooks.mayWrite }),

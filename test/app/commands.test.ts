@@ -119,5 +119,5 @@ test("webhook-manifest contains the authority of a given chain, and fails when t
   const chain = await of("/chain.crt");
   expect(clientOf(chain.out).caBundle).toBe(Buffer.from(authority.cert).toString("base64"));
   const leaf = await of("/leaf.crt");
-  expect(leaf.errors[0]).toContain("/leaf.crt does not hold the authority");
+  expect(leaf.errors[0]).toContain("/leaf.crt does not contain the CA");
 });

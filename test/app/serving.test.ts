@@ -213,7 +213,7 @@ test("PUT is the only method that sets the log verbosity", async () => {
   await ask("/metrics");
   expect((await ask("/debug/flags/v", "PUT", "4"))?.status).toBe(200);
   expect(lines).toContain("level 4");
-  expect(lines).toContain("The level of the log is 4 now");
+  expect(lines).toContain("Log verbosity set to 4");
   expect((await ask("/debug/flags/v", "PUT", "much"))?.status).toBe(400);
   expect((await ask("/debug/flags/v"))?.status).toBe(405);
 });
@@ -236,7 +236,7 @@ describe("openServing fails and names the flag for", () => {
   const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code: "EADDRINUSE" }));
   const cases: readonly (readonly [readonly string[], Listen, string])[] = [
     [[], busy, "--secure-port 10258 on 0.0.0.0 is in use by another process"],
-    [["--tls-cert-file=/a"], listen, "--tls-cert-file needs --tls-private-key-file beside it"],
+    [["--tls-cert-file=/a"], listen, "--tls-cert-file requires --tls-private-key-file"],
     [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "Cannot read /a"],
     [["--tls-sni-cert-key=x"], listen, "--tls-sni-cert-key must be like cert.pem,key.pem"],
     [["--webhooks=service-anotations"], listen, "did you mean service-annotations?"],

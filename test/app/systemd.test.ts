@@ -32,7 +32,7 @@ describe("systemd receives", () => {
       "READY=1",
       "STATUS=leads READY=0",
       "RELOADING=1\nMONOTONIC_USEC=42",
-      "STOPPING=1\nSTATUS=finishing what is in hand",
+      "STOPPING=1\nSTATUS=Draining in-flight work",
     ]);
   });
 
@@ -45,7 +45,7 @@ describe("systemd receives", () => {
     expect(sent).toEqual(["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
     why = "the watch of the Lease stands still";
     await clock.advance(seconds(10));
-    expect(sent.slice(3)).toEqual(Array(2).fill("STATUS=not well: the watch of the Lease stands still"));
+    expect(sent.slice(3)).toEqual(Array(2).fill("STATUS=Unhealthy: the watch of the Lease stands still"));
     why = undefined;
     await clock.advance(seconds(5));
     expect(sent.at(-1)).toBe("WATCHDOG=1");

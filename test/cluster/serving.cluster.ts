@@ -96,7 +96,9 @@ const servedSerial = (port: number): Promise<string> =>
 const started = async (...flags: readonly string[]): Promise<number> => {
   const port = freePort();
   const manager = cluster.manager({ flags: ["--bind-address=127.0.0.1", ...flags, `--secure-port=${port}`] });
-  await cluster.until("the secure port", () => manager.output().includes(`are served on 127.0.0.1:${port}`));
+  await cluster.until("the secure port", () =>
+    manager.output().includes(`debugging pages on 127.0.0.1:${port}`),
+  );
   await cluster.until("readiness", async () => (await get(port, "/readyz")).ok);
   return port;
 };

@@ -94,7 +94,7 @@ describe("with dangerous variables or clocks", () => {
     await until("a message about the certificate", () => /certificate/i.test(manager.output()), {
       explain: () => manager.output(),
     });
-    expect(manager.output()).toContain("NODE_TLS_REJECT_UNAUTHORIZED would switch");
+    expect(manager.output()).toContain("NODE_TLS_REJECT_UNAUTHORIZED would disable");
   }, 60_000);
 
   test("a clock years behind the certificates is reported, and nothing is changed", async () => {
@@ -117,7 +117,7 @@ describe("with dangerous variables or clocks", () => {
     ] as const) {
       const manager = world.start([], { [name]: value });
       expect(await manager.exited).toBe(2);
-      expect(manager.output()).toContain(`The variable ${name}`);
+      expect(manager.output()).toContain(`The environment variable ${name}`);
     }
   }, 60_000);
 

@@ -25,7 +25,7 @@ export async function readCloudFile(
 ): Promise<CloudFile> {
   if (path === undefined) return empty;
   if (provider.readConfigFile === undefined) {
-    const text = `--cloud-config has no effect: the cloud ${provider.name} has no configuration file of its own; write its settings under cloud in the --config file, or set environment variables`;
+    const text = `--cloud-config has no effect: the cloud ${provider.name} has no separate configuration file; write its settings under cloud in the --config file, or set environment variables`;
     const reason = "FlagWithoutEffect";
     return { ...empty, problems: [{ severity: "warning", reason, key: "--cloud-config", text }] };
   }

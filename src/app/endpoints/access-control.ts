@@ -1,5 +1,5 @@
-// Who is let in on the secure port, put together from the flags: whom the cluster trusts, whose tokens it knows and what it
-// lets them do, asked through the connection of whichever manager runs.
+// Composes authentication and authorization of the secure port: client certificates, front proxies, TokenReviews and
+// SubjectAccessReviews, through the connection of the manager that runs.
 
 import type { KubeApi } from "../../kube/client/api.ts";
 import { WatchedFile } from "../../kube/connection/watched-file.ts";
@@ -7,14 +7,13 @@ import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
 import type { WatchApi } from "../../kube/watch/watch-step.ts";
-import type { ServedRequest } from "../../platform/listener.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { type AuthenticationDeps, authenticate } from "../../server/authenticate.ts";
 import { AuthoritySource, authenticationConfigMap } from "../../server/authorities.ts";
 import { Authorizer } from "../../server/authorize.ts";
 import { TokenAuthenticator } from "../../server/bearer-token.ts";
 import { type AskReview, Reviews, type ReviewsOptions } from "../../server/reviews.ts";
-import type { User } from "../../server/user.ts";
+import type { SecurePortOptions } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectKube } from "../kube-client.ts";
@@ -23,7 +22,7 @@ import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
 import { describeLookupFailure } from "./describe-lookup-failure.ts";
 
-export interface GateOptions {
+export interface AccessOptions {
   readonly flags: Flags;
   readonly platform: ManagerPlatform;
   readonly log: Log;
@@ -33,10 +32,10 @@ export interface GateOptions {
   readonly signal: AbortSignal;
 }
 
-/** The connection for reviews: another kubeconfig where one was given, else the manager's own. */
+/** The connection for reviews: of the kubeconfig if one is set, else the manager's own. */
 async function reviewer(
   kubeconfig: string | undefined,
-  { flags, platform, program, manager, signal }: GateOptions,
+  { flags, platform, program, manager, signal }: AccessOptions,
 ): Promise<Pick<KubeApi, "request">> {
   if (kubeconfig === undefined) return { request: (raw, until) => manager().reserved.request(raw, until) };
   const { master: _, ...rest } = flags;
@@ -65,11 +64,17 @@ export function currentConnection(connection: () => WatchApi): WatchApi {
   };
 }
 
-/** The ConfigMap in which the cluster says whom it trusts, watched; what stands in the way is told. */
-function lookUp({ flags, platform, log, manager }: GateOptions): {
-  task: Task;
-  get: () => ConfigMap | undefined;
-} {
+interface WatchedConfigMap {
+  readonly task: Task;
+  readonly get: () => ConfigMap | undefined;
+}
+
+export interface AccessControl extends Pick<SecurePortOptions, "authenticate" | "authorize"> {
+  readonly tasks: readonly Task[];
+}
+
+/** Watches the ConfigMap with the CAs that the cluster trusts, and logs why it cannot be read. */
+function watchConfigMap({ flags, platform, log, manager }: AccessOptions): WatchedConfigMap {
   const where = `${authenticationConfigMap.namespace}/${authenticationConfigMap.name}`;
   let reported = "";
   const reflector = new Reflector<ConfigMap>({
@@ -106,7 +111,7 @@ function headerNames(flags: Flags) {
   };
 }
 
-export async function createGate(options: GateOptions) {
+export async function createAccessControl(options: AccessOptions): Promise<AccessControl> {
   const { flags, platform, log, onReview, signal } = options;
   const { clock, files } = platform;
   const reviewsBy = async (kubeconfig: string | undefined): Promise<AskReview> => {
@@ -117,12 +122,12 @@ export async function createGate(options: GateOptions) {
   const accessReviews = await reviewsBy(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
     path === undefined ? undefined : new WatchedFile(path, files, clock);
-  const checked = flags["authentication-skip-lookup"] ? undefined : lookUp(options);
+  const lookup = flags["authentication-skip-lookup"] ? undefined : watchConfigMap(options);
   const authorities = new AuthoritySource({
     clientFile: file(flags["client-ca-file"]),
     proxyFile: file(flags["requestheader-client-ca-file"]),
     headers: headerNames(flags),
-    configMap: () => checked?.get(),
+    configMap: () => lookup?.get(),
     onProblem: (text) => log.warn(text),
   });
   const tokens = new TokenAuthenticator(tokenReviews, {
@@ -142,8 +147,8 @@ export async function createGate(options: GateOptions) {
     now: () => clock.now(),
   };
   return {
-    tasks: checked === undefined ? [] : [checked.task],
-    authenticate: (request: ServedRequest) => authenticate(authentication, request),
-    authorize: (user: User, verb: string, path: string) => authorizer.authorize(user, verb, path),
+    tasks: lookup === undefined ? [] : [lookup.task],
+    authenticate: (request) => authenticate(authentication, request),
+    authorize: (user, verb, path) => authorizer.authorize(user, verb, path),
   };
 }

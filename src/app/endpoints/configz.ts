@@ -1,9 +1,8 @@
-// The configuration in force, in the shape of upstream's component configuration: kind, groups and key names as Go writes
-// them. Flags that only we have are beside it under our own name.
+// The flags in the shape of upstream's component configuration, with Go's key names, for /configz.
 
 import type { Flags } from "../flags/table.ts";
 
-/** Go's text for a duration: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
+/** A duration in Go's format: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
 export function goDuration(ms: number): string {
   if (ms === 0) return "0s";
   if (ms < 1000) return `${ms}ms`;

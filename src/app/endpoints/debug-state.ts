@@ -1,13 +1,13 @@
-// What this process knows and is about to do, as JSON for people: troubles, proofs, budgets, queues, the journal. It names
-// objects and reasons; it holds no credential, and no configuration from which one could be read.
+// The state of the manager as JSON for /debug/state: problems, evidence, budgets, queues and the journal. It contains no
+// credentials and no configuration.
 
+import { keyOf } from "../../kube/objects.ts";
 import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";
-import { balancersOf, serviceProblemsOf } from "./debug-services.ts";
 
-/** A list for people: what is beyond is counted. */
-const longest = 1000;
-const listed = <T>(items: readonly T[]) => ({ count: items.length, first: items.slice(0, longest) });
+/** Longer lists are cut off; `count` has the full length. */
+const maxListed = 1000;
+const listed = <T>(items: readonly T[]) => ({ count: items.length, first: items.slice(0, maxListed) });
 const at = (time: number): string => new Date(time).toISOString();
 const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
@@ -29,10 +29,8 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     })),
     inventory: manager.inventory.sources.map(({ source, latest }) => ({
       source: source.name,
-      ...(latest !== undefined && {
-        machines: latest.items.length,
-        ageSeconds: secondsOf(now.monotonic - latest.beganAt),
-      }),
+      machines: latest?.items.length,
+      ageSeconds: latest === undefined ? undefined : secondsOf(now.monotonic - latest.beganAt),
     })),
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
       name,
@@ -64,7 +62,7 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     serviceProblems: listed(serviceProblemsOf(manager)),
     balancers: listed(balancersOf(manager)),
     orphans: listed(manager.orphans().map(({ group }) => group)),
-    /** Of the last look at the table. */
+    /** The result of the last sync. */
     routes: manager.lastRouteSync(),
     eventsWaiting: manager.pendingEvents(),
     journal: listed(
@@ -74,4 +72,21 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
         .map((entry) => ({ ...entry, at: at(entry.at) })),
     ),
   };
+}
+
+function serviceProblemsOf(manager: Manager) {
+  return [...manager.serviceProblems()].map(([service, problems]) => ({ service, problems }));
+}
+
+/** Each of our load balancers, with its Services and their addresses. */
+function balancersOf(manager: Manager) {
+  const services = new Map(manager.services.list().map((service) => [keyOf(service.metadata), service]));
+  return (manager.balancers?.latest?.items ?? [])
+    .filter(({ ownership }) => ownership === "ours")
+    .map(({ group, state }) => {
+      const members = manager.membersOf(group);
+      const ingress = members.flatMap((key) => services.get(key)?.status?.loadBalancer?.ingress ?? []);
+      const addresses = ingress.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
+      return { group, state, services: members, addresses: [...new Set(addresses)] };
+    });
 }

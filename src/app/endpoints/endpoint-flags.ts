@@ -1,11 +1,11 @@
-// What the flags say of each of the two ports, under one set of names: the secure port, and that of the admission webhooks.
+// The flags of the secure port and of the webhook port under one set of names.
 
 import { ownNames } from "../../server/own-certificate.ts";
 import type { Flags } from "../flags/table.ts";
-import { keptName, serviceNames } from "./webhook-manifest.ts";
+import { serviceNames, webhookCertificateName } from "./webhook-manifest.ts";
 
 export interface PortFlags {
-  /** Before the names of the flags. */
+  /** The prefix of the flag names. */
   readonly prefix: "" | "webhook-";
   readonly portFlag: string;
   readonly port: number;
@@ -14,13 +14,16 @@ export interface PortFlags {
   readonly sharePort: boolean;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  readonly byName: readonly string[];
+  /** Values of --tls-sni-cert-key. */
+  readonly namedPairs: readonly string[];
+  /** Directory of the generated certificate. */
   readonly folder: string | undefined;
-  readonly keptName: string;
+  /** File name of the generated certificate, without extension. */
+  readonly fileName: string;
   readonly minVersion: string;
   readonly ciphers: readonly string[];
   readonly curves: readonly string[];
-  /** Of the certificate that is made when none is given. */
+  /** DNS names and addresses of the generated certificate. */
   readonly names: readonly string[];
 }
 
@@ -34,9 +37,9 @@ export function securePortFlags(flags: Flags): PortFlags {
     sharePort: flags["permit-port-sharing"],
     certFile: flags["tls-cert-file"],
     keyFile: flags["tls-private-key-file"],
-    byName: flags["tls-sni-cert-key"] ?? [],
+    namedPairs: flags["tls-sni-cert-key"] ?? [],
     folder: flags["cert-dir"],
-    keptName: "cloud-controller-manager",
+    fileName: "cloud-controller-manager",
     minVersion: flags["tls-min-version"],
     ciphers: flags["tls-cipher-suites"] ?? [],
     curves: flags["tls-curve-preferences"] ?? [],
@@ -54,9 +57,9 @@ export function webhookPortFlags(flags: Flags, program: string): PortFlags {
     sharePort: false,
     certFile: flags["webhook-tls-cert-file"],
     keyFile: flags["webhook-tls-private-key-file"],
-    byName: flags["webhook-tls-sni-cert-key"] ?? [],
+    namedPairs: flags["webhook-tls-sni-cert-key"] ?? [],
     folder: flags["webhook-cert-dir"],
-    keptName,
+    fileName: webhookCertificateName,
     minVersion: flags["webhook-tls-min-version"],
     ciphers: flags["webhook-tls-cipher-suites"] ?? [],
     curves: flags["webhook-tls-curve-preferences"] ?? [],

@@ -1,6 +1,6 @@
-// One HTTPS port from its flags: names of TLS, certificate, listener, and the certificate followed while it serves. What is
-// wrong names the flag that says it.
+// Opens one HTTPS port from its flags, and reloads its certificate when it changes. Errors name the flag.
 
+import { defined } from "../../core/defined.ts";
 import { codeOf, messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import { certificateEnd } from "../../kube/connection/certificates.ts";
@@ -23,57 +23,57 @@ export interface ListenOnOptions {
   readonly log: Log;
   readonly asksForCertificate: boolean;
   readonly handle: ServedHandler;
-  /** The moment at which the certificate in use ends. */
+  /** Called with the expiry of the certificate that is served. */
   readonly onCertificate: (endsAt: number) => void;
 }
 
 export interface OpenPort {
   readonly number: number;
-  /** Of our own authority; undefined when a certificate was given. */
+  /** The generated CA; undefined if a certificate file is set. */
   readonly ca: () => string | undefined;
   readonly follow: (signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-function refused(flag: string, says: string): ConfigurationError {
-  return new ConfigurationError([invalidFlag(flag, says)]);
+function flagError(flag: string, text: string): ConfigurationError {
+  return new ConfigurationError([invalidFlag(flag, text)]);
 }
 
-/** Throws a ConfigurationError for flags that do not fit together. */
-export function settingsOf(flags: PortFlags): CertificateSettings {
-  const { prefix, certFile, keyFile, folder, keptName, names } = flags;
+/** Throws a ConfigurationError for inconsistent flags. */
+export function certificateSettings(flags: PortFlags): CertificateSettings {
+  const { prefix, certFile, keyFile, folder, fileName, names } = flags;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [given, missing] =
       certFile === undefined ? ["private-key-file", "cert-file"] : ["cert-file", "private-key-file"];
-    throw refused(`${prefix}tls-${given}`, `needs --${prefix}tls-${missing} beside it`);
+    throw flagError(`${prefix}tls-${given}`, `requires --${prefix}tls-${missing}`);
   }
-  const byName = flags.byName.map((text) => {
+  const byName = flags.namedPairs.map((text) => {
     const pair = readNamedPair(text);
     if (pair !== undefined) return pair;
-    const wanted = "cert.pem,key.pem or cert.pem,key.pem:*.example.com";
-    throw refused(
+    const expected = "cert.pem,key.pem or cert.pem,key.pem:*.example.com";
+    throw flagError(
       `${prefix}tls-sni-cert-key`,
-      `must be like ${wanted}, got ${JSON.stringify(text.slice(0, 200))}`,
+      `must be like ${expected}, got ${JSON.stringify(text.slice(0, 200))}`,
     );
   });
-  return {
+  return defined({
     byName,
     names,
-    ...(certFile !== undefined && keyFile !== undefined && { given: { certFile, keyFile } }),
-    ...(folder !== undefined && { keep: { folder, name: keptName } }),
-  };
+    given: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+    keep: folder === undefined ? undefined : { folder, name: fileName },
+  });
 }
 
-const refusals: Readonly<Record<string, string>> = {
-  EADDRINUSE: "is in use by another process; choose another port, or 0 for none",
-  EACCES: "may not be listened on by this user; choose one above 1023, or 0 for none",
-  EADDRNOTAVAIL: "cannot be listened on: the address is not one of this machine",
+const listenErrors: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is in use by another process; choose another port, or 0 to disable it",
+  EACCES: "requires a privileged user; choose a port above 1023, or 0 to disable it",
+  EADDRNOTAVAIL: "cannot be opened, because the address does not belong to this machine",
 };
 
 function listenError({ portFlag, host, port }: PortFlags, error: unknown): ConfigurationError {
   const code = codeOf(error);
-  const why = refusals[code] ?? `could not be listened on: ${messageOf(error)}`;
-  return refused(portFlag, `${port} on ${host} ${why}`);
+  const why = listenErrors[code] ?? `cannot be opened: ${messageOf(error)}`;
+  return flagError(portFlag, `${port} on ${host} ${why}`);
 }
 
 export async function listenOn(flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> {
@@ -81,8 +81,10 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
   const names = tlsNames({ ...flags });
   for (const { text } of names.problems as readonly Problem[]) log.warn(text);
   const source = new CertificateSource({
-    settings: settingsOf(flags),
-    ...{ files: platform.files, clock: platform.clock, random: platform.random },
+    settings: certificateSettings(flags),
+    files: platform.files,
+    clock: platform.clock,
+    random: platform.random,
     onProblem: (text) => log.warn(text),
   });
   const report = ({ cert }: ServedCertificates): void => {
@@ -94,18 +96,26 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
     certificates = await source.first();
   } catch (error) {
     if (!(error instanceof UnusableCertificate)) throw error;
-    throw refused(`${flags.prefix}tls-cert-file`, `is of no use: ${error.message}`);
+    throw flagError(`${flags.prefix}tls-cert-file`, `is unusable: ${error.message}`);
   }
   report(certificates);
   const { host, port, http2, sharePort } = flags;
   let listener: Listener;
   try {
-    listener = await listen({
-      ...{ host, port, http2, sharePort, certificates, asksForCertificate, handle },
-      minVersion: names.minVersion,
-      ...(names.ciphers !== undefined && { ciphers: names.ciphers }),
-      ...(names.curves !== undefined && { curves: names.curves }),
-    });
+    listener = await listen(
+      defined({
+        host,
+        port,
+        http2,
+        sharePort,
+        certificates,
+        asksForCertificate,
+        handle,
+        minVersion: names.minVersion,
+        ciphers: names.ciphers,
+        curves: names.curves,
+      }),
+    );
   } catch (error) {
     throw listenError(flags, error);
   }
@@ -116,7 +126,7 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
       source.follow((next) => {
         listener.renew(next);
         report(next);
-        log.info("A new certificate is served", { flag: `--${flags.portFlag}` });
+        log.info("Reloaded the serving certificate", { flag: `--${flags.portFlag}` });
       }, signal),
     close: () => listener.close(),
   };

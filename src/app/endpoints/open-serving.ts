@@ -1,5 +1,4 @@
-// The ports, opened: the secure port with its pages, and the webhook's if one is asked for. There is one set for each
-// process; it shows whichever manager runs, also while another replica leads.
+// Opens the secure port and the webhook port, once per process. Their pages show the manager that runs, on standby replicas too.
 
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
@@ -13,7 +12,7 @@ import type { Manager } from "../manager/manager.ts";
 import { createProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import { createHealthMetrics } from "../metrics/serving-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { createGate } from "./access-control.ts";
+import { createAccessControl } from "./access-control.ts";
 import { securePortFlags } from "./endpoint-flags.ts";
 import { addChecks } from "./health-checks.ts";
 import { listenOn } from "./listen-on.ts";
@@ -32,15 +31,15 @@ export interface ServingOptions {
 }
 
 export interface Serving {
-  /** Undefined when there is no port. */
+  /** Undefined if the secure port is disabled. */
   readonly port: number | undefined;
   readonly health: Health;
-  /** From now on the pages are about this one. */
+  /** Makes the pages show this manager. */
   show(manager: Manager): void;
   close(): Promise<void>;
 }
 
-/** Throws a ConfigurationError for what the operator must mend, a port in use among it. */
+/** Throws a ConfigurationError for invalid flags, and for a port that is in use. */
 export async function openServing(options: ServingOptions, first: Manager): Promise<Serving> {
   const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
   const { clock } = platform;
@@ -56,13 +55,13 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     removeChecks();
     removeChecks = addChecks(health, next);
   };
-  const webhook = await openWebhook({ ...{ flags, provider, program, platform, listen, log, metrics } });
+  const webhook = await openWebhook({ flags, provider, program, platform, listen, log, metrics });
   const followed: readonly Task[] =
     webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
-  const checkAfter = (tasks: readonly Task[]): Promise<void> =>
+  const runTasks = (tasks: readonly Task[]): Promise<void> =>
     runTogether(tasks, end.signal).catch((error: unknown) =>
       log.error(
-        `Certificates and authorities of the ports are not read again any more; restart this process: ${String(error)}`,
+        `Internal error; certificates are no longer reloaded. Restart this process, and please file a bug: ${String(error)}`,
       ),
     );
   const close = async (
@@ -73,20 +72,30 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     await Promise.all([...ports.map((port) => port?.close()), running]);
   };
   if (flags["secure-port"] === 0) {
-    const running = checkAfter(followed);
+    const running = runTasks(followed);
     return { port: undefined, health, show, close: () => close(running, webhook) };
   }
 
-  const { tasks, authenticate, authorize } = await createGate({
-    ...{ flags, platform, log, program, manager },
+  const { tasks, authenticate, authorize } = await createAccessControl({
+    flags,
+    platform,
+    log,
+    program,
+    manager,
     onReview: metrics.review,
     signal: end.signal,
   });
   const pages = createPages({
-    ...{ program, flags, clock, figures, health, healthMetrics, manager },
+    program,
+    flags,
+    clock,
+    figures,
+    health,
+    healthMetrics,
+    manager,
     setVerbosity: (level: number) => {
       setVerbosity(level);
-      log.info(`The level of the log is ${level} now, as /debug/flags/v was told`);
+      log.info(`Log verbosity set to ${level} through /debug/flags/v`);
     },
     provider: provider.name,
     processMetrics: metrics,
@@ -96,10 +105,13 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     authenticate,
     authorize,
     pages,
-    onInternalError: (path, error) => log.error(`The page ${path} failed: ${String(error)}`),
+    onInternalError: (path, error) =>
+      log.error(`Internal error in the page ${path}; please file a bug: ${String(error)}`),
   });
   const port = await listenOn(securePortFlags(flags), {
-    ...{ platform, log, listen },
+    platform,
+    log,
+    listen,
     asksForCertificate: true,
     handle: (request) => securePort.handle(request),
     onCertificate: (endsAt) => metrics.certificateEnds("secure", endsAt),
@@ -107,8 +119,8 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     await webhook?.close();
     throw error;
   });
-  log.info(`Health, metrics and state are served on ${flags["bind-address"]}:${port.number}`);
-  const running = checkAfter([
+  log.info(`Serving health checks, metrics and debugging pages on ${flags["bind-address"]}:${port.number}`);
+  const running = runTasks([
     ...tasks,
     ...followed,
     { name: "certificates", run: port.follow },

@@ -1,5 +1,4 @@
-// The admission webhook, put together: which are asked for, the port with its own certificate, and the manifest that tells
-// the API server of it. Without `--webhooks` nothing listens.
+// Opens the port of the admission webhook. Without `--webhooks` no port is opened.
 
 import { admitService } from "../../controllers/service/annotations/admit.ts";
 import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
@@ -25,7 +24,7 @@ export interface WebhookOptions {
   readonly metrics: Pick<ProcessWideMetrics, "webhook" | "certificateEnds">;
 }
 
-/** Undefined when no webhook is asked for, or the port is 0. */
+/** Undefined if no webhook is enabled, or the port is 0. */
 export async function openWebhook(options: WebhookOptions): Promise<OpenPort | undefined> {
   const { flags, provider, program, platform, log, metrics } = options;
   const problems = webhookProblems(flags);
@@ -44,22 +43,25 @@ export async function openWebhook(options: WebhookOptions): Promise<OpenPort | u
     webhooks: [webhook],
     monotonic: () => clock.monotonic(),
     onAnswer: metrics.webhook,
-    onInternalError: (name, error) => log.error(`The webhook ${name} failed: ${String(error)}`),
+    onInternalError: (name, error) =>
+      log.error(`Internal error in the webhook ${name}; please file a bug: ${String(error)}`),
   };
   const open = await listenOn(webhookPortFlags(flags, program), {
-    ...{ platform, log, listen: options.listen },
+    platform,
+    log,
+    listen: options.listen,
     asksForCertificate: false,
     handle: (request) => serveAdmission(admission, request),
     onCertificate: (endsAt) => metrics.certificateEnds("webhook", endsAt),
   });
   log.info(
-    `The webhook ${serviceWebhook} is served on ${flags["webhook-bind-address"]}:${open.number}/${serviceWebhook}`,
+    `Serving the webhook ${serviceWebhook} on ${flags["webhook-bind-address"]}:${open.number}/${serviceWebhook}`,
   );
   const ca = open.ca();
   if (ca !== undefined) {
     const bundle = Buffer.from(ca).toString("base64");
     log.info(
-      "Its certificate is of our own making; this is its authority for the ValidatingWebhookConfiguration",
+      "The webhook certificate is self-generated; set this caBundle in the ValidatingWebhookConfiguration",
       {
         caBundle: bundle,
       },

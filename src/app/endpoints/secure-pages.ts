@@ -1,5 +1,4 @@
-// The pages of the secure port, by path. What is told of the manager is of the one that runs now; each page is made when
-// somebody asks.
+// The pages of the secure port, by path. They show the manager that runs now, and are generated on each request.
 
 import { seconds } from "../../core/brand.ts";
 import { Secret } from "../../core/secret.ts";
@@ -15,7 +14,7 @@ import type { Flags } from "../flags/table.ts";
 import { type FlagName, flagFields } from "../flags/table.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
-import type { createHealthMetrics } from "../metrics/serving-metrics.ts";
+import type { HealthMetrics } from "../metrics/serving-metrics.ts";
 import { commit, version } from "../version.ts";
 import { configz, goDuration } from "./configz.ts";
 import { debugState } from "./debug-state.ts";
@@ -27,7 +26,7 @@ export interface PagesOptions {
   readonly clock: Clock;
   readonly figures: RuntimeFigures;
   readonly health: Health;
-  readonly healthMetrics: ReturnType<typeof createHealthMetrics>;
+  readonly healthMetrics: HealthMetrics;
   readonly processMetrics: Pick<ProcessWideMetrics, "text">;
   readonly manager: () => Manager;
   readonly setVerbosity: (level: number) => void;
@@ -36,7 +35,7 @@ export interface PagesOptions {
 
 const exposition = "text/plain; version=0.0.4; charset=utf-8";
 
-/** As Kubernetes components answer on /version, with our own version in it. */
+/** As /version of Kubernetes components, with our own version. */
 function versionInfo() {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   return {
@@ -45,14 +44,14 @@ function versionInfo() {
     gitVersion: version.startsWith("v") || version === "dev" ? version : `v${version}`,
     gitCommit: commit.replace(/\.dirty$/, ""),
     gitTreeState: commit === "" ? "" : commit.endsWith(".dirty") ? "dirty" : "clean",
-    // No buildDate: with it, two builds of one commit would not be the same file.
+    // Without buildDate, so that builds of one commit are reproducible.
     goVersion: "",
     compiler: `bun ${Bun.version}`,
     platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
   };
 }
 
-/** Values as text. A flag holds no secret of ours, but what is given for the cloud may be one. */
+/** Flags contain no secrets, except --config-set, whose values are hidden. */
 function flagLines(flags: Flags): string {
   return Object.entries(flags)
     .filter(([, value]) => value !== undefined)
@@ -87,10 +86,10 @@ function profilingPages({ clock, figures, signal, setVerbosity }: PagesOptions):
       return jsonAnswer({ seconds: elapsed, cpuSeconds: used, cores: used / elapsed });
     }),
     "/debug/flags/v": async ({ method, body }) => {
-      if (method !== "PUT") return refusal(405, "The level of the log is set by PUT, with a number as body.");
+      if (method !== "PUT") return refusal(405, "Set the log verbosity with PUT and a number as the body.");
       const text = (await body(100))?.trim() ?? "";
       if (!/^\d{1,2}$/.test(text))
-        return refusal(400, `The level must be a number such as 4, got ${text.slice(0, 20)}.`);
+        return refusal(400, `The log verbosity must be a number such as 4, got ${text.slice(0, 20)}.`);
       setVerbosity(Number(text));
       return textAnswer(`successfully set logging verbosity to ${text}\n`);
     },

@@ -1,5 +1,5 @@
-// The authority that the API server is to trust our webhook by, found without running the manager: of the certificate that
-// was given, or of the folder in which we keep our own, made now if there is none.
+// Finds the CA that the API server must trust for the webhook, without running the manager: from the certificate file, or from
+// the directory of generated certificates, where it is generated if none exists.
 
 import { X509Certificate } from "node:crypto";
 import { messageOf } from "../../core/errors.ts";
@@ -10,24 +10,24 @@ import { CertificateSource } from "../../server/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
-import { settingsOf } from "./listen-on.ts";
+import { certificateSettings } from "./listen-on.ts";
 
 export interface FoundAuthority {
   /** PEM. */
   readonly ca?: string;
-  /** Why there is none, and what to do. */
+  /** Why there is no CA, and what to do. */
   readonly note?: string;
 }
 
-async function given(path: string, files: Files): Promise<FoundAuthority> {
+async function authorityOfFile(path: string, files: Files): Promise<FoundAuthority> {
   const last = lastCertificate(await files.read(path));
   if (last !== undefined && new X509Certificate(last).ca) return { ca: last };
   return {
-    note: `There is no caBundle in it: ${path} does not hold the authority that signed it. Put that in, or have it put in`,
+    note: `The manifest has no caBundle, because ${path} does not contain the CA that signed it. Add the CA to the file, or set caBundle yourself (for example with cert-manager).`,
   };
 }
 
-/** Throws what the operator must mend. */
+/** Throws an error with what the operator must fix. */
 export async function findAuthority(
   flags: Flags,
   program: string,
@@ -35,15 +35,15 @@ export async function findAuthority(
 ): Promise<FoundAuthority> {
   const path = flags["webhook-tls-cert-file"];
   const folder = flags["webhook-cert-dir"];
-  if (path !== undefined) return given(path, platform.files);
+  if (path !== undefined) return authorityOfFile(path, platform.files);
   if (folder === undefined) {
     return {
-      note: "There is no caBundle in it: without --webhook-cert-dir or --webhook-tls-cert-file the certificate lives in memory, and its authority changes with every start. Give the same flags here as to the manager",
+      note: "The manifest has no caBundle, because without --webhook-cert-dir or --webhook-tls-cert-file the CA is kept in memory and changes with every start. Pass the flags that the manager gets.",
     };
   }
   let problem: string | undefined;
   const source = new CertificateSource({
-    settings: settingsOf(webhookPortFlags(flags, program)),
+    settings: certificateSettings(webhookPortFlags(flags, program)),
     ...platform,
     onProblem: (text) => {
       problem = text;

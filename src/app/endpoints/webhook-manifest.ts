@@ -1,14 +1,14 @@
-// The manifest that tells the API server of our admission webhook, to be printed and applied. Whose authority is in it is
-// found elsewhere (webhook-authority.ts).
+// The manifest that registers the admission webhook with the API server. webhook-authority.ts finds the CA in it.
 
+import { defined } from "../../core/defined.ts";
 import { serviceWebhook } from "../flags/webhook-names.ts";
 
-/** By which the API server calls a Service in front of us. */
+/** DNS names of the Service through which the API server calls the webhook. */
 export function serviceNames(program: string): readonly string[] {
   return [`${program}.kube-system.svc`, `${program}.kube-system.svc.cluster.local`];
 }
 
-/** What to apply, as JSON that is YAML too. A webhook that is away must not keep anybody from writing: Ignore. */
+/** JSON, which is also YAML. failurePolicy is Ignore, so an unavailable webhook blocks no writes. */
 export function webhookManifest(program: string, port: number, ca: string | undefined): string {
   return `${JSON.stringify(
     {
@@ -22,16 +22,16 @@ export function webhookManifest(program: string, port: number, ca: string | unde
           sideEffects: "None",
           failurePolicy: "Ignore",
           timeoutSeconds: 5,
-          clientConfig: {
+          clientConfig: defined({
             service: { name: program, namespace: "kube-system", path: `/${serviceWebhook}`, port },
-            ...(ca !== undefined && { caBundle: Buffer.from(ca).toString("base64") }),
-          },
+            caBundle: ca === undefined ? undefined : Buffer.from(ca).toString("base64"),
+          }),
           rules: [
             {
               apiGroups: [""],
               apiVersions: ["v1"],
               operations: ["CREATE", "UPDATE"],
-              // Not services/status: a status is never refused.
+              // Without services/status: status updates are never rejected.
               resources: ["services"],
               scope: "Namespaced",
             },
@@ -44,4 +44,5 @@ export function webhookManifest(program: string, port: number, ca: string | unde
   )}\n`;
 }
 
-export const keptName = "cloud-controller-manager-webhook";
+/** File name of the generated webhook certificate, without extension. */
+export const webhookCertificateName = "cloud-controller-manager-webhook";

@@ -1,5 +1,5 @@
-// Gauges of what stays wrong until somebody looks, for alerts. They are read when somebody asks, and only the replica that
-// leads has any: one that waits looks at nothing, so its figures would be stale and raise alerts about what is long mended.
+// Gauges for alerts on lasting problems. They are computed on each scrape, and only on the leader: a standby replica does not
+// reconcile, so its figures would be stale.
 
 import { isUninitialized } from "../../controllers/node-facts.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -9,9 +9,9 @@ export interface AlertSources {
   readonly leads: () => boolean;
   readonly nodes: { list(): readonly Node[] };
   readonly isSelected: (node: Node) => boolean;
-  /** Nodes that look wrong, by name, with the reason why one is not deleted although its machine is gone. */
+  /** Nodes without an instance or with a stopped one, by name, with the reason why a deletion is on hold. */
   readonly candidates: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
-  /** Undefined where the cloud has no balancers. */
+  /** Undefined if the cloud has no load balancers. */
   readonly service:
     | {
         readonly activeProblems: () => ReadonlyMap<string, unknown>;
@@ -20,22 +20,22 @@ export interface AlertSources {
     | undefined;
 }
 
-/** Gives back what makes them tell of a manager. */
+/** Returns the function that sets the manager they are computed from. */
 export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) => void {
   let sources: AlertSources | undefined;
   const gauge = (name: string, help: string, read: (from: AlertSources) => number): void =>
-    metrics.gaugeFrom(name, `${help} Only on the replica that leads.`, [], () =>
+    metrics.gaugeFrom(name, `${help} Only on the leader.`, [], () =>
       sources?.leads() === true ? [[{}, read(sources)] as const] : [],
     );
   gauge(
     "fairlead_nodes_uninitialized",
-    "Nodes that still wait to be initialised.",
+    "Nodes that are not initialized yet.",
     ({ nodes, isSelected }) =>
       nodes.list().filter((node) => isSelected(node) && isUninitialized(node)).length,
   );
   metrics.gaugeFrom(
     "fairlead_node_deletions_held",
-    "Nodes that are not deleted although their machine looks gone, by reason: MassDeletionHeld when too many do at once. Only on the replica that leads.",
+    "Nodes whose deletion is on hold although they have no instance, by reason; MassDeletionHeld: too many at once. Only on the leader.",
     ["reason"],
     () => {
       if (sources?.leads() !== true) return [];
@@ -48,12 +48,12 @@ export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) =>
   );
   gauge(
     "fairlead_services_in_trouble",
-    "Services of which a warning holds.",
+    "Services with an active warning.",
     ({ service }) => service?.activeProblems().size ?? 0,
   );
   gauge(
     "fairlead_balancers_orphaned",
-    "Load balancers with our mark that no Service asks for.",
+    "Load balancers with this cluster's mark that no Service needs.",
     ({ service }) => service?.orphans().length ?? 0,
   );
   return (next) => {

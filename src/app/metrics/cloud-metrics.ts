@@ -1,5 +1,4 @@
-// The metrics of what is asked of a cloud and of what is known of it: requests, what is left of the budgets, the age of the
-// listings. None of them has a name upstream.
+// Metrics of the cloud: requests, rate-limit budgets, and the age of listings. Upstream has none of them.
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
@@ -14,7 +13,7 @@ type Source = Inventory["sources"][number];
 type Listing = NonNullable<Source["latest"]>;
 type Values = () => Iterable<readonly [LabelValues, number]>;
 
-/** Where the cloud has told so much. */
+/** Only for accounts whose cloud reports the value. */
 function levels(accounts: Accounts, pick: (level: Level) => number | undefined): Values {
   return () =>
     accounts.flatMap(({ name, budget }) => {
@@ -23,7 +22,7 @@ function levels(accounts: Accounts, pick: (level: Level) => number | undefined):
     });
 }
 
-/** Of those that have ever been listed. */
+/** Only for sources that were listed at least once. */
 function listings({ sources }: Pick<Inventory, "sources">, pick: (listing: Listing) => number): Values {
   return () =>
     sources.flatMap(({ source, latest }) =>
@@ -48,7 +47,7 @@ export function createCloudMetrics(metrics: Metrics, clock: Clock) {
       calls.add({ account, operation, result: failure ?? String(status) });
       durations.observe(durationMs / 1000, { account, operation });
     },
-    /** The level of every budget and the age of every listing, read when somebody looks. */
+    /** The level of each budget and the age of each listing, computed on each scrape. */
     watchCloud: (accounts: Accounts, inventory: Pick<Inventory, "sources">): void => {
       const ofAccounts = (name: string, help: string, pick: (level: Level) => number | undefined): void =>
         metrics.gaugeFrom(name, help, ["account"], levels(accounts, pick));
@@ -56,13 +55,17 @@ export function createCloudMetrics(metrics: Metrics, clock: Clock) {
         metrics.gaugeFrom(name, help, ["source"], listings(inventory, pick));
       ofAccounts(
         "fairlead_cloud_budget_remaining",
-        "Requests that the cloud says are left.",
+        "Remaining requests, as reported by the cloud.",
         ({ remaining }) => remaining,
       );
-      ofAccounts("fairlead_cloud_budget_limit", "Requests that the cloud allows.", ({ limit }) => limit);
+      ofAccounts(
+        "fairlead_cloud_budget_limit",
+        "Request limit, as reported by the cloud.",
+        ({ limit }) => limit,
+      );
       ofAccounts(
         "fairlead_cloud_requests_waiting",
-        "Requests that wait for their place in the budget.",
+        "Requests that wait for the budget.",
         ({ waiting }) => waiting,
       );
       ofSources(
@@ -72,7 +75,7 @@ export function createCloudMetrics(metrics: Metrics, clock: Clock) {
       );
       ofSources(
         "fairlead_inventory_instances",
-        "Machines in the last complete listing of a source.",
+        "Instances in the last complete listing of a source.",
         ({ items }) => items.length,
       );
     },

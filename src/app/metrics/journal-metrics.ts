@@ -1,4 +1,4 @@
-// The journal, counted: every change by its target and outcome, and the steps on load balancers by what they do.
+// Metrics of the journal: changes by target and outcome, and steps on load balancers by action and outcome.
 
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -6,12 +6,12 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 export function createJournalMetrics(metrics: Metrics) {
   const mutations = metrics.counter(
     "fairlead_mutations_total",
-    "Changes of the journal, by target (cloud or cluster) and outcome.",
+    "Changes in the journal, by target (cloud or cluster) and outcome.",
     ["target", "outcome"],
   );
   const steps = metrics.counter(
     "fairlead_load_balancer_steps_total",
-    "Steps on load balancers, by what was done and how it ended.",
+    "Steps on load balancers, by action and outcome.",
     ["action", "outcome"],
   );
   return {

@@ -1,4 +1,4 @@
-// The metrics of what is asked of the API server, by client-go's names and buckets, and of the events that it never got.
+// Metrics of requests to the API server, by client-go's names and buckets, and of dropped events.
 
 import type { EventLoss } from "../../kube/events/event-recorder.ts";
 import { methodOf, type RequestObservation } from "../../kube/requests/request.ts";
@@ -26,14 +26,14 @@ export function createKubeMetrics(metrics: Metrics) {
   );
   let host = "";
   return {
-    /** Host and port of the API server, for labels. */
+    /** Sets the host label. */
     serverIs: (origin: string): void => {
       host = new URL(origin).host;
     },
     kubeRequest: ({ verb, resource, code, duration }: RequestObservation): void => {
       const method = methodOf[verb];
       requests.add({ code, method, host, resource });
-      // A watch lasts as long as it lasts.
+      // The duration of a watch is not a latency.
       if (verb !== "watch") durations.observe(duration / 1000, { verb: method, host });
     },
     lostEvent: (reason: EventLoss): void => lostEvents.add({ reason }),

@@ -1,4 +1,4 @@
-// The metrics of leader election and of the controllers that run because of it, by upstream's names.
+// Metrics of leader election and of running controllers, by upstream's names.
 
 import type { Metrics } from "../../telemetry/metrics.ts";
 
@@ -19,7 +19,7 @@ export function createLeadershipMetrics(metrics: Metrics) {
     ["name", "manager"],
   );
   return {
-    leads: (name: string, isOurs: boolean): void => leads.set(isOurs ? 1 : 0, { name }),
+    leads: (name: string, isLeader: boolean): void => leads.set(isLeader ? 1 : 0, { name }),
     slowElection: (name: string): void => slow.add({ name }),
     runs: (name: string, isRunning: boolean): void =>
       running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),

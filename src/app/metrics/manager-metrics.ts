@@ -1,4 +1,4 @@
-// Every metric of one manager, each group from a file of its own. What outlives a manager is in process-wide-metrics.ts.
+// All metrics of one manager. Metrics that outlive it are in process-wide-metrics.ts.
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
@@ -29,7 +29,7 @@ export function createManagerMetrics(clock: Clock) {
     queues,
     services: createServiceMetrics(metrics),
     alerts: createAlertMetrics(metrics),
-    /** What is read when somebody looks, once there is something to look at. */
+    /** Adds the gauges that are computed on each scrape. */
     watch: (
       accounts: readonly GovernedAccount<unknown>[],
       inventory: Pick<Inventory, "sources">,

@@ -1,4 +1,4 @@
-// The metrics of Nodes that join, by upstream's names and buckets. Upstream observes both at one moment, and so do we.
+// Metrics of joining Nodes, by upstream's names and buckets. As upstream, both are observed at the same moment.
 
 import type { Metrics } from "../../telemetry/metrics.ts";
 

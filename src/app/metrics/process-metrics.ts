@@ -1,4 +1,4 @@
-// The metrics of the process itself, by the names that every Prometheus client uses, and how late the event loop is.
+// Metrics of the process, by the standard names of Prometheus clients, and the lag of the event loop.
 
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -33,20 +33,20 @@ export function createProcessMetrics(metrics: Metrics, clock: Clock, figures: Ru
   );
   metrics.gaugeFrom(
     "fairlead_heap_bytes",
-    "Memory held by JavaScript objects.",
+    "Size of the JavaScript heap.",
     [],
     one(({ heapBytes }) => heapBytes()),
   );
   const lag = metrics.histogram(
     "fairlead_event_loop_lag_seconds",
-    "How late the event loop was, looked at once a second.",
+    "Lag of the event loop, measured once a second.",
     lagBuckets,
   );
-  metrics.gaugeFrom("fairlead_build_info", "What this executable is; always 1.", ["version"], () => [
+  metrics.gaugeFrom("fairlead_build_info", "Version of this executable; always 1.", ["version"], () => [
     [{ version }, 1],
   ]);
   return {
-    /** Until the signal is aborted. */
+    /** Runs until the signal is aborted. */
     measureLag: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
         const due = clock.monotonic() + tick;

@@ -1,5 +1,4 @@
-// The metrics that outlive a manager: those of the process and of its ports. A change of the configuration brings a new
-// manager, which counts from zero; these go on.
+// Metrics of the process and its ports. They continue when a reload creates a new manager, whose own metrics start at zero.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";

@@ -1,4 +1,4 @@
-// The metrics of work queues by upstream's names and buckets, from what a queue tells its observer.
+// Metrics of work queues, by upstream's names and buckets.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
@@ -8,23 +8,23 @@ const buckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];
 
 interface WatchedQueue {
   readonly queue: WorkQueue;
-  /** Key to the moment since when a worker has it. */
-  readonly inHand: ReadonlyMap<string, number>;
+  /** When a worker took each key, on the monotonic clock. */
+  readonly active: ReadonlyMap<string, number>;
 }
 
 export function createQueueMetrics(metrics: Metrics, clock: Clock) {
   const watched = new Map<string, WatchedQueue>();
   const labels = ["name"] as const;
-  const each = (read: (queue: WatchedQueue) => number) => (): Iterable<readonly [LabelValues, number]> =>
+  const perQueue = (read: (queue: WatchedQueue) => number) => (): Iterable<readonly [LabelValues, number]> =>
     [...watched].map(([name, queue]) => [{ name }, read(queue)] as const);
-  const ages = ({ inHand }: WatchedQueue): readonly number[] =>
-    [...inHand.values()].map((since) => (clock.monotonic() - since) / 1000);
+  const ages = ({ active }: WatchedQueue): readonly number[] =>
+    [...active.values()].map((since) => (clock.monotonic() - since) / 1000);
 
   metrics.gaugeFrom(
     "workqueue_depth",
     "[BETA] Current depth of workqueue",
     labels,
-    each(({ queue }) => queue.depth),
+    perQueue(({ queue }) => queue.depth),
   );
   const adds = metrics.counter(
     "workqueue_adds_total",
@@ -47,13 +47,13 @@ export function createQueueMetrics(metrics: Metrics, clock: Clock) {
     "workqueue_unfinished_work_seconds",
     "[BETA] How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
     labels,
-    each((queue) => ages(queue).reduce((sum, age) => sum + age, 0)),
+    perQueue((queue) => ages(queue).reduce((sum, age) => sum + age, 0)),
   );
   metrics.gaugeFrom(
     "workqueue_longest_running_processor_seconds",
     "[BETA] How many seconds has the longest running processor for workqueue been running.",
     labels,
-    each((queue) => Math.max(0, ...ages(queue))),
+    perQueue((queue) => Math.max(0, ...ages(queue))),
   );
   const retries = metrics.counter(
     "workqueue_retries_total",
@@ -64,10 +64,10 @@ export function createQueueMetrics(metrics: Metrics, clock: Clock) {
   return {
     watch: (name: string, queue: WorkQueue): void => {
       const since = new Map<string, number>();
-      const inHand = new Map<string, number>();
+      const active = new Map<string, number>();
       const of = { name };
-      watched.set(name, { queue, inHand });
-      // There from the start, as in Go: a rate needs a first value.
+      watched.set(name, { queue, active });
+      // Present from the start, as in Go: rate() needs a first value.
       adds.add(of, 0);
       retries.add(of, 0);
       queue.observe({
@@ -79,18 +79,18 @@ export function createQueueMetrics(metrics: Metrics, clock: Clock) {
           const now = clock.monotonic();
           waited.observe((now - (since.get(key) ?? now)) / 1000, of);
           since.delete(key);
-          inHand.set(key, now);
+          active.set(key, now);
         },
         done: (key) => {
           const now = clock.monotonic();
-          worked.observe((now - (inHand.get(key) ?? now)) / 1000, of);
-          inHand.delete(key);
+          worked.observe((now - (active.get(key) ?? now)) / 1000, of);
+          active.delete(key);
         },
         delayed: () => retries.add({ name }),
       });
     },
-    /** Of the key that a worker has had for longest. */
-    longestInHand: (name: string): number => {
+    /** Seconds that a worker has had its current key, at most. */
+    longestActive: (name: string): number => {
       const queue = watched.get(name);
       return queue === undefined ? 0 : Math.max(0, ...ages(queue));
     },

@@ -1,4 +1,4 @@
-// The metrics of routes: upstream's count of looks at the table, and what came of them.
+// Metrics of routes: upstream's count of syncs, and the routes created, removed and failed.
 
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -10,15 +10,15 @@ export function createRouteMetrics(metrics: Metrics) {
   );
   const changes = metrics.counter(
     "fairlead_route_changes_total",
-    "Routes made and removed, and changes that failed.",
+    "Routes created and removed, and changes that failed.",
     ["result"],
   );
-  const there = metrics.gauge("fairlead_routes", "Routes in the cloud's table after the last pass.");
+  const count = metrics.gauge("fairlead_routes", "Routes in the cloud's route table after the last sync.");
   return {
     routeSync: (sync: RouteSync): void => {
       syncs.add();
-      for (const what of ["created", "removed", "failed"] as const) changes.add({ result: what }, sync[what]);
-      if (sync.isComplete) there.set(sync.there);
+      for (const result of ["created", "removed", "failed"] as const) changes.add({ result }, sync[result]);
+      if (sync.isComplete) count.set(sync.there);
     },
   };
 }

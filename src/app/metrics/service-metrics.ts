@@ -1,4 +1,4 @@
-// The metrics of the service controller by upstream's names, help and buckets, from what the controller observes.
+// Metrics of the service controller, by upstream's names, help and buckets.
 
 import type { ServiceObserver } from "../../controllers/service/deps.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";

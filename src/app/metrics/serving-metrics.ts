@@ -1,4 +1,4 @@
-// The metrics of what we serve: reviews, health checks and admission, by upstream's names and buckets where it has them.
+// Metrics of the ports: reviews, health checks and admission, by upstream's names and buckets where it has them.
 
 import type { CheckResult, HealthPage } from "../../server/health.ts";
 import type { ReviewKind } from "../../server/reviews.ts";
@@ -6,8 +6,14 @@ import { Metrics } from "../../telemetry/metrics.ts";
 
 const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 
-/** On a page of their own, as upstream has them. */
-export function createHealthMetrics() {
+export interface HealthMetrics {
+  result(type: HealthPage, check: CheckResult): void;
+  text(): string;
+  readonly declarations: Metrics["declarations"];
+}
+
+/** Served on /metrics/slis, as upstream does. */
+export function createHealthMetrics(): HealthMetrics {
   const metrics = new Metrics();
   const state = metrics.gauge(
     "kubernetes_healthcheck",
@@ -60,12 +66,12 @@ export function createServingMetrics(metrics: Metrics) {
   );
   const refusals = metrics.counter(
     "fairlead_webhook_refusals_total",
-    "Objects that the admission webhook refused.",
+    "Objects that the admission webhook rejected.",
     ["webhook"],
   );
   const certificateEnd = metrics.gauge(
     "fairlead_serving_certificate_end_seconds",
-    "Moment at which the certificate of a port ends, in seconds since 1970.",
+    "Expiry of the serving certificate, in seconds since the Unix epoch.",
     ["port"],
   );
   return {

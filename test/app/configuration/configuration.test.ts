@@ -111,7 +111,7 @@ test("a setting that the cloud rejects is reported with its place, unless it cam
 
 test("an unknown setting of --config-set is reported with the flag, the nearest name and the known names", async () => {
   const { reported } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
-  const all = "(there are endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
+  const all = "(settings: endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
   expect(reported).toEqual([
     `--config-set: foo is not a known setting ${all}`,
     `--config-set: endpiont is not a known setting; did you mean "endpoint"? ${all}`,

@@ -8,7 +8,7 @@ const forbidden = { kind: "forbidden", message: "configmaps is forbidden." } as 
 test("a ConfigMap that was never read is reported for any failure", () => {
   for (const problem of [silent, forbidden]) {
     expect(describeLookupFailure(problem, { where, isKnown: false, isTolerated: false })).toBe(
-      `The ConfigMap ${where} cannot be read, so client certificates of the cluster count for nothing on the secure port; give --client-ca-file, or bind the Role extension-apiserver-authentication-reader: ${problem.message}`,
+      `Cannot read the ConfigMap ${where}, so client certificates of the cluster are not accepted on the secure port. Set --client-ca-file, or bind the Role extension-apiserver-authentication-reader. ${problem.message}`,
     );
   }
 });
@@ -16,7 +16,7 @@ test("a ConfigMap that was never read is reported for any failure", () => {
 test("a ConfigMap that was read before is reported only when its permission was removed", () => {
   expect(describeLookupFailure(silent, { where, isKnown: true, isTolerated: false })).toBeUndefined();
   expect(describeLookupFailure(forbidden, { where, isKnown: true, isTolerated: false })).toContain(
-    "what it said last still counts",
+    "its last content still applies",
   );
 });
 

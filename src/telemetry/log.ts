@@ -1,7 +1,12 @@
-// Log lines for operators: one per decision that changed something and one per problem. Text in the shape that parsers of
-// klog expect, or JSON; named fields, no objects, and secrets print as "[secret]" by their type.
+// The log: text lines that klog parsers understand, or JSON. Fields are scalars; a `Secret` prints as "[secret]".
 
-import { type ConsolaReporter, createConsola, type LogObject } from "consola/core";
+import {
+  type ConsolaOptions,
+  type ConsolaReporter,
+  createConsola,
+  LogLevels,
+  type LogObject,
+} from "consola/core";
 import type { Clock } from "../platform/clock.ts";
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -10,24 +15,28 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** Only with `--v` of at least this level. */
-  debug(level: number, message: string, fields?: LogFields): void;
+  /** Logged only when `--v` is at least `verbosity`. */
+  debug(verbosity: number, message: string, fields?: LogFields): void;
+}
+
+export interface AdjustableLog extends Log {
+  /** Applies from the next line on. */
+  setVerbosity(verbosity: number): void;
 }
 
 export interface LogOptions {
   readonly format: "text" | "json";
-  /** A function where it may change while the process runs. */
-  readonly verbosity: number | (() => number);
+  readonly verbosity: number;
   readonly clock: Clock;
   readonly write: (line: string) => void;
-  /** Of the process, as klog prints it. */
+  /** The process id, as klog prints it. */
   readonly pid?: number;
 }
 
-/** Where klog has file and line. Ours would be those of minified code, so we print what fits the same pattern. */
+/** klog prints file and line here. Those of minified code say nothing, so a constant fits the pattern. */
 const origin = "fairlead:1";
 
-const severities: Readonly<Record<string, string>> = { info: "I", warn: "W", error: "E", debug: "I" };
+const severities: Readonly<Record<string, string>> = { info: "I", warn: "W", error: "E" };
 
 const digits = (value: number, count: number): string => String(value).padStart(count, "0");
 
@@ -42,7 +51,7 @@ function header(type: string, now: number, pid: number): string {
 
 const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** One message is one line, whatever a cloud has put into its errors. */
+/** A message stays on one line, whatever control characters a cloud error contains. */
 function onOneLine(text: string): string {
   return text.replace(
     /\p{Cc}/gu,
@@ -50,36 +59,62 @@ function onOneLine(text: string): string {
   );
 }
 
+/** klog's verbosity n is consola's level `info + n`, so that consola drops the lines above the verbosity. */
+const levelOf = (verbosity: number): number => LogLevels.info + verbosity;
+const maxVerbosity = 10;
+const debugType = (verbosity: number): string => `v${Math.min(verbosity, maxVerbosity)}`;
+
+const types: Readonly<Record<string, { readonly level: number }>> = {
+  error: { level: LogLevels.error },
+  warn: { level: LogLevels.warn },
+  ...Object.fromEntries(
+    Array.from({ length: maxVerbosity + 1 }, (_, verbosity) => [
+      debugType(verbosity),
+      { level: levelOf(verbosity) },
+    ]),
+  ),
+};
+
 function reporter({ format, clock, write, pid = 1 }: LogOptions): ConsolaReporter {
   return {
-    log: ({ type, args }: LogObject) => {
-      const [message, fields, level] = args as [string, LogFields | undefined, number | undefined];
+    log: ({ type, level, args }: LogObject) => {
+      const [message, fields = {}] = args as [string, LogFields | undefined];
       const now = clock.now();
-      const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
+      const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+      const isProblem = type === "error" || type === "warn";
       if (format === "json") {
         // Time and level as Go's component logs write them.
-        const line = { ts: now, level: type === "debug" ? "info" : type, v: level ?? 0, msg: message };
+        const v = isProblem ? 0 : level - LogLevels.info;
+        const line = { ts: now, level: isProblem ? type : "info", v, msg: message };
         write(`${JSON.stringify({ ...line, ...Object.fromEntries(given) })}\n`);
         return;
       }
       const tail = given.map(
         ([key, value]) => ` ${key}=${typeof value === "string" ? onOneLine(JSON.stringify(value)) : value}`,
       );
-      write(`${header(type, now, pid)}${onOneLine(message)}${tail.join("")}\n`);
+      write(`${header(isProblem ? type : "info", now, pid)}${onOneLine(message)}${tail.join("")}\n`);
     },
   };
 }
 
-export function createLog(options: LogOptions): Log {
-  const consola = createConsola({ level: 5, throttle: -1, reporters: [reporter(options)] });
-  const { verbosity } = options;
-  const most = typeof verbosity === "number" ? () => verbosity : verbosity;
+type LogLine = (message: string, fields?: LogFields) => void;
+
+export function createLog(options: LogOptions): AdjustableLog {
+  // Without a throttle, which would merge repeated lines.
+  const consola = createConsola({
+    types: types as ConsolaOptions["types"],
+    level: levelOf(options.verbosity),
+    throttle: -1,
+    reporters: [reporter(options)],
+  });
+  const line = (type: string): LogLine => (consola as unknown as Record<string, LogLine>)[type] as LogLine;
   return {
-    info: (message, fields) => consola.info(message, fields),
-    warn: (message, fields) => consola.warn(message, fields),
-    error: (message, fields) => consola.error(message, fields),
-    debug: (level, message, fields) => {
-      if (level <= most()) consola.debug(message, fields, level);
+    info: line(debugType(0)),
+    warn: line("warn"),
+    error: line("error"),
+    debug: (verbosity, message, fields) => line(debugType(verbosity))(message, fields),
+    setVerbosity: (verbosity) => {
+      consola.level = levelOf(verbosity);
     },
   };
 }

@@ -3,7 +3,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-const logOf = (format: "text" | "json", verbosity: number | (() => number) = 0) => {
+const logOf = (format: "text" | "json", verbosity = 0) => {
   const lines: string[] = [];
   const clock = new VirtualClock(Date.UTC(2026, 10, 21, 8, 29, 35, 7));
   const log = createLog({ format, verbosity, clock, write: (line) => lines.push(line), pid: 4711 });
@@ -44,10 +44,9 @@ test("the JSON log writes one object per line, with time and level as Go's compo
 });
 
 test("the log drops lines above the verbosity and follows changes of the verbosity", () => {
-  let level = 2;
-  const { log, lines } = logOf("text", () => level);
+  const { log, lines } = logOf("text", 2);
   log.debug(3, "no");
-  level = 3;
+  log.setVerbosity(3);
   log.debug(3, "yes");
   expect(lines).toHaveLength(1);
 });

@@ -13,14 +13,10 @@ export function defineRun(invocation: Invocation) {
       // Loaded only here: the other commands do not log.
       const { createLog } = await import("../../telemetry/log.ts");
       const { flags } = configuration.settings;
-      let verbosity = flags.v;
-      const setVerbosity = (level: number): void => {
-        verbosity = level;
-      };
       const log = createLog(
         defined({
           format: flags["logging-format"],
-          verbosity: () => verbosity,
+          verbosity: flags.v,
           clock: platform.clock,
           write: console.err,
           pid: console.pid,
@@ -35,7 +31,16 @@ export function defineRun(invocation: Invocation) {
       if (invocation.refuse(problems)) return;
       const { ProcessLife } = await import("../process-life.ts");
       const life = new ProcessLife(
-        { provider, program, console, platform, log, setVerbosity, first: configuration, readConfiguration },
+        {
+          provider,
+          program,
+          console,
+          platform,
+          log,
+          setVerbosity: log.setVerbosity,
+          first: configuration,
+          readConfiguration,
+        },
         signal,
       );
       invocation.exitCode = await life.run();

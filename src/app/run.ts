@@ -2,7 +2,7 @@
 // a failure, 2 for a mistake that the operator must fix. docs/operations.md has the whole list.
 
 import { messageOf } from "../core/errors.ts";
-import { forgetVariables, keepLoopbackDirect, systemArguments } from "../platform/environment.ts";
+import { keepLoopbackDirect, removeVariables, systemArguments } from "../platform/environment.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
 import { onSignals } from "../platform/process.ts";
 import { systemFigures } from "../platform/runtime-figures.ts";
@@ -58,7 +58,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       service?.reloading();
       reloads.request();
     },
-    accident: (error) =>
+    uncaught: (error) =>
       stderr(`${provider.name}-cloud-controller-manager: unexpected: ${firstLine(messageOf(error))}\n`),
   });
   const platform = systemPlatform();
@@ -69,7 +69,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   });
   const inward = { listen: systemListen, figures: systemFigures };
   const streams = { out: stdout, err: stderr, pid, service, reloads, inward };
-  forgetVariables(runtimeVariables(platform.environment).forget);
+  removeVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
   exit(await runProgram(provider, args, streams, { ...platform, environment }, controller.signal));
 }

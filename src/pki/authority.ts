@@ -1,4 +1,4 @@
-// A certificate authority in memory: it makes keys and issues certificates for servers and clients. It revokes nothing and keeps no list.
+// A certificate authority in memory: creates keys and issues certificates for servers and clients. It supports no revocation.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
@@ -12,9 +12,9 @@ export interface KeyAndCertificate {
 }
 
 export interface Authority {
-  /** PEM, for those who are to trust it. */
+  /** PEM, for the trust store of clients. */
   readonly cert: string;
-  /** PEM of its private key, for who keeps it to be the same authority later. */
+  /** PEM of its private key, to recreate the authority later. */
   key(): string;
   issueServer(commonName: string, names: readonly string[], lifetime?: Milliseconds): KeyAndCertificate;
   issueClient(subject: Subject, lifetime?: Milliseconds): KeyAndCertificate;
@@ -22,13 +22,13 @@ export interface Authority {
 
 const day = 86_400_000;
 const year = milliseconds(365 * day);
-// Clocks of two machines differ; a certificate is good a little before it was made.
-const slack = 3_600_000;
+// Certificates are valid from an hour before their creation, because clocks differ.
+const backdate = 3_600_000;
 
-const makeKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+const generateKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 const keyText = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString();
 
-/** Sixteen bytes, and the first neither zero nor negative. */
+/** Sixteen bytes; the first is neither zero nor negative. */
 function makeSerial(random: Random): Uint8Array {
   const bytes = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
   return Uint8Array.from(bytes, (byte, index) => (index === 0 ? (byte & 0x3f) | 0x40 : byte));
@@ -36,14 +36,14 @@ function makeSerial(random: Random): Uint8Array {
 
 const keysOf = (key: string) => ({ privateKey: createPrivateKey(key), publicKey: createPublicKey(key) });
 
-/** With `kept`, the authority that was kept under the same name; else a new one. */
+/** A new authority, or the `stored` one of the same name. */
 export function createAuthority(
   commonName: string,
   clock: Clock,
   random: Random,
-  kept?: KeyAndCertificate,
+  stored?: KeyAndCertificate,
 ): Authority {
-  const own = kept === undefined ? makeKeys() : keysOf(kept.key);
+  const own = stored === undefined ? generateKeys() : keysOf(stored.key);
   const issuer: Subject = { commonName };
   const issue = (
     subject: Subject,
@@ -59,21 +59,21 @@ export function createAuthority(
       issuerKey: own.privateKey,
       issuerPublicKey: own.publicKey,
       serial: makeSerial(random),
-      notBefore: clock.now() - slack,
+      notBefore: clock.now() - backdate,
       notAfter: clock.now() + lifetime,
       purpose,
       names,
     });
   return {
-    cert: kept?.cert ?? issue(issuer, own.publicKey, "authority", milliseconds(10 * year)),
+    cert: stored?.cert ?? issue(issuer, own.publicKey, "authority", milliseconds(10 * year)),
     key: () => keyText(own.privateKey),
     issueServer: (name, names, lifetime = year) => {
-      const { publicKey, privateKey } = makeKeys();
+      const { publicKey, privateKey } = generateKeys();
       const cert = issue({ commonName: name }, publicKey, "server", lifetime, names);
       return { key: keyText(privateKey), cert };
     },
     issueClient: (subject, lifetime = year) => {
-      const { publicKey, privateKey } = makeKeys();
+      const { publicKey, privateKey } = generateKeys();
       return { key: keyText(privateKey), cert: issue(subject, publicKey, "client", lifetime) };
     },
   };

@@ -1,4 +1,4 @@
-// One X.509 certificate, version 3, on EC P-256 keys, signed at once. Who may be issued what is authority.ts.
+// Encodes and signs one X.509 version 3 certificate with EC P-256 keys. `authority.ts` decides what is issued.
 
 import { createHash, type KeyObject, sign } from "node:crypto";
 import { isIP } from "node:net";

@@ -1,4 +1,4 @@
-// Writes DER, the bytes certificates are made of: tag, length, content. It does not read any.
+// Encodes DER, the binary form of certificates: tag, length, content. It does not decode. Pure.
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -12,11 +12,11 @@ function concatBytes(parts: readonly Uint8Array[]): Bytes {
   return result;
 }
 
-/** One byte below 128; else the number of bytes that follow, and those. */
+/** Below 128 one byte; otherwise the number of length bytes, followed by them. */
 export function derLength(length: number): Bytes {
   if (length < 0x80) return Uint8Array.of(length);
   const bytes: number[] = [];
-  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  for (let left = length; left > 0; left = Math.floor(left / 256)) bytes.unshift(left % 256);
   return Uint8Array.of(0x80 | bytes.length, ...bytes);
 }
 
@@ -28,13 +28,13 @@ export function der(tag: number, ...content: readonly Uint8Array[]): Bytes {
 export const sequence = (...items: readonly Uint8Array[]): Bytes => der(0x30, ...items);
 export const setOf = (...items: readonly Uint8Array[]): Bytes => der(0x31, ...items);
 
-/** A context tag around a whole element (`explicit`) or in place of its own tag (`implicit`). */
+/** A context tag around an element (`explicit`) or in place of its tag (`implicit`). */
 export function explicit(number: number, ...content: readonly Uint8Array[]): Bytes {
   return der(0xa0 | number, ...content);
 }
 export const implicit = (number: number, content: Uint8Array): Bytes => der(0x80 | number, content);
 
-/** A positive integer from its bytes: no leading zeros, but one where the top bit would make it negative. */
+/** A positive integer from its bytes: without leading zeros, except one where the top bit would make it negative. */
 export function integer(magnitude: Uint8Array): Bytes {
   const start = magnitude.findIndex((byte) => byte !== 0);
   const digits = start < 0 ? Uint8Array.of(0) : magnitude.slice(start);
@@ -43,7 +43,7 @@ export function integer(magnitude: Uint8Array): Bytes {
 
 export function smallInteger(value: number): Bytes {
   const bytes: number[] = [];
-  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  for (let left = value; left > 0; left = Math.floor(left / 256)) bytes.unshift(left % 256);
   return integer(Uint8Array.from(bytes));
 }
 
@@ -53,9 +53,9 @@ export const bits = (content: Uint8Array, unused = 0): Bytes => der(0x03, Uint8A
 export const utf8 = (text: string): Bytes => der(0x0c, new TextEncoder().encode(text));
 
 export function objectID(dotted: string): Bytes {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
+  const [first = 0, second = 0, ...others] = dotted.split(".").map(Number);
   const bytes = [first * 40 + second];
-  for (const part of rest) {
+  for (const part of others) {
     const digits = [part % 128];
     for (let left = Math.floor(part / 128); left > 0; left = Math.floor(left / 128)) {
       digits.unshift(0x80 | (left % 128));
@@ -65,7 +65,7 @@ export function objectID(dotted: string): Bytes {
   return der(0x06, Uint8Array.from(bytes));
 }
 
-/** Two-digit years until 2049, four digits after, as X.509 wants it. */
+/** Two-digit years until 2049, four digits after, as X.509 requires. */
 export function time(at: number): Bytes {
   const digits = new Date(at).toISOString().replace(/[-:T]|\..*/g, "");
   const isShort = Number(digits.slice(0, 4)) < 2050;

@@ -1,4 +1,4 @@
-// The only reader of time. Everything that waits or asks what time it is gets a Clock, so that tests own time.
+// The only file that reads the time and sets timers. All other code is given a Clock, so that tests control time.
 
 import type { Milliseconds } from "../core/brand.ts";
 
@@ -7,7 +7,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start; never steps back. */
   monotonic(): number;
-  /** Calls back once, later, unless cancelled by the function it returns. */
+  /** Calls back once after the delay, unless the returned function cancels it. */
   after(delay: Milliseconds, callback: () => void): () => void;
 }
 
@@ -20,7 +20,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after the delay; rejects with the signal's reason when that comes first, and leaves no listener behind. */
+/** Resolves after the delay. Rejects with the signal's reason if that is aborted first. Leaves no listener behind. */
 export function sleep(clock: Clock, delay: Milliseconds, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

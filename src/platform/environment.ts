@@ -1,4 +1,4 @@
-// The environment the process was started in, as values. Nothing else reads variables; whoever needs one is given it.
+// The environment variables, the host name and the arguments of the process. Nothing else reads them.
 
 import { hostname } from "node:os";
 
@@ -10,16 +10,16 @@ export const systemHostname = (): string => hostname();
 
 export const systemArguments = (): readonly string[] => process.argv.slice(2);
 
-/** Bun reads some variables itself, at the first request: these it must not find. */
-export function forgetVariables(names: readonly string[]): void {
+/** Removes variables that Bun itself would read at the first request. */
+export function removeVariables(names: readonly string[]): void {
   for (const name of names) {
-    // Bun may have taken it over already: it hears of another value, but not that there is none any more.
+    // Bun may have read the variable already. It notices a new value, but not a deletion.
     process.env[name] = "";
     delete process.env[name];
   }
 }
 
-/** Bun sends even loopback through a proxy named by the environment; Go does not, and neither do we. */
+/** Excludes loopback from the proxy of the environment, as in Go. Bun would send it through the proxy. */
 export function keepLoopbackDirect(): void {
   const present = process.env["NO_PROXY"] ?? process.env["no_proxy"];
   process.env["NO_PROXY"] = [present, "127.0.0.1", "localhost", "::1"].filter(Boolean).join(",");

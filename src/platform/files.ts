@@ -1,4 +1,4 @@
-// The only way to the disk and to other programs (exec credentials), so that tests can rotate a token in memory.
+// The interface to the disk and to other programs (exec credentials), so that tests can rotate a token in memory.
 
 export interface ProgramResult {
   readonly exitCode: number;
@@ -7,11 +7,11 @@ export interface ProgramResult {
 }
 
 export interface Files {
-  /** Throws an error whose `code` is the system's (`ENOENT`, `EACCES`, …). */
+  /** Rejects with an error whose `code` is that of the system (`ENOENT`, `EACCES`, …). */
   read(path: string): Promise<string>;
-  /** Changes whenever the content may have changed; undefined when there is no such file. */
+  /** A text that changes when the content may have changed; undefined when the file does not exist. */
   version(path: string): Promise<string | undefined>;
-  /** Whole or not at all. The folder is made (for us alone) if there is none. */
+  /** Atomic. Creates the folder, with access for this user only, if it does not exist. */
   write(path: string, content: string, mode: number): Promise<void>;
   run(
     command: readonly string[],

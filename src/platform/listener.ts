@@ -1,19 +1,19 @@
-// The only way in from the network: an HTTPS server as a value. A test hands in one without sockets and calls the handler itself.
+// The interface of an HTTPS server. Tests provide one without sockets and call the handler themselves.
 
-/** What a client proved to be at the TLS handshake: it holds the key. Who signed the certificate is for others to check. */
+/** The certificate of a client, whose key it proved to hold in the TLS handshake. Its issuer has not been verified. */
 export interface PeerCertificate {
-  /** DER; the client's own first, then what it sent along. The same array for all requests of one connection. */
+  /** DER; the client's own first, then the intermediates that it sent. The same array for all requests of a connection. */
   readonly chain: readonly Uint8Array[];
 }
 
 export interface ServedRequest {
   readonly method: string;
-  /** Path and query as they were sent. */
+  /** Path and query as sent. */
   readonly target: string;
-  /** Names in lower case; one entry for each header line. */
+  /** Names in lower case; one entry per header line. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly peer: PeerCertificate | undefined;
-  /** Undefined when it is longer than that. */
+  /** Undefined when the body exceeds the limit. */
   readonly body: (limit: number) => Promise<string | undefined>;
 }
 
@@ -32,33 +32,33 @@ export interface KeyPair {
 }
 
 export interface ServedCertificates extends KeyPair {
-  /** Served to clients that ask for one of these names. */
+  /** Served to clients that request one of these names (SNI). */
   readonly byName?: readonly (KeyPair & { readonly names: readonly string[] })[];
 }
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly certificates: ServedCertificates;
   readonly minVersion: "TLSv1.2" | "TLSv1.3";
-  /** OpenSSL's names, for TLS 1.2. */
+  /** OpenSSL names, for TLS 1.2. */
   readonly ciphers?: string;
   readonly curves?: string;
   readonly http2: boolean;
   readonly sharePort: boolean;
-  /** Ask clients for a certificate; none is needed, and any is let in. */
+  /** Requests a client certificate, but requires none and accepts any. */
   readonly asksForCertificate: boolean;
   readonly handle: ServedHandler;
 }
 
 export interface Listener {
   readonly port: number;
-  /** For the handshakes from now on; connections that are open stay. */
+  /** Applies to new handshakes; open connections stay. */
   renew(certificates: ServedCertificates): void;
-  /** Takes no more connections and ends those that are open. */
+  /** Refuses new connections and ends the open ones. */
   close(): Promise<void>;
 }
 
-/** Rejects with an error whose `code` is the system's (`EADDRINUSE`, `EACCES`, …). */
+/** Rejects with an error whose `code` is that of the system (`EADDRINUSE`, `EACCES`, …). */
 export type Listen = (options: ListenOptions) => Promise<Listener>;

@@ -1,16 +1,16 @@
-// The socket on which a service manager (systemd) hears how its service is: one datagram per message. Neither Bun nor
-// node:dgram can send to a Unix socket of datagrams, so four functions of the C library are called; see decision 0012.
+// Sends state messages to systemd, one datagram each. Neither Bun nor node:dgram supports Unix datagram sockets, so this calls
+// four functions of the C library; see decision 0012.
 
 import { dlopen, ptr } from "bun:ffi";
 
 export interface NotifySocket {
-  /** Sends a message such as `READY=1`; true when it was handed over. */
+  /** Sends a message such as `READY=1`; false when the socket did not accept it. */
   readonly send: (message: string) => boolean;
-  /** Microseconds by the clock that systemd compares with. */
+  /** Microseconds of the clock that systemd uses (CLOCK_MONOTONIC). */
   readonly monotonic: () => bigint;
 }
 
-/** glibc, then musl by architecture. */
+/** glibc, then musl per architecture. */
 const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 const functions = {
   socket: { args: ["i32", "i32", "i32"], returns: "i32" },
@@ -19,23 +19,23 @@ const functions = {
   close: { args: ["i32"], returns: "i32" },
 } as const;
 
-/** Of Linux, where alone there is systemd. */
+/** Constants of Linux, the only system with systemd. */
 const [unix, datagram, closeOnExec] = [1, 2, 0o2000000];
 const [dontWait, noSignal] = [0x40, 0x4000];
-const longestPath = 107;
+const maxPath = 107;
 
 function openLibrary() {
   for (const library of libraries) {
     try {
       return dlopen(library, functions).symbols;
     } catch {
-      // Another C library is on this machine.
+      // This machine has another C library.
     }
   }
   return undefined;
 }
 
-/** `sockaddr_un`; a path that begins with "@" is abstract, which is a zero byte on the wire. */
+/** A `sockaddr_un`. A path that begins with "@" is abstract: its first byte is zero. */
 function addressOf(path: string): Uint8Array {
   const name = new TextEncoder().encode(path);
   if (path.startsWith("@")) name[0] = 0;
@@ -45,9 +45,9 @@ function addressOf(path: string): Uint8Array {
   return address;
 }
 
-/** Undefined where it cannot be done, which the caller says; a message that is not taken is not tried again. */
+/** Undefined when the path or this system does not support it; the caller reports that. Messages are not retried. */
 export function openNotifySocket(path: string): NotifySocket | undefined {
-  if (!/^[/@]/.test(path) || Buffer.byteLength(path) > longestPath) return undefined;
+  if (!/^[/@]/.test(path) || Buffer.byteLength(path) > maxPath) return undefined;
   const library = openLibrary();
   if (library === undefined) return undefined;
   const address = addressOf(path);

@@ -1,63 +1,65 @@
-// The process as the operating system sees it: signals and accidents in, text and an exit code out.
+// The signals, uncaught errors, output and exit code of the process.
 
 import { milliseconds } from "../core/brand.ts";
 import { decideStop, type StopSignal } from "./stop-signals.ts";
 
 export interface SystemProcess {
   readonly pid: number;
-  /** Whole, before the promise is kept. */
+  /** Resolves when all of the text is written. */
   readonly stdout: (text: string) => Promise<unknown>;
   readonly stderr: (text: string) => void;
   readonly exit: (code: number) => never;
 }
 
 export interface SignalHandlers {
-  /** The first SIGTERM or SIGINT. Another one ends the process at once, with 128 and the signal's number. */
+  /** The first SIGTERM or SIGINT. Another one ends the process immediately, with 128 plus the signal's number. */
   readonly stop: (signal: string) => void;
   /** Each SIGHUP. */
   readonly reload: () => void;
-  /** An error that nobody caught: said in one line, and the process ends with 1. */
-  readonly accident: (error: unknown) => void;
+  /** An uncaught error. The process then ends with 1. */
+  readonly uncaught: (error: unknown) => void;
 }
 
-/** The stream is made at the first line: that takes longer than all that `--version` has to do. */
-function createLines(): (text: string) => void {
-  let stream: NodeJS.WriteStream | undefined;
-  return (text) => {
-    if (stream === undefined) {
-      stream = process.stderr;
-      // A full disk, or nobody reading, takes the lines and not the manager.
-      stream.on("error", () => undefined);
+/** Opens the stream at the first line: opening it takes longer than everything else that `--version` does. */
+class LazyStderr {
+  #stream: NodeJS.WriteStream | undefined;
+
+  write(text: string): void {
+    if (this.#stream === undefined) {
+      this.#stream = process.stderr;
+      // A full disk or a closed pipe loses lines, but does not end the manager.
+      this.#stream.on("error", () => undefined);
     }
-    stream.write(text);
-  };
+    this.#stream.write(text);
+  }
 }
 
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;
 
-export function onSignals({ stop, reload, accident }: SignalHandlers): SystemProcess {
+export function onSignals({ stop, reload, uncaught }: SignalHandlers): SystemProcess {
+  const lines = new LazyStderr();
   let first: StopSignal | undefined;
   for (const [name, number] of Object.entries(numbers)) {
     process.on(name, () => {
       const signal = { name, at: milliseconds(performance.now()) };
       const decision = decideStop(first, signal);
-      if (decision === "end at once") process.exit(128 + number);
+      if (decision === "exit") process.exit(128 + number);
       if (decision === "ignore") return;
       first = signal;
       stop(name);
     });
   }
   process.on("SIGHUP", reload);
-  const onAccident = (error: unknown) => {
-    accident(error);
+  const onUncaught = (error: unknown) => {
+    uncaught(error);
     process.exit(1);
   };
-  process.on("uncaughtException", onAccident);
-  process.on("unhandledRejection", onAccident);
+  process.on("uncaughtException", onUncaught);
+  process.on("unhandledRejection", onUncaught);
   return {
     pid: process.pid,
     stdout: (text) => Bun.write(Bun.stdout, text),
-    stderr: createLines(),
+    stderr: (text) => lines.write(text),
     exit: (code) => process.exit(code),
   };
 }

@@ -1,4 +1,4 @@
-// The only source of randomness: jitter and identifiers. A seeded one makes a simulation replay exactly.
+// The only source of randomness, for jitter and identifiers. A seeded one makes simulations reproducible.
 
 export interface Random {
   /** Uniform in [0, 1). */
@@ -12,7 +12,7 @@ export const systemRandom: Random = {
   uuid: () => crypto.randomUUID(),
 };
 
-/** The same seed gives the same numbers and the same uuids (mulberry32: small, fast, good enough for storms). */
+/** The same seed gives the same numbers and the same uuids (mulberry32: small and fast). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const fraction = (): number => {

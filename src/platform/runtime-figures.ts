@@ -1,4 +1,4 @@
-// What the operating system and the JavaScript engine say of this process: time used, memory held, objects alive.
+// Resource usage of this process: CPU time, memory and live objects.
 
 import { heapStats } from "bun:jsc";
 import { collectGarbage } from "./memory.ts";
@@ -8,9 +8,9 @@ export interface RuntimeFigures {
   readonly residentBytes: () => number;
   readonly heapBytes: () => number;
   readonly startedAtSeconds: number;
-  /** Objects by their type, the most frequent first, after a collection. */
+  /** Live objects by type, the most frequent first. Runs a garbage collection. */
   readonly objects: () => readonly (readonly [type: string, count: number])[];
-  /** Every object, in the format that browsers' tools read. Stops the process for as long as it takes. */
+  /** A heap snapshot for the developer tools of browsers. Blocks the process. */
   readonly snapshot: () => string;
 }
 

@@ -1,5 +1,5 @@
-// What a signal that asks to stop comes to. `timeout` and its like send theirs to the process and to its group: the same
-// one twice within moments is one wish, and only a later or another one is somebody who will not wait.
+// Decides what a stop signal leads to. `timeout` and similar programs signal both the process and its group, so the same
+// signal twice within moments counts once. A later or different one ends the process immediately. Pure.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 
@@ -8,13 +8,10 @@ export interface StopSignal {
   readonly at: Milliseconds;
 }
 
-const echoTime = milliseconds(200);
+const duplicateWindow = milliseconds(200);
 
-export function decideStop(
-  first: StopSignal | undefined,
-  signal: StopSignal,
-): "stop" | "ignore" | "end at once" {
+export function decideStop(first: StopSignal | undefined, signal: StopSignal): "stop" | "ignore" | "exit" {
   if (first === undefined) return "stop";
-  const isEcho = signal.name === first.name && signal.at - first.at < echoTime;
-  return isEcho ? "ignore" : "end at once";
+  const isDuplicate = signal.name === first.name && signal.at - first.at < duplicateWindow;
+  return isDuplicate ? "ignore" : "exit";
 }

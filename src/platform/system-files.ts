@@ -1,9 +1,9 @@
-// Files and programs of the machine we run on.
+// The real implementation of `Files`: the disk and programs of this machine.
 
 import { dirname } from "node:path";
 import type { Files } from "./files.ts";
 
-/** Loaded with the first file: `--version` touches none, and would wait for it for a sixth of its time. */
+/** Loaded with the first file: `--version` reads none, and loading takes a sixth of its time. */
 const disk = () => import("node:fs/promises");
 
 export const systemFiles: Files = {
@@ -11,7 +11,7 @@ export const systemFiles: Files = {
   version: async (path) => {
     try {
       const { stat } = await disk();
-      // Follows links: a projected Secret changes its target, not its own time.
+      // Follows links: an update of a projected Secret changes the target of the link.
       const { ino, mtimeMs, size } = await stat(path);
       return `${ino}:${mtimeMs}:${size}`;
     } catch {
@@ -21,7 +21,7 @@ export const systemFiles: Files = {
   write: async (path, content, mode) => {
     const { mkdir, rename, rm, writeFile } = await disk();
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // A file that is there already would keep its own mode, and be seen half written.
+    // Overwriting would keep the mode of an existing file, and readers could see it half written.
     const next = `${path}.new`;
     await rm(next, { force: true });
     await writeFile(next, content, { mode });

@@ -1,9 +1,10 @@
-// HTTPS with HTTP/1.1 and HTTP/2 on one port. It is Node's http2 server, because there alone the client's certificate can
-// be read and the server's own be swapped while connections are open (decision 0011).
+// The real HTTPS server, with HTTP/1.1 and HTTP/2 on one port. Only Node's http2 server can read client certificates and
+// replace its own certificate while connections are open (decision 0011).
 
 import type { Http2Server, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
+import { defined } from "../core/defined.ts";
 import type {
   Listen,
   ListenOptions,
@@ -24,7 +25,7 @@ const limits = {
   chain: 5,
 } as const;
 
-/** What Bun has and its types do not say. */
+/** Methods that Bun has and its types lack. */
 interface SwappableServer extends Http2Server {
   setSecureContext(options: object): void;
   addContext(name: string, options: object): void;
@@ -39,7 +40,7 @@ function peerOf(socket: TLSSocket): PeerCertificate | undefined {
   let next: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
   while (next?.raw !== undefined && chain.length < limits.chain) {
     chain.push(Uint8Array.from(next.raw));
-    // A root names itself as its issuer.
+    // A root certificate is its own issuer.
     next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
   }
   return chain.length === 0 ? undefined : { chain };
@@ -88,7 +89,7 @@ async function answer(
   try {
     send(await handle(served), method === "HEAD", response);
   } catch {
-    // The client went away in the middle of its own request.
+    // The client disconnected during its request.
     response.destroy();
   }
 }
@@ -98,8 +99,7 @@ function tlsOf({ certificates, minVersion, ciphers, curves, asksForCertificate }
     cert: certificates.cert,
     key: certificates.key,
     minVersion,
-    ...(ciphers !== undefined && { ciphers }),
-    ...(curves !== undefined && { ecdhCurve: curves }),
+    ...defined({ ciphers, ecdhCurve: curves }),
     requestCert: asksForCertificate,
     rejectUnauthorized: false,
   };
@@ -113,7 +113,7 @@ function nameContexts(server: SwappableServer, { byName = [] }: ServedCertificat
 
 type OnRequest = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** The errors of a connection are its own: it ends, with a word where the client can still read one. */
+/** An error ends only its own connection, with a response if the client can still read one. */
 function onBroken(error: NodeJS.ErrnoException, socket: TLSSocket): void {
   if (socket.writable && error.code?.startsWith("HPE_") === true) {
     socket.end(error.code === "HPE_HEADER_OVERFLOW" ? tooLarge : malformed);
@@ -126,7 +126,7 @@ const timeouts = {
   keepAliveTimeout: limits.idle,
 } as const;
 
-// Loaded when a port is opened: `--version` and help start in half the time without them.
+// Imported when a port is opened: without these modules, `--version` and help start in half the time.
 async function bothProtocols(
   options: ListenOptions,
   onRequest: OnRequest,
@@ -152,7 +152,7 @@ async function bothProtocols(
   return server as unknown as SwappableServer;
 }
 
-/** Bun's http2 server offers h2 whatever it is told, so this is HTTP/1.1 over a TLS server of its own. */
+/** Bun's http2 server always offers h2, so this is HTTP/1.1 over a separate TLS server. */
 async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
   const [{ createServer: createHttpServer }, { createServer: createTlsServer }] = await Promise.all([
     import("node:http"),

@@ -1,5 +1,7 @@
 // The only way to the network, for Kubernetes and for clouds: one function from a request to a response.
 
+import { defined } from "../core/defined.ts";
+
 /** CA, client certificate and server name of a TLS connection. */
 export interface TlsMaterial {
   /** PEM; replaces the system's roots when given. */
@@ -25,25 +27,17 @@ export interface TransportRequest {
 /** Sends a request. Rejects without a complete response head (refused, reset, TLS, aborted); a status of 500 is a response. */
 export type Transport = (request: TransportRequest, signal: AbortSignal) => Promise<Response>;
 
-function toBunTls(tls: TlsMaterial) {
-  return {
-    ...(tls.ca !== undefined && { ca: tls.ca }),
-    ...(tls.cert !== undefined && { cert: tls.cert }),
-    ...(tls.key !== undefined && { key: tls.key }),
-    ...(tls.serverName !== undefined && { serverName: tls.serverName }),
-    ...(tls.skipVerification === true && { rejectUnauthorized: false }),
-  };
+function toBunTls({ ca, cert, key, serverName, skipVerification }: TlsMaterial) {
+  const rejectUnauthorized = skipVerification === true ? false : undefined;
+  return defined({ ca, cert, key, serverName, rejectUnauthorized });
 }
 
-export const systemTransport: Transport = (request, signal) =>
-  fetch(request.url, {
-    method: request.method,
+export const systemTransport: Transport = ({ url, method, headers, body, proxy, tls }, signal) =>
+  fetch(url, {
+    method,
     signal,
     redirect: "manual",
-    // Watches may be silent for minutes; every caller brings a deadline of its own.
+    // Watches may be silent for minutes; every caller sets its own deadline.
     timeout: false,
-    ...(request.headers !== undefined && { headers: request.headers }),
-    ...(request.body !== undefined && { body: request.body }),
-    ...(request.tls !== undefined && { tls: toBunTls(request.tls) }),
-    ...(request.proxy !== undefined && { proxy: request.proxy }),
+    ...defined({ headers, body, proxy, tls: tls === undefined ? undefined : toBunTls(tls) }),
   } as BunFetchRequestInit);

@@ -1,4 +1,4 @@
-// Counters, gauges and histograms, and their text for Prometheus. It measures nothing itself and knows no names.
+// Counters, gauges and histograms, and their text in the Prometheus exposition format.
 
 export type LabelValues = Readonly<Record<string, string>>;
 
@@ -14,13 +14,13 @@ export interface Histogram {
   observe(value: number, labels?: LabelValues): void;
 }
 
-/** What is declared of a metric, for its text and for the page that lists them. */
+/** The declaration of a metric, for its text and for docs/metrics.md. */
 export interface MetricDeclaration {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
   readonly labels: readonly string[];
-  /** Of a histogram. */
+  /** Only for histograms. */
   readonly buckets?: readonly number[];
 }
 
@@ -28,9 +28,9 @@ interface Family extends MetricDeclaration {
   lines(): Iterable<string>;
 }
 
-/** Of one metric. What comes beyond is counted under one name, so that no caller can fill the memory. */
-const mostSeries = 1000;
-const beyond = "other";
+/** Per metric. Further series are summed in one named "other", so that label values cannot fill the memory. */
+const maxSeries = 1000;
+const overflow = "other";
 
 function escaped(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
@@ -42,7 +42,7 @@ function series(name: string, labels: LabelValues): string {
   return `${name}{${entries.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`;
 }
 
-/** The series of one metric by their label values. Looked up thousands of times a second: text is made when it is asked for. */
+/** The series of one metric by their label values. Looked up thousands of times a second, so text is made only on a scrape. */
 class SeriesTable<T> {
   readonly all: { readonly labels: LabelValues; readonly state: T }[] = [];
   readonly #byValues = new Map<string, T>();
@@ -52,7 +52,7 @@ class SeriesTable<T> {
   constructor(labels: readonly string[], create: () => T) {
     this.#labels = labels;
     this.#create = create;
-    // Without labels there is one series from the start, as Prometheus asks for.
+    // Without labels the single series exists from the start, as Prometheus recommends.
     if (labels.length === 0) this.of({});
   }
 
@@ -61,10 +61,10 @@ class SeriesTable<T> {
     for (const label of this.#labels) key = key === "" ? (given[label] ?? "") : `${key}\0${given[label]}`;
     const known = this.#byValues.get(key);
     if (known !== undefined) return known;
-    if (this.all.length > mostSeries)
+    if (this.all.length > maxSeries)
       return (
-        this.#byValues.get(beyond) ??
-        this.#add(beyond, Object.fromEntries(this.#labels.map((label) => [label, beyond])))
+        this.#byValues.get(overflow) ??
+        this.#add(overflow, Object.fromEntries(this.#labels.map((label) => [label, overflow])))
       );
     return this.#add(key, Object.fromEntries(this.#labels.map((label) => [label, given[label] ?? ""])));
   }
@@ -98,7 +98,7 @@ export class Metrics {
     };
   }
 
-  /** A gauge whose values are asked for when somebody looks. */
+  /** A gauge whose values are read at each scrape. */
   gaugeFrom(
     name: string,
     help: string,
@@ -108,7 +108,7 @@ export class Metrics {
     this.#add({ name, help, type: "gauge", labels, lines: () => readLines(name, read) });
   }
 
-  /** The same for what only grows. */
+  /** A counter whose values are read at each scrape. */
   counterFrom(
     name: string,
     help: string,
@@ -118,7 +118,7 @@ export class Metrics {
     this.#add({ name, help, type: "counter", labels, lines: () => readLines(name, read) });
   }
 
-  /** In the order of their declaration. */
+  /** In the order of declaration. */
   get declarations(): readonly MetricDeclaration[] {
     return this.#families;
   }
@@ -130,15 +130,16 @@ export class Metrics {
     labels: readonly string[] = [],
   ): Histogram {
     const table = new SeriesTable(labels, () => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }));
-    const lines = () => table.all.flatMap((one) => histogramLines(name, buckets, one.labels, one.state));
+    const lines = () =>
+      table.all.flatMap(({ labels: of, state }) => histogramLines(name, buckets, of, state));
     this.#add({ name, help, type: "histogram", labels, buckets, lines });
     return {
       observe: (value, of = {}) => {
-        const one = table.of(of);
+        const state = table.of(of);
         const index = buckets.findIndex((bound) => value <= bound);
-        if (index !== -1) one.counts[index] = (one.counts[index] ?? 0) + 1;
-        one.sum += value;
-        one.count += 1;
+        if (index !== -1) state.counts[index] = (state.counts[index] ?? 0) + 1;
+        state.sum += value;
+        state.count += 1;
       },
     };
   }
@@ -157,7 +158,7 @@ export class Metrics {
 
   #values(name: string, help: string, type: "counter" | "gauge", labels: readonly string[]) {
     const table = new SeriesTable(labels, () => ({ value: 0 }));
-    const lines = () => table.all.map((one) => `${series(name, one.labels)} ${one.state.value}`);
+    const lines = () => table.all.map(({ labels: of, state }) => `${series(name, of)} ${state.value}`);
     this.#add({ name, help, type, labels, lines });
     return table;
   }
@@ -175,7 +176,7 @@ function readLines(name: string, read: () => Iterable<readonly [LabelValues, num
 }
 
 interface HistogramState {
-  /** Of each bucket alone; the text adds them up. */
+  /** Per bucket; the text has cumulative counts. */
   readonly counts: readonly number[];
   readonly sum: number;
   readonly count: number;
@@ -187,11 +188,11 @@ function histogramLines(
   labels: LabelValues,
   { counts, sum, count }: HistogramState,
 ): string[] {
-  let below = 0;
+  let cumulative = 0;
   return [
     ...buckets.map((bound, index) => {
-      below += counts[index] ?? 0;
-      return `${series(`${name}_bucket`, { ...labels, le: String(bound) })} ${below}`;
+      cumulative += counts[index] ?? 0;
+      return `${series(`${name}_bucket`, { ...labels, le: String(bound) })} ${cumulative}`;
     }),
     `${series(`${name}_bucket`, { ...labels, le: "+Inf" })} ${count}`,
     `${series(`${name}_sum`, labels)} ${sum}`,

@@ -22,13 +22,13 @@ test.each([
     "the same signal 200 ms later ends the process immediately",
     signal("SIGTERM", 1000),
     signal("SIGTERM", 1200),
-    "end at once",
+    "exit",
   ],
   [
     "a different signal ends the process immediately",
     signal("SIGTERM", 1000),
     signal("SIGINT", 1001),
-    "end at once",
+    "exit",
   ],
 ] as const)("%s", (_, first, second, decision) => {
   expect(decideStop(first, second)).toBe(decision);

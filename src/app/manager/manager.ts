@@ -7,7 +7,7 @@ import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
-import { createGarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
+import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
@@ -77,7 +77,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const plans = new PlanReporter(log);
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
-  const garbage = createGarbageMeter();
+  const garbage = new GarbageMeter();
   const requests = requestReporter(log, metrics, new CloudProblems(log, clock));
   const apiServerProblems = new ApiServerProblems(log, clock);
 
@@ -109,7 +109,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       userAgent: `${name}/${version}`,
       mayWrite: gates.main,
       onRequest: requests.kube,
-      onDecoded: garbage,
+      onDecoded: (bytes) => garbage.add(bytes),
     },
     signal,
   );
@@ -169,7 +169,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
   const { queues, lifecycle, service } = composed;
   metrics.watch(connected.accounts, inventory, queues);
-  for (const queue of Object.values(queues)) queue.observe({ done: () => garbage(reconcileGarbage) });
+  for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
 
   const refresh: Task = {
     name: "inventory",

@@ -9,7 +9,7 @@ import { processCost } from "./process-cost.ts";
 import { printProgress } from "./progress.ts";
 import { type ResidentMemory, readResidentMemory } from "./resident-memory.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
-import { type BenchOptions, openBench, untilDone } from "./world.ts";
+import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface IdleRun {
   readonly server: string;
@@ -60,7 +60,7 @@ async function untilIdle(manager: KeptProcess): Promise<void> {
 }
 
 export async function measureIdle(options: BenchOptions, nodes: number): Promise<IdleRun> {
-  await using bench = await openBench(options);
+  await using bench = await Bench.open(options);
   await joinNodes(bench, nodes, nodes);
   const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1");
   await untilDone(manager, "it led", () => manager.output().includes("Acquired leadership"), {

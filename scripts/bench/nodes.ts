@@ -9,7 +9,7 @@ import { FollowedNames } from "./follow-names.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
 import { describeCost, Progress } from "./progress.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
-import { type Bench, type BenchOptions, openBench, untilDone } from "./world.ts";
+import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface NodesRun {
   readonly server: string;
@@ -37,15 +37,15 @@ const columns: Columns<NodesRun> = [
   ["Peak RSS MiB", ({ cost }) => decimal(cost?.peakMiB, 0)],
 ];
 
-async function describeWrites({ writes }: Bench): Promise<string> {
-  const counted = await writes();
+async function describeWrites(bench: Bench): Promise<string> {
+  const counted = await bench.writes();
   return counted === undefined
     ? "the server does not count writes"
     : `the server counted ${counted.nodes} patches and ${counted.events} events`;
 }
 
 export async function measureNodes(options: BenchOptions, count: number): Promise<NodesRun> {
-  await using bench = await openBench(options);
+  await using bench = await Bench.open(options);
   const { api, cloud } = bench;
   const names = Array.from({ length: count }, (_, index) => `node-${String(index).padStart(5, "0")}`);
   for (const name of names) cloud.machines.add(name);

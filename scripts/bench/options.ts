@@ -45,7 +45,15 @@ export interface Options {
   readonly write: boolean;
 }
 
-function read() {
+function readOrFail() {
+  try {
+    return parseCommandLine();
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+  }
+}
+
+function parseCommandLine() {
   return parseArgs({
     allowPositionals: true,
     options: {
@@ -74,14 +82,6 @@ function wholeNumber(name: string, given: string): number {
 
 function wholeNumbers(name: string, given: string | undefined): readonly number[] | undefined {
   return given?.split(",").map((word) => wholeNumber(name, word));
-}
-
-function readOrFail(): ReturnType<typeof read> {
-  try {
-    return read();
-  } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${usage}`);
-  }
 }
 
 /** npm changes to the repository and puts the caller's directory into INIT_CWD. */

@@ -6,7 +6,7 @@ import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
-import { type BenchOptions, openBench, untilDone } from "./world.ts";
+import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface Load {
   readonly seconds: number;
@@ -39,7 +39,7 @@ const columns: Columns<ScrapeRun> = [
 ];
 
 export async function measureScrape(options: BenchOptions, { seconds, rate }: Load): Promise<ScrapeRun> {
-  await using bench = await openBench(options);
+  await using bench = await Bench.open(options);
   const port = freePort();
   const manager = bench.start(
     ...[`--secure-port=${port}`, "--bind-address=127.0.0.1", "--authorization-always-allow-paths=/metrics"],

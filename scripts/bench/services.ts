@@ -9,7 +9,7 @@ import { never } from "../../test/kube/cluster/connect.ts";
 import { joinNode, joinNodes } from "./joined-nodes.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { type Step, StepTimer } from "./steps.ts";
-import { type BenchOptions, openBench } from "./world.ts";
+import { Bench, type BenchOptions } from "./world.ts";
 
 export interface ServicesRun {
   readonly server: string;
@@ -46,7 +46,7 @@ export async function measureServices(
   count: number,
   nodeCount: number,
 ): Promise<ServicesRun> {
-  await using bench = await openBench(options);
+  await using bench = await Bench.open(options);
   const { api, cloud } = bench;
   await joinNodes(bench, nodeCount, targets);
   let manager = bench.start();

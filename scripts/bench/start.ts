@@ -3,7 +3,7 @@
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { startTimes } from "../build/start-time.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
-import { type BenchOptions, openBench, untilDone } from "./world.ts";
+import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface StartRun {
   readonly server: string;
@@ -24,7 +24,7 @@ const columns: Columns<StartRun> = [
 ];
 
 export async function measureStart(options: BenchOptions): Promise<StartRun> {
-  await using bench = await openBench(options);
+  await using bench = await Bench.open(options);
   const times: number[] = [];
   for (let run = 0; run < runs; run += 1) {
     const port = freePort();

@@ -4,13 +4,15 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
+import { type ServedCloud, serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { milliseconds } from "../../src/core/brand.ts";
+import type { KubeApi } from "../../src/kube/client/api.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { type UntilOptions, until } from "../../test/cluster/rig/until.ts";
 import { connect } from "../../test/kube/cluster/connect.ts";
-import { startBenchServer } from "./api-server.ts";
+import { type BenchServer, startBenchServer } from "./api-server.ts";
+import type { ServerWrites } from "./server-writes.ts";
 
 export interface BenchOptions {
   readonly cloudLatencyMs: number;
@@ -23,50 +25,76 @@ export interface BenchOptions {
 const executableName = "fake-cloud-controller-manager";
 export const builtExecutable: string = resolve(import.meta.dir, "../../dist", executableName);
 
-export async function openBench({ cloudLatencyMs, actionMs, flags, executable }: BenchOptions) {
-  const server = await startBenchServer();
-  const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
-  keepFolder(folder);
-  const cloud = new FakeCloud({
-    clock: systemClock,
-    latency: milliseconds(cloudLatencyMs),
-    actionTime: milliseconds(actionMs),
-  });
-  const served = serveFakeCloud(cloud, 0);
-  const copy = join(folder, executableName);
-  copyFileSync(executable ?? builtExecutable, copy);
-  const running: KeptProcess[] = [];
-  const stop = new AbortController();
-  return {
-    serverName: server.name,
-    writes: server.writes,
-    executable: copy,
-    cloud,
-    api: await connect(server.kubeconfigPath),
-    /** Aborted when the benchmark ends. */
-    signal: stop.signal,
-    start: (...more: readonly string[]): KeptProcess => {
-      const given = [
-        `--kubeconfig=${server.kubeconfigPath}`,
-        `--config-set=endpoint=${served.url}`,
-        // Several may run on one machine.
-        "--secure-port=0",
-      ];
-      const process = startProcess([copy, ...given, ...flags, ...more], { cwd: folder });
-      running.push(process);
-      return process;
-    },
-    async [Symbol.asyncDispose](): Promise<void> {
-      stop.abort();
-      for (const process of running) await process.stop();
-      await served[Symbol.asyncDispose]();
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
+/** A running environment. Disposing it stops everything. */
+export class Bench implements AsyncDisposable {
+  readonly api: KubeApi;
+  readonly cloud: FakeCloud;
+  /** Path of the executable's copy. */
+  readonly executable: string;
+  readonly #server: BenchServer;
+  readonly #served: ServedCloud;
+  readonly #folder: string;
+  readonly #flags: readonly string[];
+  readonly #managers: KeptProcess[] = [];
+  readonly #stop = new AbortController();
 
-export type Bench = Awaited<ReturnType<typeof openBench>>;
+  private constructor(options: BenchOptions, server: BenchServer, api: KubeApi) {
+    this.#server = server;
+    this.api = api;
+    this.#flags = options.flags;
+    this.#folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
+    keepFolder(this.#folder);
+    this.cloud = new FakeCloud({
+      clock: systemClock,
+      latency: milliseconds(options.cloudLatencyMs),
+      actionTime: milliseconds(options.actionMs),
+    });
+    this.#served = serveFakeCloud(this.cloud, 0);
+    this.executable = join(this.#folder, executableName);
+    copyFileSync(options.executable ?? builtExecutable, this.executable);
+  }
+
+  static async open(options: BenchOptions): Promise<Bench> {
+    const server = await startBenchServer();
+    return new Bench(options, server, await connect(server.kubeconfigPath));
+  }
+
+  get serverName(): string {
+    return this.#server.name;
+  }
+
+  /** Aborted when the benchmark ends. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** The API server's own counts of writes; undefined when it does not count. */
+  writes(): Promise<ServerWrites | undefined> {
+    return this.#server.writes();
+  }
+
+  /** Starts the executable. */
+  start(...flags: readonly string[]): KeptProcess {
+    const common = [
+      `--kubeconfig=${this.#server.kubeconfigPath}`,
+      `--config-set=endpoint=${this.#served.url}`,
+      // Several may run on one machine.
+      "--secure-port=0",
+    ];
+    const command = [this.executable, ...common, ...this.#flags, ...flags];
+    const manager = startProcess(command, { cwd: this.#folder });
+    this.#managers.push(manager);
+    return manager;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    for (const manager of this.#managers) await manager.stop();
+    await this.#served[Symbol.asyncDispose]();
+    await this.#server.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
 
 /** Waits for something that the manager does; throws when the manager exits first. */
 export async function untilDone(

@@ -5,6 +5,7 @@ import { LatestObjects } from "../../src/controllers/latest-objects.ts";
 import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
 import { createNodeWrites } from "../../src/controllers/writes/node-writes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
+import { defined } from "../../src/core/defined.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { HttpKubeApi } from "../../src/kube/client/http-api.ts";
 import type { Node } from "../../src/kube/objects.ts";
@@ -35,15 +36,15 @@ export interface NodeDraft {
 }
 
 export const toNode = (draft: NodeDraft, now = 0): Node => ({
-  metadata: {
+  metadata: defined({
     name: draft.name,
     uid: draft.uid ?? `uid-${draft.name}`,
     resourceVersion: "1",
     creationTimestamp: `${new Date(draft.createdAt ?? now).toISOString().slice(0, 19)}Z`,
-    ...(draft.deletionTimestamp !== undefined && { deletionTimestamp: draft.deletionTimestamp }),
-    ...(draft.labels !== undefined && { labels: draft.labels }),
-    ...(draft.annotations !== undefined && { annotations: draft.annotations }),
-  },
+    deletionTimestamp: draft.deletionTimestamp,
+    labels: draft.labels,
+    annotations: draft.annotations,
+  }),
   spec: draft.spec ?? {},
   status: draft.status ?? {},
 });
@@ -156,7 +157,7 @@ export class ApiServerNodes {
       const before = known.get(key);
       if (after === undefined) known.delete(key);
       else known.set(key, after);
-      const change = { key, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+      const change = defined({ key, before, after });
       for (const listener of listeners) listener(change);
     };
     this.server.onWrite(({ storage, type, object }) => {

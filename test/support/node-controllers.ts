@@ -8,6 +8,7 @@ import type { NodeDeps } from "../../src/controllers/node-deps.ts";
 import { LifecycleController } from "../../src/controllers/node-lifecycle/controller.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
 import { seconds } from "../../src/core/brand.ts";
+import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Instance, InstanceSource, MatchKey } from "../../src/provider/instances.ts";
@@ -60,12 +61,7 @@ export class NodeControllers {
       clock,
       signal: this.#stop.signal,
     });
-    this.nodes = new ApiServerNodes({
-      clock,
-      random,
-      ...(options.mode !== undefined && { mode: options.mode }),
-      ...(options.lag !== undefined && { lag: options.lag }),
-    });
+    this.nodes = new ApiServerNodes(defined({ clock, random, mode: options.mode, lag: options.lag }));
     const deps: NodeDeps = {
       nodes: this.nodes.store,
       writes: this.nodes.writes,

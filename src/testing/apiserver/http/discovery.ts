@@ -1,5 +1,6 @@
 // The discovery documents: groups, resources, version, and the part of OpenAPI that `kubectl apply` reads.
 
+import { defined } from "../../../core/defined.ts";
 import type { JsonObject } from "../objects/json.ts";
 import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "../objects/resource-table.ts";
 
@@ -16,15 +17,15 @@ function apiResources(group: string): JsonObject[] {
     ...resourcesIn(group).flatMap((each): JsonObject[] => {
       const { plural: name, singular: singularName, namespaced, kind, shortNames, categories } = each;
       return [
-        {
+        defined({
           name,
           singularName,
           namespaced,
           kind,
           verbs: [...objectVerbs],
-          ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
-          ...(categories.length > 0 && { categories: [...categories] }),
-        },
+          shortNames: shortNames.length > 0 ? [...shortNames] : undefined,
+          categories: categories.length > 0 ? [...categories] : undefined,
+        }),
         ...(each.hasStatus
           ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
           : []),

@@ -1,5 +1,6 @@
 // Answers TokenReviews, SubjectAccessReviews and SelfSubject*Reviews with the given authenticate and authorize functions.
 
+import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { isObject, type JsonObject, listAt, objectAt, textAt } from "../objects/json.ts";
 import { type Identity, timestamp } from "../objects/kube-object.ts";
@@ -19,11 +20,7 @@ export type Authorize = (identity: Identity, request: AccessRequest) => boolean;
 export type Authenticate = (token: string) => Identity | undefined;
 
 function userInfo({ username, groups, uid }: Identity): JsonObject {
-  return {
-    username,
-    ...(uid !== undefined && { uid }),
-    groups: [...groups],
-  };
+  return defined({ username, uid, groups: [...groups] });
 }
 
 function accessRequestIn(spec: JsonObject): AccessRequest {
@@ -80,11 +77,11 @@ export function answerReview(
 ): JsonObject {
   const spec = isObject(body["spec"]) ? body["spec"] : {};
   const answer = statusOf(review.plural, spec, identity, clock.now(), authenticate, authorize);
-  return {
+  return defined({
     kind: review.kind,
     apiVersion: `${review.group}/v1`,
     metadata: {},
-    ...(body["spec"] !== undefined && { spec }),
+    spec: body["spec"] === undefined ? undefined : spec,
     ...answer,
-  };
+  });
 }

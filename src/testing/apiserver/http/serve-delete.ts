@@ -1,5 +1,6 @@
 // Serves DELETE, for one object with preconditions or for all that match a selector. object-registry.ts handles finalizers.
 
+import { defined } from "../../../core/defined.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
 import type { JsonObject } from "../objects/json.ts";
 import { textAt } from "../objects/json.ts";
@@ -21,9 +22,10 @@ const answersWithObject = new Set([
 ]);
 
 function preconditionsIn(body: JsonObject): Preconditions {
-  const uid = textAt(body, "preconditions", "uid");
-  const resourceVersion = textAt(body, "preconditions", "resourceVersion");
-  return { ...(uid !== "" && { uid }), ...(resourceVersion !== "" && { resourceVersion }) };
+  return defined({
+    uid: textAt(body, "preconditions", "uid") || undefined,
+    resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
+  });
 }
 
 export function serveDelete(

@@ -1,5 +1,6 @@
 // Serves GET: one object, a listing or a watch, as JSON, as a Table or as metadata only.
 
+import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { methodNotAllowed, notFound } from "../objects/api-error.ts";
@@ -72,11 +73,11 @@ export function serveList(deps: ReadDeps, resource: Resource, info: RequestInfo,
   const { query, namespace } = info;
   const page = deps.lister.list(resource.storage, namespace, selectorFor(resource, info), query);
   const isSelective = query.has("labelSelector") || query.has("fieldSelector");
-  const metadata: JsonObject = {
+  const metadata: JsonObject = defined({
     resourceVersion: String(page.revision),
-    ...(page.continueToken !== undefined && { continue: page.continueToken }),
-    ...(page.remaining !== undefined && !isSelective && { remainingItemCount: page.remaining }),
-  };
+    continue: page.continueToken,
+    remainingItemCount: isSelective ? undefined : page.remaining,
+  });
   const served = page.items.map((object) => asServed(resource, object));
   if (wantsTable(accept)) {
     const now = deps.clock.now();
@@ -91,11 +92,11 @@ function bookmark(resource: Resource, revision: number, isEnd: boolean): JsonObj
   return {
     kind: resource.kind,
     apiVersion: apiVersionOf(resource),
-    metadata: {
+    metadata: defined({
       resourceVersion: String(revision),
       creationTimestamp: null,
-      ...(isEnd && { annotations: { "k8s.io/initial-events-end": "true" } }),
-    },
+      annotations: isEnd ? { "k8s.io/initial-events-end": "true" } : undefined,
+    }),
   };
 }
 

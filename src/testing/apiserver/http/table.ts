@@ -41,11 +41,10 @@ export function toTable(
       description: name,
       priority: isWide ? 1 : 0,
     })),
-    rows: objects.map((object) => ({
-      cells: columns.map(({ cell }) => cell(object, now)),
-      ...(include !== "None" && {
-        object: include === "Object" ? object : toMetadataOnly(object),
-      }),
-    })),
+    rows: objects.map((object) => {
+      const cells = columns.map(({ cell }) => cell(object, now));
+      if (include === "None") return { cells };
+      return { cells, object: include === "Object" ? object : toMetadataOnly(object) };
+    }),
   };
 }

@@ -1,5 +1,6 @@
 // The Node and conditions that a kubelet with an external cloud provider writes. kubelets.ts decides when.
 
+import { defined } from "../../../core/defined.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
 import { timestamp } from "../objects/kube-object.ts";
 
@@ -64,11 +65,11 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
     "kubernetes.io/os": "linux",
     ...spec.labels,
   };
-  const annotations: Record<string, string> = {
+  const annotations: JsonObject = defined({
     "node.alpha.kubernetes.io/ttl": "0",
     "volumes.kubernetes.io/controller-managed-attach-detach": "true",
-    ...(spec.providedIP !== undefined && { "alpha.kubernetes.io/provided-node-ip": spec.providedIP }),
-  };
+    "alpha.kubernetes.io/provided-node-ip": spec.providedIP,
+  });
   const taints: readonly Json[] = [
     { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" },
     { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
@@ -76,10 +77,7 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
   ];
   return {
     metadata: { name, labels, annotations },
-    spec: {
-      taints,
-      ...(podCIDRs.length > 0 && { podCIDR: podCIDRs[0], podCIDRs }),
-    },
+    spec: podCIDRs.length === 0 ? { taints } : { taints, podCIDR: podCIDRs[0], podCIDRs },
     status: {
       capacity: resources,
       allocatable: resources,

@@ -99,12 +99,12 @@ export function invalid(
     code,
     "Invalid",
     `${what} "${name}" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`,
-    {
-      ...(name !== "" && { name }),
-      ...(group !== "" && { group }),
-      ...(kind !== "" && { kind }),
+    defined({
+      name: name || undefined,
+      group: group || undefined,
+      kind: kind || undefined,
       causes: causes.map((cause) => ({ ...cause })),
-    },
+    }),
   );
 }
 
@@ -119,7 +119,7 @@ export function forbidden(resource: Resource, name: string, why: string): ApiErr
     403,
     "Forbidden",
     `${qualified(resource.plural, resource)} ${name === "" ? "" : `"${name}" `}is forbidden: ${why}`,
-    { ...(name !== "" && { name }), ...groupOf(resource), kind: resource.plural },
+    defined({ name: name || undefined, ...groupOf(resource), kind: resource.plural }),
   );
 }
 

@@ -1,5 +1,6 @@
 // The parsed schema table: the type of each field, and how its lists are merged.
 
+import { defined } from "../../../core/defined.ts";
 import { schemaTable } from "./schema-table.ts";
 
 export type Scalar = "s" | "i" | "n" | "b" | "t" | "q" | "x" | "o";
@@ -34,13 +35,13 @@ function readField(text: string): Field {
   const [, name, bang, type, merge, , keys] = match ?? [];
   if (name === undefined || type === undefined)
     throw new TypeError(`Invalid field in the schema table: ${text}`);
-  return {
+  return defined({
     name,
     isRequired: bang === "!",
     type: readType(type),
-    ...(merge !== undefined && { mergeKey: merge.slice(1) }),
-    ...(keys !== undefined && { listKeys: keys.slice(1).split(",").filter(Boolean) }),
-  };
+    mergeKey: merge?.slice(1),
+    listKeys: keys?.slice(1).split(",").filter(Boolean),
+  });
 }
 
 const types = new Map<string, Fields>();

@@ -1,6 +1,7 @@
 // Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources, finalizers, and
 // no write without a change. It is synchronous and knows no HTTP; kubelets, tests and api-server.ts use it.
 
+import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import {
@@ -71,15 +72,15 @@ export class ObjectRegistry {
       throw badRequest("resourceVersion should not be set on objects to be created");
     }
     const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...kept } = meta;
-    const metadata = {
+    const metadata = defined({
       ...kept,
       name,
-      ...(place !== "" && { namespace: place }),
+      namespace: place || undefined,
       uid: this.#random.uuid(),
       resourceVersion: "",
       creationTimestamp: timestamp(this.#clock.now()),
-      ...(resource.tracksGeneration && { generation: 1 }),
-    } as ObjectMeta;
+      generation: resource.tracksGeneration ? 1 : undefined,
+    }) as ObjectMeta;
     const rules = rulesFor(resource.storage);
     const draft = { ...decoded, metadata } as KubeObject;
     const object = rules.defaults?.(draft, undefined) ?? draft;

@@ -1,5 +1,6 @@
 // The server that a case runs against: the test API server or a real one, through a transport.
 
+import { defined } from "../../../../src/core/defined.ts";
 import type { TlsMaterial, Transport } from "../../../../src/platform/transport.ts";
 import { isObject, type JsonObject } from "../../../../src/testing/apiserver/objects/json.ts";
 
@@ -39,13 +40,16 @@ const open = (
   accept: string = json,
 ) =>
   target.transport(
-    {
+    defined({
       method,
       url: `${target.baseURL}${path}`,
-      headers: { ...target.headers, accept, ...(body !== undefined && { "content-type": type }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(target.tls !== undefined && { tls: target.tls }),
-    },
+      headers:
+        body === undefined
+          ? { ...target.headers, accept }
+          : { ...target.headers, accept, "content-type": type },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      tls: target.tls,
+    }),
     signal,
   );
 

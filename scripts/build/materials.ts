@@ -14,7 +14,7 @@ export interface Material {
 
 const packageFolder = /^(.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
-/** The package folders of the bundled files; for nested packages the innermost. */
+/** The package folders of the bundled files, sorted, because the bundler's order varies; for nested packages the innermost. */
 export function packageFolders(files: readonly string[]): readonly string[] {
   return [
     ...new Set(
@@ -23,7 +23,7 @@ export function packageFolders(files: readonly string[]): readonly string[] {
         return name === undefined ? [] : `${before}node_modules/${name}`;
       }),
     ),
-  ];
+  ].toSorted();
 }
 
 const isLicenseFile = (file: string): boolean => /^(licen[cs]e|notice|copying)(\.|-|$)/i.test(file);

@@ -1,4 +1,4 @@
-// The parts of the build that decide: which targets there are, what is inside, and what is said about it.
+// Tests the pure parts of the build: targets, packages, notices and the SBOM.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -13,18 +13,18 @@ const root = resolve(import.meta.dir, "../..");
 const material = { name: "@a/b", version: "1.2.3", license: "MIT", text: "Do what you like." };
 
 describe("targets", () => {
-  test("have the words that Bun wants, in its order", () => {
+  test("have Bun's names", () => {
     expect(bunTarget("linux-x64-musl-baseline")).toBe("bun-linux-x64-baseline-musl");
     expect(bunTarget("darwin-arm64")).toBe("bun-darwin-arm64");
   });
 
-  test("are taken with and without Bun's prefix, and refused with the nearest name", () => {
+  test("are accepted with and without Bun's prefix, and rejected with a suggestion", () => {
     expect(readTarget("bun-linux-arm64")).toBe("linux-arm64");
     expect(() => readTarget("linux-amr64")).toThrow("Did you mean linux-arm64?");
   });
 });
 
-test("packages are found in what was bundled, the innermost of nested ones", () => {
+test("packageFolders finds the packages in the bundled files, sorted, and the innermost of nested ones", () => {
   expect(
     packageFolders([
       "src/app/run.ts",
@@ -33,17 +33,17 @@ test("packages are found in what was bundled, the innermost of nested ones", () 
       "node_modules/@a/b/index.js",
       "node_modules/x/node_modules/y/index.js",
     ]),
-  ).toEqual(["node_modules/consola", "node_modules/@a/b", "node_modules/x/node_modules/y"]);
+  ).toEqual(["node_modules/@a/b", "node_modules/consola", "node_modules/x/node_modules/y"]);
 });
 
-test("a package is read with the text of its licence", () => {
+test("readMaterial reads a package with its license text", () => {
   const { name, license, text } = readMaterial(resolve(root, "node_modules/consola"));
   expect([name, license]).toEqual(["consola", "MIT"]);
   // words-ok: the MIT license
   expect(text).toContain("Permission is hereby granted");
 });
 
-test("the table of what Bun is made of was read from the Bun that is pinned [F97]", () => {
+test("the table of Bun's parts describes the pinned Bun version [F97]", () => {
   const { devDependencies } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly devDependencies: Readonly<Record<string, string>>;
   };
@@ -51,10 +51,10 @@ test("the table of what Bun is made of was read from the Bun that is pinned [F97
   expect(runtimeParts.map(([name]) => name)).toContain("mimalloc");
 });
 
-test("the notices hold our licence, those of all packages, and what Bun is made of [F97]", () => {
-  const text = noticesText("OURS", "9.9.9", [material]);
+test("the notices contain Fairlead's license, those of all packages, and Bun's parts [F97]", () => {
+  const text = noticesText("LICENSE TEXT", "9.9.9", [material]);
   for (const part of [
-    "OURS",
+    "LICENSE TEXT",
     "@a/b 1.2.3 (MIT)",
     "Do what you like.",
     "Bun 9.9.9",
@@ -64,7 +64,7 @@ test("the notices hold our licence, those of all packages, and what Bun is made 
   }
 });
 
-test("the list of contents names the file, its sum and everything inside, and nothing twice [F97]", () => {
+test("the SBOM lists the file, its checksum and everything inside without duplicates [F97]", () => {
   const sha256 = "0123456789abcdef".repeat(4);
   const list = sbom({ executable: "x", version: "v1", sha256, bunVersion: "9.9.9", materials: [material] });
   expect(list.serialNumber).toMatch(

@@ -11,7 +11,7 @@ const places = ["*.md", "{docs,deploy,src,providers,scripts,test}/**/*.{md,ts,mj
 /** Files and folders that are still being rewritten. The list only gets shorter, and ends empty. */
 const notYetClean: readonly string[] = [
   ...["docs/decisions/0003-own-kubernetes-client.md", "docs/write-a-provider.md"],
-  ...["providers/fake", "src/cloud", "src/controllers", "src/kube", "src/platform", "src/provider"],
+  ...["providers/fake", "src/cloud", "src/controllers/service", "src/kube", "src/platform", "src/provider"],
   ...["src/server", "src/telemetry", "test/app", "test/cloud", "test/controllers"],
   ...["test/core", "test/kit", "test/kube", "test/parity"],
   ...["test/providers", "test/runtime", "test/support"],

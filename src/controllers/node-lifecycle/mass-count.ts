@@ -34,7 +34,7 @@ export class MassCount {
     this.#isManaged = isManaged;
   }
 
-  /** Follows the Nodes for the life of the process: deletions count whoever made them. */
+  /** Follows the Nodes for the life of the process: deletions count no matter what made them. */
   follow(): void {
     this.#options.nodes.subscribe(({ before, after }) => {
       if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;

@@ -116,7 +116,7 @@ export function familyUnsupported(family: string): Problem {
 }
 
 export interface TableFill {
-  /** All routes in the table, whoever created them, after the planned changes. */
+  /** All routes in the table after the planned changes, including foreign ones. */
   readonly routes: number;
   readonly limit: number | undefined;
 }

@@ -40,7 +40,7 @@ export class OwnWrites<T extends KubeObject> {
     return wasChangedByOthers || (written !== undefined && this.#hasOtherChanges(base, patch, written));
   }
 
-  /** The answer may contain changes by others, such as a deletion, and the watch event of those would look like ours. */
+  /** The answer may contain changes by others, such as a deletion. Their watch event would look like our own write. */
   #hasOtherChanges(base: T, { contentType, body }: Patch, written: T): boolean {
     if (contentType !== "application/json-patch+json") return false;
     return this.#isRelevantChange(applySteps(base, body), written);

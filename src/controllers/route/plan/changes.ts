@@ -1,4 +1,4 @@
-// One change of a route, and what became of it. Pure.
+// One change of a route, and its outcome. Pure.
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";

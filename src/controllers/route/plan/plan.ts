@@ -22,13 +22,13 @@ export interface RoutePlan {
   /** A route whose target changed is in both lists; the old one is removed first. */
   readonly create: readonly DesiredRoute[];
   readonly present: readonly DesiredRoute[];
-  /** In the table, but too little is known to tell whether its target is right: neither created nor removed. */
+  /** In the table, but too little is known about its target: neither created nor removed. */
   readonly undecided: readonly DesiredRoute[];
   readonly refused: readonly { readonly route: DesiredRoute; readonly problem: Problem }[];
 }
 
 export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePlanInput): RoutePlan {
-  // One route for many ranges may be how the pods of exempt Nodes are reached; a table without marks cannot tell.
+  // A wider route may be how the pods of exempt Nodes are reached; in a table without marks this is not visible.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...exempt.destinations]);
   const mayRemove = (route: ObservedRoute): boolean =>

@@ -2,7 +2,7 @@
 // `simulator/`; the provider only uses its API.
 
 import { defineProvider } from "#ccm";
-import { anyNodeSource } from "./any-node.ts";
+import { AnyNodeSource } from "./any-node.ts";
 import { fakeApi } from "./api.ts";
 import { readConfigFile } from "./config-file.ts";
 import { machineSource } from "./instances.ts";
@@ -31,7 +31,7 @@ export const fake = defineProvider({
   connect: (settings, { account, mark }) => {
     const limit = settings["lookup-limit"];
     if (settings["answer-any-node"]) {
-      return { instances: { sources: [anyNodeSource(limit)], matchBy: ["name"] } };
+      return { instances: { sources: [new AnyNodeSource(limit)], matchBy: ["name"] } };
     }
     const { transport } = account({
       name: "fake",

@@ -26,7 +26,10 @@ const text = async (response: Response): Promise<string> => {
   throw new CloudError(kind, `GET /x: ${response.status}`, { operation: "GET /x", status: response.status });
 };
 
-const setUp = (answer: Transport, options: { deadline?: number; mayMutate?: MutationGate } = {}) => {
+const setUp = (
+  answer: Transport,
+  options: { deadline?: number; mayMutate?: MutationGate; credentialHint?: string } = {},
+) => {
   const clock = new VirtualClock();
   const reports: CloudCallReport[] = [];
   const stop = new AbortController();
@@ -48,6 +51,7 @@ const setUp = (answer: Transport, options: { deadline?: number; mayMutate?: Muta
       mayMutate: options.mayMutate ?? (() => ({ may: true })),
       report: (report) => reports.push(report),
       signal: stop.signal,
+      credentialHint: options.credentialHint,
       ...(options.deadline !== undefined && { deadline: milliseconds(options.deadline) }),
     },
   );
@@ -117,6 +121,11 @@ describe("the governed transport", () => {
     const { send, sent } = setUp(async () => new Response("", { status: 401 }));
     expect(await send()).toMatchObject({ kind: "unauthorized" });
     expect(sent).toEqual(["GET token-1", "GET token-2"]);
+  });
+
+  test("names the settings to check when the credentials are rejected", async () => {
+    const { send } = setUp(async () => new Response("", { status: 401 }), { credentialHint: "Check token." });
+    expect(String(await send())).toBe("CloudError: GET /x: 401 Check token.");
   });
 
   test("fetches one new credential for all requests that were rejected together [F70]", async () => {

@@ -108,7 +108,7 @@ describe("secure port of a manager with one load balancer", () => {
   test("reports each change with its reason in /debug/state, and no secret in any page [F91 N19]", async () => {
     const state = JSON.parse(await text("/debug/state"));
     expect(state.journal.first).toContainEqual(
-      expect.objectContaining({ target: "cloud", outcome: "done", why: "desired state of its Services" }),
+      expect.objectContaining({ target: "cloud", outcome: "done", why: "default/web: load balancer needed" }),
     );
     expect(state.queues.map(({ name }: { name: string }) => name)).toContain("service");
     expect(state.accounts[0]).toMatchObject({ name: "fake", endpoints: [{ state: "closed" }] });

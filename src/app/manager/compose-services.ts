@@ -93,13 +93,13 @@ export function composeServices(
     readInput: (declaration, read) => readInput({ api, files }, declaration, read),
     report,
     note: (message, fields) => log.info(message, fields),
-    journal: (step, group, outcome, detail) =>
+    journal: ({ step, group, why, outcome, detail }) =>
       journal.record(
         defined({
           target: "cloud" as const,
           action: step.do,
           object: `balancer/${step.on ?? group}`,
-          why: "desired state of its Services",
+          why,
           at: clock.now(),
           outcome,
           detail,

@@ -20,11 +20,11 @@ import { isRelevantChange } from "./queue/relevant-change.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
-import { NodeSyncLatency } from "./reconcile/node-sync-latency.ts";
-import { OwnerLock } from "./reconcile/owner-lock.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
 import { GroupStates } from "./state/group-states.ts";
+import { OwnerLock } from "./state/owner-lock.ts";
 import { ServiceStates } from "./state/service-states.ts";
+import { NodeSyncLatency } from "./status/node-sync-latency.ts";
 import { EventPublisher } from "./status/publisher.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
 

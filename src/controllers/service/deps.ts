@@ -37,6 +37,14 @@ export interface ServiceWrites {
 
 export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<EndpointSlice>;
 
+export interface StepEntry {
+  readonly step: Step;
+  readonly group: string;
+  readonly why: string;
+  readonly outcome: "done" | "failed" | "refused" | "observed";
+  readonly detail?: string;
+}
+
 /** Measurements, in upstream's terms. */
 export interface ServiceObserver {
   /** All load balancers have followed a change of Nodes. */
@@ -66,13 +74,8 @@ export interface ServiceControllerDeps {
   readonly report: (service: Service, event: ServiceEvent) => void;
   /** Logs what cannot be an event, because the Service no longer exists. */
   readonly note: Note;
-  /** Records every step sent to the cloud, with its group. */
-  readonly journal: (
-    step: Step,
-    group: string,
-    outcome: "done" | "failed" | "refused" | "observed",
-    detail?: string,
-  ) => void;
+  /** Records every step sent to the cloud, and in observe mode every step planned. */
+  readonly journal: (entry: StepEntry) => void;
   readonly observer: ServiceObserver;
   readonly isObserving: boolean;
   readonly clock: Clock;

@@ -87,7 +87,7 @@ test("observe mode logs planned cloud changes with the Service, its ports and th
   await w.pass(7200);
   expect(textsOf(w.logged)).toEqual([
     expect.stringMatching(
-      /^Would create balancer: for default\/web: ports 80\/TCP 443\/TCP to 3 targets object="balancer\/a[0-9a-f]+" because="desired state of its Services"$/,
+      /^Would create balancer: for default\/web: ports 80\/TCP 443\/TCP to 3 targets object="balancer\/a[0-9a-f]+" because="default\/web: load balancer needed"$/,
     ),
   ]);
 });

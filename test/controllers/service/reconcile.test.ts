@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
 import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
-import { OwnerLock } from "../../../src/controllers/service/reconcile/owner-lock.ts";
 import { reconcileGroup } from "../../../src/controllers/service/reconcile/reconcile.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { OwnerLock } from "../../../src/controllers/service/state/owner-lock.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
 import { CloudError } from "../../../src/provider/errors.ts";

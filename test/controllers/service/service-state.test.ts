@@ -215,12 +215,12 @@ test("a step that the controller's own fence blocked is journalled as refused", 
   const apply = () => {
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   };
-  const journal = (_: unknown, __: string, outcome: string) => written.push(outcome);
+  const journal = ({ outcome }: { outcome: string }) => written.push(outcome);
   const plan = { members: [], steps: [{ do: "make" }] };
   const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
   const context = { group: "g", services: [], state: new GroupState("g"), call };
   const deps = { controller: { balancers: { apply }, journal } };
-  const failure = await executeSteps(deps as never, context, plan as never, true).catch(
+  const failure = await executeSteps(deps as never, context, plan as never, { isNew: true, why: "" }).catch(
     (error: unknown) => error,
   );
   expect(failure).toBeInstanceOf(CloudError);

@@ -34,9 +34,7 @@ export interface ReadAnnotationsOptions {
 type Annotations = Readonly<Record<string, string>>;
 
 function keysOf(name: string, fields: Fields, prefix: string): readonly string[] {
-  return [name, ...(fields[name]?.renamedFrom ?? [])].map((each) =>
-    each.includes("/") ? each : prefix + each,
-  );
+  return [name, ...(fields[name]?.renamedFrom ?? [])].map((key) => (key.includes("/") ? key : prefix + key));
 }
 
 export function readAnnotations<A extends Fields>(
@@ -89,7 +87,7 @@ function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string)
   const names = Object.keys(fields).filter((name) => !name.includes("/"));
   return Object.keys(annotations).flatMap((key): Problem[] => {
     if (key.startsWith(prefix)) return [];
-    const name = names.find((each) => key.endsWith(each) && isNearly(key.slice(0, -each.length), prefix));
+    const name = names.find((known) => key.endsWith(known) && isNearly(key.slice(0, -known.length), prefix));
     if (name === undefined) return [];
     return [
       {

@@ -40,8 +40,8 @@ export class FreshListing {
     const { balancers, services } = this.#deps;
     const { adopts } = balancers;
     const { group } = state;
-    const ours = latest.items.find((one) => one.group === group && one.ownership === "ours");
-    if (ours !== undefined || adopts === undefined) return { balancer: ours, problems: [] };
+    const marked = latest.items.find((item) => item.group === group && item.ownership === "ours");
+    if (marked !== undefined || adopts === undefined) return { balancer: marked, problems: [] };
     return adoptionOf(
       members,
       () => services.list().filter(isManaged),

@@ -1,4 +1,4 @@
-// What all plans of a provider need to know of the cloud besides load balancers: surveyed once and shared while it is fresh.
+// What all plans of a provider need to know of the cloud apart from load balancers: surveyed once and shared while fresh.
 
 import { minutes } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";

@@ -56,7 +56,7 @@ function claimOne(deps: ClaimDeps, service: Service, group: string): readonly st
 }
 
 function isShown({ controller }: ClaimDeps, group: string, uid: ServiceUID): boolean {
-  return markedBalancers(controller).some((one) => one.group === group && one.owners.includes(uid));
+  return markedBalancers(controller).some((item) => item.group === group && item.owners.includes(uid));
 }
 
 function isStuck({ desiredServices }: ClaimDeps, service: Service): boolean {

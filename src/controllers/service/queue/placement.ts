@@ -100,7 +100,7 @@ export class Placement {
 
   #retry(key: string): readonly string[] {
     const service = this.#deps.controller.services.get(key);
-    const state = service && this.#deps.serviceStates.of(service);
+    const state = service && this.#deps.serviceStates.get(serviceUID(service.metadata.uid));
     if (service === undefined || state?.hasLeftovers !== true) return this.#placeManaged(key, service);
     const groups = this.placeLeftover(key, service);
     state.hasLeftovers = false;

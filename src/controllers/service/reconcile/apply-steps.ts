@@ -8,7 +8,7 @@ import type { Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
+import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
 import { changeOf } from "../desired/fingerprint.ts";
 import type { Member } from "../desired/member.ts";
@@ -30,7 +30,7 @@ export async function executeSteps(
   deps: ReconcileDeps,
   { group, state, call }: ReconcileContext,
   plan: PlannedGroup,
-  isNew: boolean,
+  { isNew, why }: { readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
   const { controller, publisher, operations } = deps;
   for (const member of plan.members) {
@@ -42,7 +42,7 @@ export async function executeSteps(
   }
   let services = await addFinalizers(controller, plan.members, call.signal);
   for (const step of plan.steps) {
-    const outcome = await executeStep(controller, group, step, call);
+    const outcome = await executeStep(controller, { step, group, why }, call);
     if (outcome.done) {
       services = await rememberFacts(controller, services, outcome, call.signal);
       continue;
@@ -60,16 +60,15 @@ export async function executeSteps(
 
 async function executeStep(
   { balancers, journal }: ServiceControllerDeps,
-  group: string,
-  step: Step,
+  entry: Omit<StepEntry, "outcome">,
   call: Call,
 ): Promise<StepOutcome> {
   try {
-    const outcome = await balancers.apply(step, call);
-    journal(step, group, "done");
+    const outcome = await balancers.apply(entry.step, call);
+    journal({ ...entry, outcome: "done" });
     return outcome;
   } catch (error) {
-    journal(step, group, isFenced(error) ? "refused" : "failed", messageOf(error));
+    journal({ ...entry, outcome: isFenced(error) ? "refused" : "failed", detail: messageOf(error) });
     throw error;
   }
 }

@@ -4,8 +4,8 @@
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { changeOf, isSameDesired } from "../desired/fingerprint.ts";
-import type { GroupState } from "../state/group-states.ts";
-import { describeDesired } from "../status/describe-desired.ts";
+import type { Change, GroupState } from "../state/group-states.ts";
+import { describeDesired, describeReason } from "../status/describe-change.ts";
 import { driftFound, waitingFor } from "../status/events.ts";
 import { executeSteps } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
@@ -28,7 +28,13 @@ export async function applyPlan(
       for (const { service } of members) publisher.publishOnce(service, "drift", [driftFound(steps, drift)]);
       if (drift === "report") return settled;
     }
-    return controller.isObserving ? reportSteps(deps, context, plan) : changeGroup(deps, context, plan);
+    const areAllEnding = members.every(({ desired }) => desired.ending !== undefined);
+    const change = changeOf(state.lastCompleted, fingerprint, areAllEnding ? "delete" : undefined);
+    const isNew = plan.observed === undefined;
+    const why = describeReason(members, change, { isDrift, isNew });
+    return controller.isObserving
+      ? reportSteps(deps, context, plan, why)
+      : changeGroup(deps, context, plan, change, why);
   }
   if (wait === undefined) return undefined;
   for (const { service } of members) {
@@ -43,11 +49,12 @@ function reportSteps(
   { controller }: ReconcileDeps,
   { group, state }: ReconcileContext,
   { members, steps }: PlannedGroup,
+  why: string,
 ): Outcome {
   const text = JSON.stringify(steps);
   if (state.reportedSteps !== text) {
-    const description = describeDesired(members);
-    for (const step of steps) controller.journal(step, group, "observed", description);
+    const detail = describeDesired(members);
+    for (const step of steps) controller.journal({ step, group, why, outcome: "observed", detail });
   }
   state.reportedSteps = text;
   return settled;
@@ -57,17 +64,17 @@ async function changeGroup(
   deps: ReconcileDeps,
   context: ReconcileContext,
   plan: PlannedGroup,
+  change: Change,
+  why: string,
 ): Promise<Outcome> {
   const { clock, observer } = deps.controller;
   const { state } = context;
   const isNew = state.change === undefined;
-  const areAllEnding = plan.members.every(({ desired }) => desired.ending !== undefined);
-  const change = changeOf(state.lastCompleted, plan.fingerprint, areAllEnding ? "delete" : undefined);
   state.startChange(change);
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
-    const wait = await executeSteps(deps, context, plan, isNew);
+    const wait = await executeSteps(deps, context, plan, { isNew, why });
     isFailed = false;
     if (wait === "operation") return waiting;
     if (wait === undefined) return requeue(changeDelay(state), "the cloud to show the changes");

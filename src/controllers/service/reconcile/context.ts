@@ -9,10 +9,10 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { SharedSurvey } from "../observed/shared-survey.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
+import type { OwnerLock } from "../state/owner-lock.ts";
 import type { ServiceStates } from "../state/service-states.ts";
+import type { NodeSyncLatency } from "../status/node-sync-latency.ts";
 import type { EventPublisher } from "../status/publisher.ts";
-import type { NodeSyncLatency } from "./node-sync-latency.ts";
-import type { OwnerLock } from "./owner-lock.ts";
 
 export interface ReconcileContext {
   readonly group: string;

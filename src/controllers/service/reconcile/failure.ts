@@ -39,7 +39,8 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
   state.listingRequestedAt = undefined;
   const { failedChange } = state;
   state.failedChange = undefined;
-  if (isLostRace(error)) return requeue(delayAfterError(error, failures, { clock, random }), "LostRace");
+  if (isLostRace(error))
+    return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   if (!isFenced(error)) {
     const isUpdate = failures === 1 && failedChange === "update";
     for (const service of servicesOf(deps, group)) {

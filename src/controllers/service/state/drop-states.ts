@@ -1,4 +1,4 @@
-// The one place where records of Services and groups end. Nothing else has to be told: a record is all that is remembered.
+// The only place where the records of Services and groups are dropped.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStore } from "../deps.ts";

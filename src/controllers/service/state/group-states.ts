@@ -1,10 +1,10 @@
 // What the controller remembers of each group of Services that share a load balancer: one record per group, created when a
-// Service joins and dropped as a whole (`drop-states.ts`). All of it may be lost, for the cloud and the Services say the rest.
+// Service joins and dropped as a whole (`drop-states.ts`). It is lost at a restart; the comments say what follows from that.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStates } from "./service-states.ts";
 
-/** What a change to a load balancer is called. Upstream knows the first three; releasing is ours. */
+/** The kinds of changes to a load balancer. Upstream has the first three. */
 export type Change = "ensure" | "update" | "delete" | "release";
 
 /** The desired state of a group, short enough to be kept for every group. */
@@ -31,7 +31,7 @@ export class GroupState {
   /** The change whose steps failed in the reconcile that just ended. Lost: the event calls it a sync, not an update. */
   failedChange: Change | undefined;
 
-  /** The desired state last completed, to tell drift from a change of the Services. Lost: the next difference is no drift. */
+  /** The desired state last completed: any other difference is drift. Lost: the next difference is not reported as drift. */
   lastCompleted: Fingerprint | undefined;
 
   /** Reconciles since the last completion that changed the cloud: many of them slow down. Lost: counted from zero. */
@@ -49,7 +49,7 @@ export class GroupState {
   /** When a newer listing was requested, monotonic; undefined once it arrived. Lost: requested again. */
   listingRequestedAt: number | undefined;
 
-  /** When the group last changed something in the cloud, monotonic: older listings are outdated. Lost: see `FreshListing`. */
+  /** When the group last changed something in the cloud, monotonic: older listings are outdated. Lost: a restart lists first. */
   changedAt: number | undefined;
 
   /** The Services say that their operation cannot be checked. Lost: the condition stays until the next status write. */
@@ -83,7 +83,7 @@ export class GroupState {
     this.lastCompleted = desired;
   }
 
-  /** Nothing is left in the cloud: forgets all but the membership and what the Services say. */
+  /** Nothing is left in the cloud: the next load balancer of this group is a new one. */
   startOver(): void {
     this.change = undefined;
     this.failedChange = undefined;

@@ -1,5 +1,5 @@
 // What the controller remembers of each Service: one record per UID, created when the Service is first read and dropped as a
-// whole (`drop-states.ts`). All of it may be lost, for the cloud and the Services say the rest.
+// whole (`drop-states.ts`). It is lost at a restart; the comments say what follows from that.
 
 import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";

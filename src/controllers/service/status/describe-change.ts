@@ -1,0 +1,41 @@
+// Describes for the journal what the Services of a group ask for, and why their load balancer is changed. Names, ports and counts
+// only: settings may hold anything. Pure.
+
+import { shortList } from "../../../core/text.ts";
+import type { Member } from "../desired/member.ts";
+import type { Change } from "../state/group-states.ts";
+
+const maxPorts = 8;
+
+export function describeDesired(members: readonly Pick<Member, "desired">[]): string {
+  if (members.length === 0) return "no Service asks for it any more";
+  return shortList(
+    members.map(({ desired: { owner, ports, targets, ending } }) => {
+      const name = `${owner.namespace}/${owner.name}`;
+      if (ending !== undefined) return `${name} no longer asks for it`;
+      const list = ports.map(({ port, protocol }) => `${port}/${protocol}`);
+      const shown = list.slice(0, maxPorts).join(" ");
+      const more = list.length > maxPorts ? ` … and ${list.length - maxPorts} more` : "";
+      return `for ${name}: ports ${shown}${more} to ${targets.length} targets`;
+    }),
+  );
+}
+
+/** Why the load balancer is changed, naming the Services. */
+export function describeReason(
+  members: readonly Pick<Member, "desired">[],
+  change: Change,
+  { isDrift, isNew }: { readonly isDrift: boolean; readonly isNew: boolean },
+): string {
+  const leaving = members.filter(({ desired }) => desired.ending !== undefined);
+  if (members.length === 0) return "its Services no longer exist";
+  if (leaving.length > 0) return `${namesOf(leaving)}: load balancer no longer needed`;
+  if (isDrift) return `${namesOf(members)}: load balancer changed outside Fairlead`;
+  if (isNew) return `${namesOf(members)}: load balancer needed`;
+  const what = change === "update" ? "targets" : "desired state";
+  return `${namesOf(members)}: ${what} changed`;
+}
+
+function namesOf(members: readonly Pick<Member, "desired">[]): string {
+  return shortList(members.map(({ desired: { owner } }) => `${owner.namespace}/${owner.name}`));
+}

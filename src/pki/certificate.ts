@@ -80,17 +80,17 @@ function keyIdentifier(key: KeyObject): Bytes {
 }
 
 function extensions({ purpose, names = [], publicKey, issuerPublicKey }: CertificateRequest): Bytes {
+  const isAuthority = purpose === "authority";
   const [flags, unused] = usage[purpose];
-  return sequence(
-    extension("2.5.29.19", true, purpose === "authority" ? sequence(boolean(true)) : sequence()),
+  const items = [
+    extension("2.5.29.19", true, isAuthority ? sequence(boolean(true)) : sequence()),
     extension("2.5.29.15", true, bits(Uint8Array.of(flags), unused)),
-    ...(purpose === "authority"
-      ? []
-      : [extension("2.5.29.37", false, sequence(objectID(extendedUsage[purpose])))]),
-    ...(names.length === 0 ? [] : [extension("2.5.29.17", false, sequence(...names.map(alternativeName)))]),
-    extension("2.5.29.14", false, octets(keyIdentifier(publicKey))),
-    extension("2.5.29.35", false, sequence(implicit(0, keyIdentifier(issuerPublicKey)))),
-  );
+  ];
+  if (!isAuthority) items.push(extension("2.5.29.37", false, sequence(objectID(extendedUsage[purpose]))));
+  if (names.length > 0) items.push(extension("2.5.29.17", false, sequence(...names.map(alternativeName))));
+  items.push(extension("2.5.29.14", false, octets(keyIdentifier(publicKey))));
+  items.push(extension("2.5.29.35", false, sequence(implicit(0, keyIdentifier(issuerPublicKey)))));
+  return sequence(...items);
 }
 
 /** The certificate as PEM. */

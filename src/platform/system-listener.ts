@@ -130,7 +130,7 @@ const timeouts = {
 async function bothProtocols(
   options: ListenOptions,
   onRequest: OnRequest,
-  sessions: Set<ServerHttp2Session>,
+  onSession: (session: ServerHttp2Session) => void,
 ) {
   const { createSecureServer } = await import("node:http2");
   const server = createSecureServer({
@@ -140,12 +140,7 @@ async function bothProtocols(
     ...tlsOf(options),
   } as Parameters<typeof createSecureServer>[0]);
   Object.assign(server, timeouts);
-  server.on("session", (session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
-    session.setTimeout(limits.idle, () => session.close());
-    session.on("error", () => session.destroy());
-  });
+  server.on("session", onSession);
   server.on("sessionError", () => undefined);
   server.on("clientError", onBroken as () => void);
   server.on("request", onRequest);
@@ -169,31 +164,55 @@ async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
   return server as unknown as SwappableServer;
 }
 
+/** The open connections of a listener, to limit them and to close them with it. */
+class Connections {
+  readonly #sockets = new Set<TLSSocket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
+
+  addSocket(socket: TLSSocket): void {
+    if (this.#sockets.size >= limits.connections) return void socket.destroy();
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+  }
+
+  addSession(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    session.setTimeout(limits.idle, () => session.close());
+    session.on("error", () => session.destroy());
+  }
+
+  /** The client certificate, read once per connection. */
+  peerOf(socket: TLSSocket): PeerCertificate | undefined {
+    const known = this.#peers.get(socket) ?? { peer: peerOf(socket) };
+    this.#peers.set(socket, known);
+    return known.peer;
+  }
+
+  destroyAll(): void {
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
 export const systemListen: Listen = async (options) => {
-  const sockets = new Set<TLSSocket>();
-  const sessions = new Set<ServerHttp2Session>();
-  const peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
+  const { host, port, sharePort, asksForCertificate, handle } = options;
+  const connections = new Connections();
   const onRequest: OnRequest = (request, response) => {
     const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
-    const known = peers.get(socket) ?? { peer: options.asksForCertificate ? peerOf(socket) : undefined };
-    peers.set(socket, known);
-    void answer(options.handle, request, response, known.peer);
+    void answer(handle, request, response, asksForCertificate ? connections.peerOf(socket) : undefined);
   };
   const server = options.http2
-    ? await bothProtocols(options, onRequest, sessions)
+    ? await bothProtocols(options, onRequest, (session) => connections.addSession(session))
     : await onlyHttp1(options, onRequest);
   nameContexts(server, options.certificates);
-  server.on("secureConnection", (socket: TLSSocket) => {
-    if (sockets.size >= limits.connections) return void socket.destroy();
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-    socket.on("error", () => socket.destroy());
-  });
+  server.on("secureConnection", (socket: TLSSocket) => connections.addSocket(socket));
   server.on("tlsClientError", (_: unknown, socket: TLSSocket) => socket.destroy());
-  const { host, port, sharePort } = options;
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port, ...(sharePort && { reusePort: true }) }, () => {
+    server.listen({ host, port, ...defined({ reusePort: sharePort || undefined }) }, () => {
       server.removeListener("error", reject);
       server.on("error", () => undefined);
       resolve({
@@ -205,8 +224,7 @@ export const systemListen: Listen = async (options) => {
         close: () =>
           new Promise((closed) => {
             server.close(() => closed());
-            for (const session of sessions) session.destroy();
-            for (const socket of sockets) socket.destroy();
+            connections.destroyAll();
           }),
       });
     });

@@ -27,27 +27,31 @@ function changeTaints(node: Node, taints: readonly Taint[] | undefined): readonl
   return present === undefined ? [] : [guard, { op: "remove", path }];
 }
 
-/** One write for provider id, labels and taints. It fails as "precondition" when another client changed one of them. */
+function setProviderID({ spec }: Node, providerID: string | undefined): readonly JsonPatchStep[] {
+  if (providerID === undefined || providerID === "" || (spec.providerID ?? "") !== "") return [];
+  const path = "/spec/providerID";
+  return [testValue(path, spec.providerID), { op: "add", path, value: providerID }];
+}
+
+function setPodCIDRs({ spec }: Node, podCIDRs: readonly string[] = []): readonly JsonPatchStep[] {
+  const [first] = podCIDRs;
+  if (first === undefined || (spec.podCIDRs ?? []).length > 0) return [];
+  return [
+    testValue("/spec/podCIDRs", spec.podCIDRs),
+    { op: "add", path: "/spec/podCIDR", value: first },
+    { op: "add", path: "/spec/podCIDRs", value: podCIDRs },
+  ];
+}
+
+/** One write for all changes of spec and metadata. It fails as "precondition" when another client changed one of the values. */
 export function guardedNodePatch(change: NodeChange): Patch | undefined {
-  const { node, providerID, labels, annotations, taints, podCIDRs } = change;
-  const setsID = providerID !== undefined && providerID !== "" && (node.spec.providerID ?? "") === "";
-  const steps: readonly JsonPatchStep[] = [
-    ...(setsID
-      ? [
-          testValue("/spec/providerID", node.spec.providerID),
-          { op: "add", path: "/spec/providerID", value: providerID } as const,
-        ]
-      : []),
-    ...changeMap("/metadata/labels", node.metadata.labels, labels ?? {}),
-    ...changeMap("/metadata/annotations", node.metadata.annotations, annotations ?? {}),
+  const { node, providerID, labels = {}, annotations = {}, taints, podCIDRs } = change;
+  const steps = [
+    ...setProviderID(node, providerID),
+    ...changeMap("/metadata/labels", node.metadata.labels, labels),
+    ...changeMap("/metadata/annotations", node.metadata.annotations, annotations),
     ...changeTaints(node, taints),
-    ...(podCIDRs?.[0] === undefined || (node.spec.podCIDRs ?? []).length > 0
-      ? []
-      : [
-          testValue("/spec/podCIDRs", node.spec.podCIDRs),
-          { op: "add", path: "/spec/podCIDR", value: podCIDRs[0] } as const,
-          { op: "add", path: "/spec/podCIDRs", value: podCIDRs } as const,
-        ]),
+    ...setPodCIDRs(node, podCIDRs),
   ];
   return steps.length === 0 ? undefined : jsonPatch([testUID(node), ...steps]);
 }

@@ -11,7 +11,7 @@ import type { RouteControllerOptions } from "./deps.ts";
 import { RouteTable } from "./observed/route-table.ts";
 import { isRelevantForRoutes } from "./queue/relevant-change.ts";
 import { SyncSchedule } from "./queue/schedule.ts";
-import { MachineSearch } from "./reconcile/machine-search.ts";
+import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { PendingChanges } from "./reconcile/pending-changes.ts";
 import { RouteSyncer } from "./reconcile/sync.ts";
 import { ConditionWriter } from "./status/condition-writer.ts";
@@ -28,7 +28,7 @@ export class RouteController {
   readonly #schedule: SyncSchedule;
   readonly #conditions: ConditionWriter;
   readonly #pending: PendingChanges;
-  readonly #machines: MachineSearch;
+  readonly #instances: InstanceSearch;
   readonly #syncer: RouteSyncer;
   #table: RouteTable | undefined;
 
@@ -41,7 +41,7 @@ export class RouteController {
     this.#schedule = new SyncSchedule(options);
     this.#conditions = new ConditionWriter(options, (name) => this.queue.add(conditionKey(name)));
     this.#pending = new PendingChanges(options, backoffs, enqueueAll);
-    this.#machines = new MachineSearch({
+    this.#instances = new InstanceSearch({
       ...options,
       enqueue: (name) => this.queue.add(machineKey(name)),
       onFound: enqueueAll,
@@ -51,7 +51,7 @@ export class RouteController {
       backoffs,
       pending: this.#pending,
       reporter: new RouteReporter(options),
-      machines: this.#machines,
+      instances: this.#instances,
       conditions: this.#conditions,
     });
   }
@@ -67,7 +67,7 @@ export class RouteController {
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueAll();
     });
-    const unsubscribeInventory = inventory.subscribe(() => this.#machines.onInventoryNews());
+    const unsubscribeInventory = inventory.subscribe(() => this.#instances.onInventoryNews());
     this.#pending.begin(signal);
     this.queue.add(allRoutes);
     try {
@@ -96,7 +96,7 @@ export class RouteController {
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
     const [kind, name = ""] = key.split("/");
     if (kind === "condition") return this.#conditions.write(name, signal);
-    if (kind === "machine") return this.#machines.check(name);
+    if (kind === "machine") return this.#instances.check(name);
     // While the Node cache is incomplete, the routes of missing Nodes would be removed.
     if (!this.#options.isSynced() || this.#table === undefined) {
       return requeue(seconds(1), "the Node cache is not synced");

@@ -40,10 +40,10 @@ export class SyncSchedule {
     return milliseconds(earliest - clock.monotonic());
   }
 
-  synced(began: number, knowsAllMachines: boolean): void {
+  synced(began: number, knowsAllInstances: boolean): void {
     const { settings, random } = this.#options;
     // At the start the instances are not known yet; the sync that follows once they are must not be delayed.
-    if (!this.#isFirst || knowsAllMachines) this.#lastSync = began;
+    if (!this.#isFirst || knowsAllInstances) this.#lastSync = began;
     this.#isFirst = false;
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
   }

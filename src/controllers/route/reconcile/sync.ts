@@ -16,7 +16,7 @@ import type { SyncSchedule } from "../queue/schedule.ts";
 import type { ConditionWriter } from "../status/condition-writer.ts";
 import { decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import type { RouteReporter } from "../status/route-reporter.ts";
-import type { MachineSearch } from "./machine-search.ts";
+import type { InstanceSearch } from "./instance-search.ts";
 import type { PendingChanges } from "./pending-changes.ts";
 
 export interface RouteSyncerDeps {
@@ -24,7 +24,7 @@ export interface RouteSyncerDeps {
   readonly backoffs: RouteBackoffs;
   readonly pending: PendingChanges;
   readonly reporter: RouteReporter;
-  readonly machines: MachineSearch;
+  readonly instances: InstanceSearch;
   readonly conditions: ConditionWriter;
 }
 
@@ -43,7 +43,7 @@ export class RouteSyncer {
   }
 
   async sync(table: RouteTable, signal: AbortSignal): Promise<Outcome> {
-    const { schedule, backoffs, pending, reporter, machines, conditions } = this.#deps;
+    const { schedule, backoffs, pending, reporter, instances, conditions } = this.#deps;
     this.#began = this.#options.clock.monotonic();
     const isFullCheck = schedule.isFullCheckDue;
     if (this.#recordUpdates()) table.invalidate();
@@ -61,7 +61,7 @@ export class RouteSyncer {
         (node) => desired.nodeProblems.has(node),
       ),
     );
-    machines.follow(desired);
+    instances.follow(desired);
     this.#reportSync(survey, results);
     return requeue(schedule.delayToNext(backoffs.next), "the next sync");
   }

@@ -11,7 +11,7 @@ import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import { instanceNotVisible } from "../events.ts";
 
-export interface MachineSearchOptions
+export interface InstanceSearchOptions
   extends Pick<
     RouteControllerOptions,
     "nodes" | "isSelected" | "inventory" | "clock" | "random" | "settings" | "report"
@@ -24,12 +24,12 @@ export interface MachineSearchOptions
 
 const attemptsBeforeEvent = 3;
 
-export class MachineSearch {
-  readonly #options: MachineSearchOptions;
+export class InstanceSearch {
+  readonly #options: InstanceSearchOptions;
   readonly #pendingLookups: PendingLookups;
   readonly #attempts = new Map<string, number>();
 
-  constructor(options: MachineSearchOptions) {
+  constructor(options: InstanceSearchOptions) {
     this.#options = options;
     this.#pendingLookups = new PendingLookups(options.inventory, options.clock);
   }

@@ -8,7 +8,7 @@ import { didYouMean } from "../src/core/did-you-mean.ts";
 import { nextSteps } from "./new-provider/next-steps.ts";
 import { readName, similarName } from "./new-provider/provider-name.ts";
 import { repository, skeletonOf } from "./new-provider/skeleton.ts";
-import { tryProvider } from "./new-provider/try-provider.ts";
+import { TryError, tryProvider } from "./new-provider/try-provider.ts";
 import { writeSkeleton } from "./new-provider/write-skeleton.ts";
 
 const usage = `Usage: npm run new-provider -- <name> [--dir <path>]
@@ -53,7 +53,12 @@ if (first === "try") {
   if (second === undefined) fail(`Missing the provider to try.\n\n${usage}`);
   const inside = join(providers, second);
   const folder = existsSync(inside) ? inside : resolve(from, second);
-  process.exit((await tryProvider(folder, (text) => process.stdout.write(text))) ? 0 : 1);
+  try {
+    process.exit((await tryProvider(folder, (text) => process.stdout.write(text))) ? 0 : 1);
+  } catch (error) {
+    if (!(error instanceof TryError)) throw error;
+    fail(error.message);
+  }
 }
 
 if (second !== undefined) fail(`Expected one name, got two: ${first} and ${second}.\n\n${usage}`);

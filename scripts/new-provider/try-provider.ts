@@ -31,14 +31,17 @@ const nodeNames = ["node-1", "node-2", "node-3"];
 const timeout = seconds(60);
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
+/** The folder has no usable provider; printed without a stack trace. */
+export class TryError extends Error {}
+
 async function load(folder: string, clock: Clock): Promise<{ provider: AnyProvider; simulator: Simulator }> {
   const [index, cloud] = [join(folder, "index.ts"), join(folder, "simulator/cloud.ts")];
-  for (const path of [index, cloud]) if (!existsSync(path)) throw new Error(`${path} does not exist.`);
+  for (const path of [index, cloud]) if (!existsSync(path)) throw new TryError(`${path} does not exist.`);
   const exported = Object.values((await import(index)) as Record<string, unknown>);
   const provider = exported.find((each) => typeof each === "object" && each !== null && "connect" in each);
-  if (provider === undefined) throw new Error(`${index} has no export made with defineProvider.`);
+  if (provider === undefined) throw new TryError(`${index} has no export made with defineProvider.`);
   const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: SimulatorClass };
-  if (CloudSimulator === undefined) throw new Error(`${cloud} must export a class CloudSimulator.`);
+  if (CloudSimulator === undefined) throw new TryError(`${cloud} must export a class CloudSimulator.`);
   return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock, 300) };
 }
 

@@ -42,6 +42,7 @@ function choiceHint(field: Field<unknown>, raw: string): string {
 
 const shorten = (key: string): string => (key.length > 120 ? `${key.slice(0, 120)}…` : key);
 
+/** Reads text values by a table of fields. Invalid and unknown keys become problems. */
 export function readSettings<F extends Fields>(
   fields: F,
   raw: Readonly<Record<string, string>>,

@@ -2,6 +2,7 @@
 
 import type { Milliseconds } from "../core/brand.ts";
 
+/** Time and timers. Tests use a `VirtualClock`. */
 export interface Clock {
   /** Wall time, milliseconds since 1970. May step. */
   now(): number;

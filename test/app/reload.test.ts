@@ -43,7 +43,11 @@ const start = async (...flags: readonly string[]) => {
     ...{ transport: asTransport(world.server), cloudTransport: cloudTransport(world.cloud) },
     environment: { FAKE_ENDPOINT: "https://cloud.example" },
   };
-  const args = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", `--config=${path}`];
+  const args = [
+    "--master=https://test-api-server:6443",
+    "--configure-cloud-routes=false",
+    `--config=${path}`,
+  ];
   let code: number | undefined;
   const ended = runProgram(fake as unknown as AnyProvider, args, streams, platform, stop.signal).then(
     (exitCode) => {

@@ -44,7 +44,7 @@ const openWorld = () => {
     const lines: string[] = [];
     const stop = new AbortController();
     const settings = readFlags([
-      "--master=http://sandbox",
+      "--master=http://test-api-server",
       `--node-selector=account=${name}`,
       `--leader-elect-resource-name=ccm-${name}`,
       `--cluster-name=${name}`,
@@ -200,7 +200,7 @@ test("a manager outside its cluster contacts only its cluster and its cloud [F74
     join(cloud, "node-1", "tenant");
     await clock.until(() => node("node-1")?.spec.providerID !== undefined, minutes(2), "the Node");
     expect(holder("ccm-tenant")).toStartWith("tenant_");
-    expect([...origins].toSorted()).toEqual(["http://127.0.0.1:8620", "http://sandbox"]);
+    expect([...origins].toSorted()).toEqual(["http://127.0.0.1:8620", "http://test-api-server"]);
   }
   for (const { ends, kubelets } of hosted) {
     for (const end of ends) await end();

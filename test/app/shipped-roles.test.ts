@@ -69,7 +69,7 @@ const openWorld = () => {
     const manager = await createManager(
       {
         provider: fake as unknown as AnyProvider,
-        settings: readFlags(["--master=http://sandbox", "--configure-cloud-routes=false"]),
+        settings: readFlags(["--master=http://test-api-server", "--configure-cloud-routes=false"]),
         log: createLog({ format: "text", verbosity: 0, clock, write: () => undefined }),
         platform: {
           clock,

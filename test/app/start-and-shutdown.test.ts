@@ -25,7 +25,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
     cloudTransport: cloudTransport(world.cloud),
     environment: { FAKE_ENDPOINT: "https://someone:hunter2@cloud.example:8443" },
   };
-  const given = ["--master=https://sandbox:6443", "--configure-cloud-routes=false", ...args];
+  const given = ["--master=https://test-api-server:6443", "--configure-cloud-routes=false", ...args];
   const ended = runProgram(fake as unknown as AnyProvider, given, streams, platform, stop.signal);
   let hasEnded = false;
   const end = ended.finally(() => {
@@ -44,7 +44,7 @@ test("the process logs its endpoints at start, and drains, releases the Lease an
   expect(code).toBe(0);
   expect(said).toEqual([
     expect.stringMatching(
-      /^Started fake-cloud-controller-manager \S+ mode="enforce" apiServer="https:\/\/sandbox:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
+      /^Started fake-cloud-controller-manager \S+ mode="enforce" apiServer="https:\/\/test-api-server:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
     ),
     "Acquired leadership",
     "Asked to stop by SIGTERM; finishing in-flight work withinSeconds=10",

@@ -85,11 +85,11 @@ const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
 describe("a failing start", () => {
   test("exits with 2 for a cloud without machines or with wrong settings, unlike upstream", async () => {
     const without = { ...(fake as unknown as AnyProvider), connect: () => ({ accounts: [] }) as never };
-    const none = await runs(without, "--master=http://sandbox", "--configure-cloud-routes=false");
+    const none = await runs(without, "--master=http://test-api-server", "--configure-cloud-routes=false");
     expect([none.code, none.log]).toEqual([2, expect.stringContaining("does not support instances")]);
     const wrong = await runs(
       fake as unknown as AnyProvider,
-      "--master=http://sandbox",
+      "--master=http://test-api-server",
       "--config-set=endpoint=nowhere",
     );
     expect([wrong.code, wrong.log]).toEqual([2, expect.stringContaining("endpoint")]);

@@ -129,7 +129,7 @@ export class ServiceWorld {
       {
         provider: (this.#options.provider ?? fake) as AnyProvider,
         settings: readFlags([
-          "--master=http://sandbox",
+          "--master=http://test-api-server",
           "--leader-elect=false",
           "--controllers=service",
           ...flags,

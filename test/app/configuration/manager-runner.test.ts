@@ -50,7 +50,7 @@ const startIn = async (
     environment: { HOSTNAME: "replica" },
   };
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });
-  const args = ["--master=http://sandbox", "--controllers=service", ...more];
+  const args = ["--master=http://test-api-server", "--controllers=service", ...more];
   const read = () =>
     readConfiguration({ provider, args, environment: platform.environment, files: disk.files });
   const runner = new ManagerRunner({

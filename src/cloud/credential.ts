@@ -3,6 +3,7 @@
 
 import { seconds } from "../core/brand.ts";
 import { untilMoment } from "../core/moment.ts";
+import type { Fields } from "../core/settings.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Fetched } from "../provider/provider.ts";
 import { fullBackoff } from "../runtime/backoff.ts";
@@ -71,4 +72,16 @@ export class RenewingCredential<T> {
       if (generation === this.#generation) this.#fetching = undefined;
     }
   }
+}
+
+/**
+ * What to check when the cloud rejects the credentials, from the secrets among a provider's settings: "Set token or FAKE_TOKEN;
+ * none is set." Undefined for a provider without secrets.
+ */
+export function credentialHint(fields: Fields, raw: Readonly<Record<string, string>>): string | undefined {
+  const secrets = Object.entries(fields).filter(([, field]) => field.isSecret === true);
+  if (secrets.length === 0) return undefined;
+  const names = secrets.flatMap(([name, { env }]) => (env === undefined ? [name] : [name, env])).join(" or ");
+  const isSet = secrets.some(([name]) => raw[name] !== undefined);
+  return isSet ? `Check ${names}.` : `Set ${names}; none is set.`;
 }

@@ -107,9 +107,10 @@ export class GovernedTransport {
     read: (response: Response) => Promise<T>,
     onStatus: (status: number) => void,
   ): Promise<T> {
-    const { clock, credentialHint } = this.#options;
+    const { clock, credentialHint, account } = this.#options;
+    const credentialFetch = `The request for the credentials of account ${account}`;
     // Outside the breaker: a failed fetch of the credential does not mean that this endpoint is down.
-    const signed = await withDeadline(clock, maxWait, "The credential", call.signal, () =>
+    const signed = await withDeadline(clock, maxWait, credentialFetch, call.signal, () =>
       this.#options.sign(request, call),
     );
     const permission = this.#breakerOf(request.url).ask();

@@ -1,5 +1,5 @@
 // Finds the machine of a Node across all sources of a cloud: exists, ambiguous, gone, foreign or unknown, never a guess.
-// Answers come from memory and never wait. `want` requests a newer one, and subscribers are notified when it has arrived.
+// Answers come from memory and never wait. `request` asks for a newer one, and subscribers are notified when it has arrived.
 
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -119,8 +119,8 @@ export class Inventory {
   }
 
   /** Requests a newer answer about one Node. */
-  want(identity: NodeIdentity, options: QueryOptions): void {
-    for (const source of this.#relevant(identity)) source.want(identity, options);
+  request(identity: NodeIdentity, options: QueryOptions): void {
+    for (const source of this.#relevant(identity)) source.request(identity, options);
   }
 
   /** The independent proofs by which the absence of this Node's machine can be shown. */
@@ -156,8 +156,8 @@ export class Inventory {
   }
 
   /** Requests a listing of all sources. */
-  wantListing(since: number, urgency: Urgency): void {
-    for (const source of this.#sources) source.want(undefined, { since, urgency });
+  requestListing(since: number, urgency: Urgency): void {
+    for (const source of this.#sources) source.request(undefined, { since, urgency });
   }
 
   #relevant({ providerID }: NodeIdentity): readonly SourceInventory[] {

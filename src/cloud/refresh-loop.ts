@@ -40,7 +40,7 @@ export async function runRefreshLoop(
   let previous: readonly unknown[] = [];
   while (!signal.aborted) {
     const since = clock.monotonic();
-    inventory.wantListing(since, "refresh");
+    inventory.requestListing(since, "refresh");
     await waitForResult(inventory, since, signal);
     const listings = inventory.sources.flatMap(({ latest }) => latest ?? []);
     // The inventory returns the same array when nothing has changed.

@@ -62,7 +62,7 @@ export class SharedListing<T> {
   }
 
   /** Requests a listing that begins after this moment. */
-  want(since: number, urgency: Urgency): void {
+  request(since: number, urgency: Urgency): void {
     this.#requests.push({ since, urgency });
     this.#schedule();
   }

@@ -86,7 +86,7 @@ export class SourceInventory {
   }
 
   /** Adds a query about one Node, or for a listing of everything. `onUpdate` reports when it has been answered. */
-  want(identity: NodeIdentity | undefined, options: QueryOptions): void {
+  request(identity: NodeIdentity | undefined, options: QueryOptions): void {
     this.#queries.push({ ...options, identity });
     if (this.#isAnswering) return;
     this.#isAnswering = true;

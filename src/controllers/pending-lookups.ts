@@ -55,7 +55,7 @@ export class PendingLookups {
   ask(
     key: string,
     identity: NodeIdentity,
-    want: Omit<QueryOptions, "since" | "foundSince">,
+    request: Omit<QueryOptions, "since" | "foundSince">,
     maxAge?: Milliseconds,
   ): void {
     const lookup = this.#lookups.get(key);
@@ -65,7 +65,7 @@ export class PendingLookups {
       const now = this.#clock.monotonic();
       const foundSince = maxAge === undefined ? undefined : now - maxAge;
       this.#lookups.set(key, { since: now, foundSince: foundSince ?? now, about });
-      this.#inventory.want(identity, { ...want, ...defined({ foundSince }), since: now });
+      this.#inventory.request(identity, { ...request, ...defined({ foundSince }), since: now });
       return;
     }
     const failure = this.#inventory.failureFor(identity);

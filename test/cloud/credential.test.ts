@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { RenewingCredential } from "../../src/cloud/credential.ts";
+import { credentialHint, RenewingCredential } from "../../src/cloud/credential.ts";
 import { backoffAfter } from "../../src/cloud/error-policies.ts";
 import { rateLimitOf } from "../../src/cloud/rate-headers.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { secret, text } from "../../src/core/fields.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { Fetched } from "../../src/provider/provider.ts";
@@ -132,4 +133,20 @@ test("a key waits as long as the cloud asks, or longer after repeated failures",
   expect(backoffAfter(refused(1), 1, clock, random)).toBe(seconds(5));
   expect(backoffAfter(refused(1), 3, clock, random)).toBe(seconds(20));
   expect(backoffAfter(new Error("bug"), 2, clock, random)).toBe(seconds(2));
+});
+
+const fields = {
+  endpoint: text("URL of the API."),
+  token: secret("API token.", { required: true, env: "ACME_TOKEN" }),
+};
+
+test.each([
+  ["Set token or ACME_TOKEN; none is set.", {}],
+  ["Check token or ACME_TOKEN.", { token: "x" }],
+])("rejected credentials: %s", (hint, raw) => {
+  expect(credentialHint(fields, raw)).toBe(hint);
+});
+
+test("rejected credentials of a provider without secrets have no hint", () => {
+  expect(credentialHint({ endpoint: fields.endpoint }, {})).toBeUndefined();
 });

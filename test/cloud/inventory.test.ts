@@ -32,7 +32,7 @@ const setUp = (
   const news: string[] = [];
   inventory.subscribe((kind) => news.push(kind));
   const ask = (identity: Parameters<Inventory["check"]>[0], way?: "listing" | "lookup") =>
-    inventory.want(identity, {
+    inventory.request(identity, {
       since: clock.monotonic(),
       urgency: "new-node",
       ...(way !== undefined && { way }),
@@ -66,9 +66,9 @@ describe("an inventory", () => {
 
   test("lists with the urgency of the most urgent query", async () => {
     const { clock, first, inventory } = setUp();
-    inventory.wantListing(0, "refresh");
-    inventory.want(named("a"), { since: 0, urgency: "new-node" });
-    inventory.want(named("b"), { since: 0, urgency: "deletion-proof" });
+    inventory.requestListing(0, "refresh");
+    inventory.request(named("a"), { since: 0, urgency: "new-node" });
+    inventory.request(named("b"), { since: 0, urgency: "deletion-proof" });
     await clock.advance(seconds(5));
     expect(first.calls.map(({ urgency }) => urgency)).toEqual(["new-node"]);
   });

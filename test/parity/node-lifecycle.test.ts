@@ -174,7 +174,7 @@ describe("Test_GetProviderID", () => {
   test("Test_GetProviderID 6: a machine that is not found is gone", async () => {
     const at = new NodeControllers();
     world = at;
-    at.inventory.wantListing(0, "refresh");
+    at.inventory.requestListing(0, "refresh");
     await at.pass(1);
     expect(at.inventory.check(identityOf(toNode({ name: "node0" }))).kind).toBe("gone");
   });

@@ -222,7 +222,7 @@ describe("Test_syncNode", () => {
 
   const afterListing = async (options: SetupOptions) => {
     const { world: at } = await sync({ cloud: { ...west, type: "big" }, options });
-    at.inventory.wantListing(at.clock.monotonic(), "refresh");
+    at.inventory.requestListing(at.clock.monotonic(), "refresh");
     await at.pass(1);
     return at.nodes.node("node0");
   };

@@ -43,7 +43,7 @@ describe("node controller on a joining Node", () => {
     await world.until(() => world?.initialized.length === 1, "the node to be initialised");
     const wanted = [I("10.0.0.1"), H("short"), H("short.example")];
     expect(world.nodes.node("n0").status.addresses).toEqual(wanted);
-    world.inventory.wantListing(world.clock.monotonic(), "refresh");
+    world.inventory.requestListing(world.clock.monotonic(), "refresh");
     await world.pass(60);
     expect(world.nodes.node("n0").status.addresses).toEqual(wanted);
     expect(world.nodes.sent).toHaveLength(2);
@@ -78,12 +78,12 @@ describe("node controller on a joining Node", () => {
 test("a refresh without its machine leaves the Node byte for byte, without an event", async () => {
   world = new NodeControllers({ machines: [machine("n0")] }).start("node");
   world.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
-  world.inventory.wantListing(world.clock.monotonic(), "refresh");
+  world.inventory.requestListing(world.clock.monotonic(), "refresh");
   await world.pass(60);
   const before = world.nodes.node("n0");
   expect(before.status.addresses).toHaveLength(1);
   world.cloud.machines.clear();
-  world.inventory.wantListing(world.clock.monotonic(), "refresh");
+  world.inventory.requestListing(world.clock.monotonic(), "refresh");
   await world.pass(3600);
   expect(world.nodes.node("n0")).toEqual(before);
   expect(world.reasons("n0")).toEqual([]);

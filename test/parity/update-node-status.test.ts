@@ -17,7 +17,7 @@ describe("TestNodeAddressesNotUpdate", () => {
       world = new NodeControllers({ machines: [machine("node0")], isSelected: () => false });
       world.nodes.add({ name: "node0", spec: { taints: [U] } });
       world.start("node");
-      world.inventory.wantListing(0, "refresh");
+      world.inventory.requestListing(0, "refresh");
       await world.pass(60);
       expect(world.nodes.node("node0").status.addresses).toBeUndefined();
     },
@@ -37,7 +37,7 @@ describe("TestUpdateNodeStatus", () => {
       });
       for (const name of names) world.nodes.add({ name, spec: { providerID: `fake://${name}` } });
       world.start("node");
-      world.inventory.wantListing(0, "refresh");
+      world.inventory.requestListing(0, "refresh");
       await world.pass(5);
       expect(world.cloud.calls.map(({ what }) => what)).toEqual(["list"]);
       expect(world.nodes.sent).toHaveLength(100);

@@ -11,12 +11,12 @@ const checkInterval = minutes(20);
 
 /** Requests a listing regularly, so that changes made in the cloud are found. */
 export async function checkForDrift(
-  listing: Pick<SharedListing<unknown>, "want">,
+  listing: Pick<SharedListing<unknown>, "request">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    listing.want(clock.monotonic(), "refresh");
+    listing.request(clock.monotonic(), "refresh");
     // Jitter, so that replicas that started together do not list together.
     const pause = milliseconds(checkInterval * (1 + random.fraction() / 2));
     await sleep(clock, pause, signal).catch(() => undefined);

@@ -40,7 +40,7 @@ const setUp = () => {
     for (let index = 0; index < amount; index += 1) w.cloud.put(machine(`${prefix}${index}`));
   };
   const list = async () => {
-    inventory.wantListing(clock.monotonic(), "refresh");
+    inventory.requestListing(clock.monotonic(), "refresh");
     await w.pass(1);
   };
   const remove = (prefix: string, amount: number) => {
@@ -158,7 +158,7 @@ test("a listing that lost most machines blocks deletions, even right after a goo
   add("kept", 10);
   await list();
   w.cloud.machines.clear();
-  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
   expect(mayDelete()).toBe(true);
   await w.pass(0.5);
   expect(mayDelete()).toBe(false);

@@ -194,7 +194,7 @@ describe("lifecycle controller with an existing machine", () => {
     settled(w, "n0");
     await w.pass(5);
     expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(900);
     expect(w.nodes.sent).toHaveLength(1);
   });

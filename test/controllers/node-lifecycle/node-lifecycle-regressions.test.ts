@@ -130,7 +130,7 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
   "a listing for another controller that shows the machine resets the proofs [%#]",
   async (script) => {
     const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
-    const listForOthers = () => w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    const listForOthers = () => w.inventory.requestListing(w.clock.monotonic(), "refresh");
     w.cloud.hidden.set("n0", "both");
     add(w, "n0", "False");
     await w.pass(5);

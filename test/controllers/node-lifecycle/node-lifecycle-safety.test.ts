@@ -116,7 +116,7 @@ test("deletes a held Node once listings are complete again, also when lookups ar
 test("deletes a Node whose machine was seen while it joined and is gone now", async () => {
   const script = { takes: milliseconds(100), pageSize: 5 };
   const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
-  w.inventory.wantListing(0, "refresh");
+  w.inventory.requestListing(0, "refresh");
   await w.pass(10);
   w.nodes.add({
     name: "n0",

@@ -250,7 +250,7 @@ describe("the lifecycle controller", () => {
 
   test("keeps a joining Node with an id when only a listing from before its join misses it [F25]", async () => {
     const w = setUp().start("lifecycle");
-    w.inventory.wantListing(0, "refresh");
+    w.inventory.requestListing(0, "refresh");
     await w.pass(50);
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0", taints: [uninitialized] } });
     await w.pass(20);

@@ -217,7 +217,7 @@ describe("the node controller writes nothing to", () => {
     });
     w.start("node", "lifecycle");
     w.nodes.setReady("n0", "True");
-    w.inventory.wantListing(0, "refresh");
+    w.inventory.requestListing(0, "refresh");
     await w.pass(600);
     expect(w.nodes.sent).toEqual([]);
   });
@@ -233,7 +233,7 @@ test("addresses and labels of a Node follow the cloud after a listing [F5 F6 N20
     { kind: "InternalIP", value: "fd00::2" },
   ] as const;
   w.cloud.put(machine("n0", { type: "t2.large", addresses }));
-  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
   const { metadata, status } = w.nodes.node("n0");
   expect(metadata.labels?.["node.kubernetes.io/instance-type"]).toBe("t2.large");
@@ -244,7 +244,7 @@ test("addresses and labels of a Node follow the cloud after a listing [F5 F6 N20
   ]);
   const before = w.nodes.sent.length;
   await w.pass(1);
-  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
   expect(w.nodes.sent.length).toBe(before);
 });

@@ -36,7 +36,7 @@ test("a Node that gets its id during a lookup by name is looked up by its id [F1
   const script = { takes: milliseconds(500), pageSize: 1, lookups: { id: 10, name: 10 } };
   const others = ["a", "b", "c"].map((key) => machine(key));
   const w = setUp({ machines: others, script }).start("node");
-  w.inventory.wantListing(0, "refresh");
+  w.inventory.requestListing(0, "refresh");
   await w.pass(10);
   w.cloud.put(machine("7", { names: ["unknown to the kubelet"] }));
   joins(w, "n0");
@@ -72,11 +72,11 @@ test("a listing without changes enqueues no Node [F10]", async () => {
     checked.push(key);
     add(key, options);
   };
-  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
   expect(checked).toEqual([]);
   w.cloud.put(machine("n1", { type: "larger" }));
-  w.inventory.wantListing(w.clock.monotonic(), "refresh");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
   expect(checked).toEqual(["n1"]);
 });
@@ -109,7 +109,7 @@ test("a Node that is reconciled long after its lookup was answered triggers a ne
     await sleep(w.clock, seconds(25), given[3]);
     return patch(...given);
   };
-  w.inventory.wantListing(0, "refresh");
+  w.inventory.requestListing(0, "refresh");
   await w.pass(0.5);
   // The listing under way answers all of them.
   for (const name of names) joins(w, name);
@@ -122,7 +122,7 @@ test("a Node that is reconciled long after its lookup was answered triggers a ne
 test("an ambiguous name in a recent listing is reported within seconds [F13]", async () => {
   const twins = [machine("7", { names: ["n0"] }), machine("8", { names: ["n0"] })];
   const w = setUp({ machines: twins }).start("node");
-  w.inventory.wantListing(0, "refresh");
+  w.inventory.requestListing(0, "refresh");
   await w.pass(20);
   joins(w, "n0");
   await w.until(() => w.reasons("n0").length > 0, "the event", 5);
@@ -154,7 +154,7 @@ for (const [what, change] of [
       if (options?.priority === priorities.urgent) urgent.push(key);
       add(key, options);
     };
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(10);
     expect(urgent).toEqual([]);
   });

@@ -37,7 +37,7 @@ test("a failed lookup is requested again rather than treated as pending", async 
   const wants: number[] = [];
   let failure: { readonly error: unknown; readonly at: number } | undefined;
   const inventory = {
-    want: (_: unknown, { since }: { readonly since: number }) => void wants.push(since),
+    request: (_: unknown, { since }: { readonly since: number }) => void wants.push(since),
     failureFor: () => failure,
   };
   const pendingLookups = new PendingLookups(inventory as unknown as Inventory, clock);

@@ -55,7 +55,7 @@ describe.each(styles)("route controller, %s", (style) => {
       w.add(`n${index}`, `10.244.${index}.0/24`);
       await w.pass(0.004);
     }
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(10);
     expect(w.cloud.table).toHaveLength(100);
     expect(w.cloud.listings - before).toBeLessThanOrEqual(2);
@@ -89,7 +89,7 @@ describe.each(styles)("route controller, %s", (style) => {
     await w.settle();
     w.nodes.remove("n1");
     w.add("n2", "10.244.1.0/24");
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(10);
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n2 10.0.0.1"]);
     expect(w.reported).toEqual([]);

@@ -31,7 +31,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
       await w.settle();
       w.nodes.remove("n1");
       w.add("n3", "10.244.3.0/24").add("n4", "10.244.1.0/24");
-      w.inventory.wantListing(w.clock.monotonic(), "refresh");
+      w.inventory.requestListing(w.clock.monotonic(), "refresh");
       await w.pass(600);
       return [...w.cloud.shown(), ...["n2", "n3", "n4"].map((name) => `${name} ${w.network(name)}`)];
     };
@@ -68,7 +68,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
   test("creates a route based on a listing a moment old", async () => {
     const w = await recentlyReconciled();
     w.add("n2", "10.244.2.0/24");
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(3);
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([1, 2]);
   });
@@ -77,7 +77,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     const w = await recentlyReconciled();
     await w.pass(30);
     w.add("n2", "10.244.2.0/24");
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(6);
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 2]);
   });
@@ -87,7 +87,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     await w.settle();
     await w.pass(120);
     w.machines.put(machine("n1"));
-    w.inventory.wantListing(w.clock.monotonic(), "refresh");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(0.1);
     w.add("n2", "10.244.2.0/24");
     await w.pass(20);
@@ -112,7 +112,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     const w = setUp({ script: { style, takes: seconds(1) } })
       .add("n1", "10.244.1.0/24")
       .add("n2", "10.244.2.0/24");
-    w.inventory.wantListing(0, "refresh");
+    w.inventory.requestListing(0, "refresh");
     await w.pass(1);
     const session = new AbortController();
     const ended = w.controller.run(session.signal);
@@ -241,7 +241,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     expect(w.reportedProblems).toEqual([]);
     const join = async () => {
       w.add("n4", "10.244.4.0/24");
-      w.inventory.wantListing(w.clock.monotonic(), "refresh");
+      w.inventory.requestListing(w.clock.monotonic(), "refresh");
       await w.pass(12);
     };
     await join();

@@ -54,7 +54,7 @@ describe("routes one by one", () => {
     const w = setUp({ script: { limit: 2, takes: milliseconds(50) } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
     w.cloud.put("10.244.9.0/24", { targetKey: "gone" });
-    w.inventory.wantListing(0, "refresh");
+    w.inventory.requestListing(0, "refresh");
     await w.pass(1);
     await w.settle();
     expect(w.cloud.changes).toEqual(["remove r1", "remove r2", "create 10.244.1.0/24"]);

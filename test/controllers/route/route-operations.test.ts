@@ -132,7 +132,7 @@ test("a document change has one operation, which is checked once", async () => {
 
 test("operations are forgotten at the end of a leadership session, and the next one observes the table", async () => {
   const { w, pending } = setUp();
-  w.inventory.wantListing(0, "refresh");
+  w.inventory.requestListing(0, "refresh");
   await w.pass(1);
   const session = new AbortController();
   const ended = w.controller.run(session.signal);

@@ -114,7 +114,7 @@ export class RouteWorld {
   }
 
   start(): this {
-    this.inventory.wantListing(this.clock.monotonic(), "refresh");
+    this.inventory.requestListing(this.clock.monotonic(), "refresh");
     this.#running = this.controller.run(this.#stop.signal);
     return this;
   }

@@ -73,7 +73,7 @@ test("a failed listing of an earlier leadership session is requested again and n
   const listing = {
     latest: undefined,
     failure: undefined as { readonly error: unknown; readonly at: number } | undefined,
-    want: (since: number) => void wants.push(since),
+    request: (since: number) => void wants.push(since),
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
   const groupStates = new GroupStates(new ServiceStates());

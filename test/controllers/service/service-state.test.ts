@@ -50,7 +50,7 @@ const observed = async () => {
   const listing = {
     latest: undefined as unknown,
     failure: undefined,
-    want: (since: number) => void wants.push(since),
+    request: (since: number) => void wants.push(since),
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
   const groups = new GroupStates(new ServiceStates());
@@ -164,7 +164,7 @@ test("a listener that throws affects neither the other listeners nor later listi
   });
   listing.subscribe(() => void reported.push("second"));
   for (let time = 0; time < 2; time += 1) {
-    listing.want(clock.monotonic(), "refresh");
+    listing.request(clock.monotonic(), "refresh");
     await clock.advance(milliseconds(500));
   }
   expect(listings).toBe(2);

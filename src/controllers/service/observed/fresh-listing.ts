@@ -63,7 +63,7 @@ export class FreshListing {
     if (requestedAt === undefined || hasArrived) {
       const now = clock.monotonic();
       state.listingRequestedAt = now;
-      listing.want(now, "user-change");
+      listing.request(now, "user-change");
       return waiting;
     }
     if (listing.failure === undefined || listing.failure.at < requestedAt) return waiting;

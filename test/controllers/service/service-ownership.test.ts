@@ -79,7 +79,7 @@ test("a Service with an unknown group keeps the load balancer that it owns", () 
     groupStates: groups,
     desiredServices: { tryOf: () => undefined },
     placement,
-    enqueue: () => undefined,
+    queue: { add: () => undefined },
   });
   expect([groups.groupOf(first), groups.pendingReleasesOf("x")]).toEqual(["x", []]);
 });

@@ -1,6 +1,7 @@
 // The decision of the admission webhook on a write to a Service: rejects invalid values of known annotations and warns of
 // unknown ones. Only annotations that the request changes are checked, so that an old error blocks no other write. Pure.
 
+import { defined } from "../../../core/defined.ts";
 import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
@@ -47,8 +48,8 @@ export function admitService(
   const texts = (severity: string) =>
     problems.filter((problem) => problem.severity === severity).map(({ text }) => text);
   const [errors, warnings] = [texts("error"), texts("warning")];
-  return {
-    ...(errors.length > 0 && { refusal: errors.join("; ") }),
-    ...(warnings.length > 0 && { warnings }),
-  };
+  return defined({
+    refusal: errors.length > 0 ? errors.join("; ") : undefined,
+    warnings: warnings.length > 0 ? warnings : undefined,
+  });
 }

@@ -3,6 +3,7 @@
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors } from "../desired/member.ts";
@@ -15,7 +16,7 @@ export interface ClaimDeps {
   readonly groupStates: GroupStates;
   readonly desiredServices: Pick<DesiredServices, "tryOf">;
   readonly placement: Pick<Placement, "placeLeftover" | "retryLeftover">;
-  readonly enqueue: (group: string) => void;
+  readonly queue: Pick<WorkQueue, "add">;
 }
 
 /** Never throws: listeners call it. */
@@ -30,7 +31,7 @@ export function claimMarkedBalancers(deps: ClaimDeps): void {
       const service = byUID.get(uid);
       if (service === undefined) continue;
       try {
-        for (const affected of claimOne(deps, service, group)) deps.enqueue(affected);
+        for (const affected of claimOne(deps, service, group)) deps.queue.add(affected);
       } catch {
         deps.placement.retryLeftover(keyOf(service.metadata), service);
       }

@@ -92,7 +92,7 @@ function onListing(deps: TriggerDeps): void {
   const { controller, queue, groupStates } = deps;
   const { listing, clock } = controller;
   const hasFailed = listing.failure !== undefined;
-  if (!hasFailed) claimMarkedBalancers({ ...deps, enqueue: (group) => queue.add(group) });
+  if (!hasFailed) claimMarkedBalancers(deps);
   const states = groupStates.all;
   const isRequested = ({ listingRequestedAt }: { listingRequestedAt: number | undefined }) =>
     listingRequestedAt !== undefined;

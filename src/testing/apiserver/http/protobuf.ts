@@ -1,4 +1,5 @@
-// Decodes the few objects that kubectl always sends as protobuf (`create …`, `auth …`, `create token`). Responses are always JSON.
+// Decodes the few objects that kubectl always sends as protobuf (`create …`, `auth …`, `create token`). Responses are always
+// JSON.
 
 import type { Json, JsonObject } from "../objects/json.ts";
 

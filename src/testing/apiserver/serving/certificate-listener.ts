@@ -3,17 +3,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
 import { defined } from "../../../core/defined.ts";
 import type { ApiServer } from "../api-server.ts";
 import { answerError } from "../http/answer.ts";
 import { unauthorized } from "../objects/api-error.ts";
 import type { Identity } from "../objects/kube-object.ts";
-
-export interface CertificateListener {
-  readonly port: number;
-  stop(): Promise<void>;
-}
 
 export interface ListenerCredentials {
   readonly key: string;
@@ -78,36 +73,51 @@ async function serve(
   }
 }
 
-export async function startCertificateListener(
-  server: ApiServer,
-  { key, cert, ca }: ListenerCredentials,
-  port: number,
-): Promise<CertificateListener> {
-  const sockets = new Set<Socket>();
-  const identities = new WeakMap<Socket, Identity>();
-  const http = createServer((message, outgoing) => {
-    void serve(server, identities.get(message.socket), message, outgoing);
-  });
-  const listener = createTlsServer(
-    { key, cert, ca, requestCert: true, rejectUnauthorized: false },
-    (socket) => {
-      const identity = identityOf(socket);
-      if (identity !== undefined) identities.set(socket, identity);
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-      socket.on("error", () => socket.destroy());
-      http.emit("connection", socket);
-    },
-  );
-  listener.listen(port, "127.0.0.1");
-  await once(listener, "listening");
-  const address = listener.address();
-  return {
-    port: typeof address === "object" && address !== null ? address.port : port,
-    stop: () =>
-      new Promise((resolve) => {
-        listener.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
+export class CertificateListener {
+  readonly port: number;
+  readonly #listener: TlsServer;
+  readonly #sockets: Set<Socket>;
+
+  private constructor(port: number, listener: TlsServer, sockets: Set<Socket>) {
+    this.port = port;
+    this.#listener = listener;
+    this.#sockets = sockets;
+  }
+
+  /** Listens on loopback; port 0 is any free port. */
+  static async start(
+    server: ApiServer,
+    { key, cert, ca }: ListenerCredentials,
+    port: number,
+  ): Promise<CertificateListener> {
+    const sockets = new Set<Socket>();
+    const identities = new WeakMap<Socket, Identity>();
+    const http = createServer((message, outgoing) => {
+      void serve(server, identities.get(message.socket), message, outgoing);
+    });
+    const listener = createTlsServer(
+      { key, cert, ca, requestCert: true, rejectUnauthorized: false },
+      (socket) => {
+        const identity = identityOf(socket);
+        if (identity !== undefined) identities.set(socket, identity);
+        sockets.add(socket);
+        socket.once("close", () => sockets.delete(socket));
+        socket.on("error", () => socket.destroy());
+        http.emit("connection", socket);
+      },
+    );
+    listener.listen(port, "127.0.0.1");
+    await once(listener, "listening");
+    const address = listener.address();
+    const actualPort = typeof address === "object" && address !== null ? address.port : port;
+    return new CertificateListener(actualPort, listener, sockets);
+  }
+
+  /** Breaks every connection. */
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#listener.close(() => resolve());
+      for (const socket of this.#sockets) socket.destroy();
+    });
+  }
 }

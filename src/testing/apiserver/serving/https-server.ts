@@ -8,11 +8,7 @@ import { administrator } from "../as-transport.ts";
 import { answerError } from "../http/answer.ts";
 import { unauthorized } from "../objects/api-error.ts";
 import type { Identity } from "../objects/kube-object.ts";
-import {
-  type CertificateListener,
-  type ListenerCredentials,
-  startCertificateListener,
-} from "./certificate-listener.ts";
+import { CertificateListener, type ListenerCredentials } from "./certificate-listener.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { openedStream } from "./opened-stream.ts";
 
@@ -95,7 +91,7 @@ export class HttpsServer {
     const { server, authority, token, port = 0, certificatePort = 0 } = options;
     const credentials = { ...authority.issueServer("test-api-server", names), ca: authority.cert };
     const tokenListener = listenForTokens(server, credentials, token, port);
-    const certificateListener = await startCertificateListener(server, credentials, certificatePort);
+    const certificateListener = await CertificateListener.start(server, credentials, certificatePort);
     return new HttpsServer(options, credentials, tokenListener, certificateListener);
   }
 
@@ -108,7 +104,7 @@ export class HttpsServer {
   async restart(): Promise<void> {
     const port = Number(new URL(this.url).port);
     this.#tokenListener = listenForTokens(this.#server, this.#credentials, this.token, port);
-    this.#certificateListener = await startCertificateListener(
+    this.#certificateListener = await CertificateListener.start(
       this.#server,
       this.#credentials,
       this.#certificateListener.port,

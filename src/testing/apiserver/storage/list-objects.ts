@@ -1,4 +1,5 @@
-// Lists objects, whole or in pages. All pages of a listing come from one revision; the remaining items are kept until they expire.
+// Lists objects, whole or in pages. All pages of a listing come from one revision; the remaining items are kept until they
+// expire.
 
 import type { Clock } from "../../../platform/clock.ts";
 import { ApiError, badRequest, expired, forbiddenField, invalid } from "../objects/api-error.ts";

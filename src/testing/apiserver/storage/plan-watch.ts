@@ -1,4 +1,5 @@
-// Turns a watch request into a plan: where it starts, what it sends first, and how the emulated server version answers. watch-stream.ts sends it.
+// Turns a watch request into a plan: where it starts, what it sends first, and how the emulated server version answers.
+// watch-stream.ts sends it.
 
 import { milliseconds, seconds } from "../../../core/brand.ts";
 import type { Random } from "../../../platform/random.ts";

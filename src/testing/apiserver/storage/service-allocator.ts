@@ -1,4 +1,5 @@
-// Allocates cluster addresses and node ports, and releases them when their Service is deleted. service-rules.ts decides which Services need any.
+// Allocates cluster addresses and node ports, and releases them when their Service is deleted. service-rules.ts decides which
+// Services need any.
 
 import type { Random } from "../../../platform/random.ts";
 import { listAt, textAt, valueAt } from "../objects/json.ts";

@@ -1,4 +1,5 @@
-// Stores objects under one revision counter, with a bounded history for watches, and notifies listeners. object-registry.ts decides what may be written.
+// Stores objects under one revision counter, with a bounded history for watches, and notifies listeners. object-registry.ts
+// decides what may be written.
 
 import { freeze } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";

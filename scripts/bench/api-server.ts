@@ -54,7 +54,7 @@ async function startTestApiServer(): Promise<BenchServer> {
         }
         return server.output().includes("listens");
       },
-      { explain: server.output },
+      { explain: () => server.output() },
     );
   } catch (error) {
     await stop();

@@ -1,19 +1,9 @@
 // Starts processes that cannot outlive this one: a keeper process kills them when this process is gone. The end of their output
 // is kept for messages and assertions.
 
+import { defined } from "../../../src/core/defined.ts";
 import { processStart } from "./process-start.ts";
 import { until } from "./until.ts";
-
-export interface KeptProcess {
-  readonly pid: number;
-  /** The end of standard output and standard error. */
-  readonly output: () => string;
-  readonly exited: Promise<number>;
-  readonly exitCode: () => number | null;
-  signal(name: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL after the grace. */
-  stop(graceSeconds?: number): Promise<number>;
-}
 
 export interface ProcessOptions {
   readonly cwd?: string;
@@ -42,48 +32,73 @@ const sendToKeeper = (line: string): void => {
 /** Removes the folder when this process is gone. */
 export const keepFolder = (path: string): void => sendToKeeper(`folder ${path}`);
 
-export const startProcess = (command: readonly string[], options: ProcessOptions = {}): KeptProcess => {
-  const { cwd, env = {}, onOutput } = options;
-  const child = Bun.spawn([...command], {
-    ...(cwd !== undefined && { cwd }),
-    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...env },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    detached: true,
-  });
-  sendToKeeper(`keep ${child.pid} ${processStart(child.pid) ?? ""}`);
-  let text = "";
-  const read = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
-    const decoder = new TextDecoder();
-    for await (const part of stream) {
-      const more = decoder.decode(part, { stream: true });
-      text = (text + more).slice(-maxOutput);
-      onOutput?.(more);
-    }
-  };
-  const reading = Promise.all([read(child.stdout), read(child.stderr)]);
-  const exited = child.exited.then(async (code) => {
-    sendToKeeper(`forget ${child.pid}`);
+export class KeptProcess {
+  readonly pid: number;
+  /** Resolves with the exit code once all output has been read. */
+  readonly exited: Promise<number>;
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly #onOutput: ((text: string) => void) | undefined;
+  #output = "";
+
+  constructor(command: readonly string[], { cwd, env = {}, onOutput }: ProcessOptions = {}) {
+    this.#onOutput = onOutput;
+    this.#child = Bun.spawn([...command], {
+      ...defined({ cwd }),
+      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      detached: true,
+    });
+    this.pid = this.#child.pid;
+    sendToKeeper(`keep ${this.pid} ${processStart(this.pid) ?? ""}`);
+    this.exited = this.#untilExit();
+  }
+
+  /** The end of standard output and standard error. */
+  output(): string {
+    return this.#output;
+  }
+
+  /** Null while the process runs. */
+  exitCode(): number | null {
+    return this.#child.exitCode;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (this.#isRunning()) this.#child.kill(name);
+  }
+
+  /** Sends SIGTERM, and SIGKILL after the grace period. */
+  async stop(graceSeconds = 10): Promise<number> {
+    this.signal("SIGTERM");
+    await until(`process ${this.pid} to exit`, () => !this.#isRunning(), { seconds: graceSeconds }).catch(
+      () => this.signal("SIGKILL"),
+    );
+    return this.exited;
+  }
+
+  #isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async #untilExit(): Promise<number> {
+    const reading = Promise.all([this.#read(this.#child.stdout), this.#read(this.#child.stderr)]);
+    const code = await this.#child.exited;
+    sendToKeeper(`forget ${this.pid}`);
     await reading;
     return code;
-  });
-  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
-  const signal = (name: NodeJS.Signals): void => {
-    if (isRunning()) child.kill(name);
-  };
-  return {
-    pid: child.pid,
-    output: () => text,
-    exited,
-    exitCode: () => child.exitCode,
-    signal,
-    stop: async (graceSeconds = 10) => {
-      signal("SIGTERM");
-      await until(`process ${child.pid} to exit`, () => !isRunning(), { seconds: graceSeconds }).catch(() =>
-        signal("SIGKILL"),
-      );
-      return exited;
-    },
-  };
-};
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      const text = decoder.decode(chunk, { stream: true });
+      this.#output = (this.#output + text).slice(-maxOutput);
+      this.#onOutput?.(text);
+    }
+  }
+}
+
+export const startProcess = (command: readonly string[], options?: ProcessOptions): KeptProcess =>
+  new KeptProcess(command, options);

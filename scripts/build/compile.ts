@@ -69,7 +69,8 @@ export interface Contents {
 export async function findContents(provider: ProviderModule): Promise<Contents> {
   const { metafile, outputs } = await build({ ...common(provider, {}), metafile: true });
   return {
-    files: Object.keys(metafile?.inputs ?? {}),
+    // Sorted, because the bundler lists files in the order in which it finished parsing them.
+    files: Object.keys(metafile?.inputs ?? {}).toSorted(),
     bytes: outputs.reduce((sum, { size }) => sum + size, 0),
   };
 }

@@ -30,7 +30,13 @@ function listings({ sources }: Pick<Inventory, "sources">, pick: (listing: Listi
     );
 }
 
-export function createCloudMetrics(metrics: Metrics, clock: Clock) {
+export interface CloudMetrics {
+  cloudCall(call: CloudCallReport): void;
+  /** Adds gauges for the level of each budget and the age of each listing, computed on each scrape. */
+  watchCloud(accounts: Accounts, inventory: Pick<Inventory, "sources">): void;
+}
+
+export function createCloudMetrics(metrics: Metrics, clock: Clock): CloudMetrics {
   const calls = metrics.counter(
     "fairlead_cloud_requests_total",
     "Requests to the cloud by account, operation and result.",
@@ -43,12 +49,11 @@ export function createCloudMetrics(metrics: Metrics, clock: Clock) {
     ["account", "operation"],
   );
   return {
-    cloudCall: ({ account, operation, status, failure, durationMs }: CloudCallReport): void => {
+    cloudCall: ({ account, operation, status, failure, durationMs }) => {
       calls.add({ account, operation, result: failure ?? String(status) });
       durations.observe(durationMs / 1000, { account, operation });
     },
-    /** The level of each budget and the age of each listing, computed on each scrape. */
-    watchCloud: (accounts: Accounts, inventory: Pick<Inventory, "sources">): void => {
+    watchCloud: (accounts, inventory) => {
       const ofAccounts = (name: string, help: string, pick: (level: Level) => number | undefined): void =>
         metrics.gaugeFrom(name, help, ["account"], levels(accounts, pick));
       const ofSources = (name: string, help: string, pick: (listing: Listing) => number): void =>

@@ -3,7 +3,11 @@
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-export function createJournalMetrics(metrics: Metrics) {
+export interface JournalMetrics {
+  mutation(entry: JournalEntry): void;
+}
+
+export function createJournalMetrics(metrics: Metrics): JournalMetrics {
   const mutations = metrics.counter(
     "fairlead_mutations_total",
     "Changes in the journal, by target (cloud or cluster) and outcome.",
@@ -15,7 +19,7 @@ export function createJournalMetrics(metrics: Metrics) {
     ["action", "outcome"],
   );
   return {
-    mutation: ({ target, outcome, action, object }: JournalEntry): void => {
+    mutation: ({ target, outcome, action, object }) => {
       mutations.add({ target, outcome });
       if (object.startsWith("balancer/")) steps.add({ action, outcome });
     },

@@ -7,7 +7,14 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 /** client-go's bounds, for requests to the API server and to clouds alike. */
 export const callBuckets: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-export function createKubeMetrics(metrics: Metrics) {
+export interface KubeMetrics {
+  /** Sets the host label. */
+  serverIs(origin: string): void;
+  kubeRequest(request: RequestObservation): void;
+  lostEvent(reason: EventLoss): void;
+}
+
+export function createKubeMetrics(metrics: Metrics): KubeMetrics {
   const requests = metrics.counter(
     "rest_client_requests_total",
     "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
@@ -26,16 +33,15 @@ export function createKubeMetrics(metrics: Metrics) {
   );
   let host = "";
   return {
-    /** Sets the host label. */
-    serverIs: (origin: string): void => {
+    serverIs: (origin) => {
       host = new URL(origin).host;
     },
-    kubeRequest: ({ verb, resource, code, duration }: RequestObservation): void => {
+    kubeRequest: ({ verb, resource, code, duration }) => {
       const method = methodOf[verb];
       requests.add({ code, method, host, resource });
       // The duration of a watch is not a latency.
       if (verb !== "watch") durations.observe(duration / 1000, { verb: method, host });
     },
-    lostEvent: (reason: EventLoss): void => lostEvents.add({ reason }),
+    lostEvent: (reason) => lostEvents.add({ reason }),
   };
 }

@@ -2,7 +2,13 @@
 
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-export function createLeadershipMetrics(metrics: Metrics) {
+export interface LeadershipMetrics {
+  leads(lease: string, isLeader: boolean): void;
+  slowElection(lease: string): void;
+  runs(controller: string, isRunning: boolean): void;
+}
+
+export function createLeadershipMetrics(metrics: Metrics): LeadershipMetrics {
   const leads = metrics.gauge(
     "leader_election_master_status",
     "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
@@ -19,9 +25,8 @@ export function createLeadershipMetrics(metrics: Metrics) {
     ["name", "manager"],
   );
   return {
-    leads: (name: string, isLeader: boolean): void => leads.set(isLeader ? 1 : 0, { name }),
-    slowElection: (name: string): void => slow.add({ name }),
-    runs: (name: string, isRunning: boolean): void =>
-      running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),
+    leads: (name, isLeader) => leads.set(isLeader ? 1 : 0, { name }),
+    slowElection: (name) => slow.add({ name }),
+    runs: (name, isRunning) => running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),
   };
 }

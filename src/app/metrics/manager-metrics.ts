@@ -2,39 +2,56 @@
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
+import type { ServiceObserver } from "../../controllers/service/deps.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
-import { createAlertMetrics } from "./alert-metrics.ts";
-import { createCloudMetrics } from "./cloud-metrics.ts";
-import { createJournalMetrics } from "./journal-metrics.ts";
-import { createKubeMetrics } from "./kube-metrics.ts";
-import { createLeadershipMetrics } from "./leadership-metrics.ts";
-import { createNodeMetrics } from "./node-metrics.ts";
-import { createQueueMetrics } from "./queue-metrics.ts";
-import { createRouteMetrics } from "./route-metrics.ts";
+import { type AlertSources, createAlertMetrics } from "./alert-metrics.ts";
+import { type CloudMetrics, createCloudMetrics } from "./cloud-metrics.ts";
+import { createJournalMetrics, type JournalMetrics } from "./journal-metrics.ts";
+import { createKubeMetrics, type KubeMetrics } from "./kube-metrics.ts";
+import { createLeadershipMetrics, type LeadershipMetrics } from "./leadership-metrics.ts";
+import { createNodeMetrics, type NodeMetrics } from "./node-metrics.ts";
+import { createQueueMetrics, type QueueMetrics } from "./queue-metrics.ts";
+import { createRouteMetrics, type RouteMetrics } from "./route-metrics.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 
-export function createManagerMetrics(clock: Clock) {
+export interface ManagerMetrics
+  extends NodeMetrics,
+    KubeMetrics,
+    Pick<CloudMetrics, "cloudCall">,
+    JournalMetrics,
+    RouteMetrics,
+    LeadershipMetrics {
+  readonly queues: QueueMetrics;
+  readonly services: ServiceObserver;
+  /** Sets the manager that the gauges for alerts are computed from. */
+  alerts(sources: AlertSources): void;
+  /** Adds the gauges that are computed on each scrape. */
+  watch(
+    accounts: readonly GovernedAccount<unknown>[],
+    inventory: Pick<Inventory, "sources">,
+    watched: Readonly<Record<string, WorkQueue>>,
+  ): void;
+  readonly declarations: Metrics["declarations"];
+  text(): string;
+}
+
+export function createManagerMetrics(clock: Clock): ManagerMetrics {
   const metrics = new Metrics();
-  const { watchCloud, ...cloud } = createCloudMetrics(metrics, clock);
+  const { watchCloud, cloudCall } = createCloudMetrics(metrics, clock);
   const queues = createQueueMetrics(metrics, clock);
   return {
     ...createNodeMetrics(metrics),
     ...createKubeMetrics(metrics),
-    ...cloud,
+    cloudCall,
     ...createJournalMetrics(metrics),
     ...createRouteMetrics(metrics),
     ...createLeadershipMetrics(metrics),
     queues,
     services: createServiceMetrics(metrics),
     alerts: createAlertMetrics(metrics),
-    /** Adds the gauges that are computed on each scrape. */
-    watch: (
-      accounts: readonly GovernedAccount<unknown>[],
-      inventory: Pick<Inventory, "sources">,
-      watched: Readonly<Record<string, WorkQueue>>,
-    ): void => {
+    watch: (accounts, inventory, watched) => {
       watchCloud(accounts, inventory);
       for (const [name, queue] of Object.entries(watched)) queues.watch(name, queue);
     },
@@ -42,5 +59,3 @@ export function createManagerMetrics(clock: Clock) {
     text: () => metrics.text(),
   };
 }
-
-export type ManagerMetrics = ReturnType<typeof createManagerMetrics>;

@@ -4,7 +4,12 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 
 const buckets = [1, 4, 16, 64, 256, 1024];
 
-export function createNodeMetrics(metrics: Metrics) {
+export interface NodeMetrics {
+  /** A Node was initialized at this age. */
+  initialized(ageMs: number): void;
+}
+
+export function createNodeMetrics(metrics: Metrics): NodeMetrics {
   const taintDelay = metrics.histogram(
     "node_controller_cloud_provider_taint_removal_delay_seconds",
     "[ALPHA] Number of seconds after node creation when NodeController removed the cloud-provider taint of a single node.",
@@ -16,7 +21,7 @@ export function createNodeMetrics(metrics: Metrics) {
     buckets,
   );
   return {
-    initialized: (ageMs: number): void => {
+    initialized: (ageMs) => {
       taintDelay.observe(ageMs / 1000);
       syncDelay.observe(ageMs / 1000);
     },

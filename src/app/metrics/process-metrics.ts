@@ -9,7 +9,16 @@ import { version } from "../version.ts";
 const lagBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const tick = seconds(1);
 
-export function createProcessMetrics(metrics: Metrics, clock: Clock, figures: RuntimeFigures) {
+export interface ProcessMetrics {
+  /** Runs until the signal is aborted. */
+  measureLag(signal: AbortSignal): Promise<void>;
+}
+
+export function createProcessMetrics(
+  metrics: Metrics,
+  clock: Clock,
+  figures: RuntimeFigures,
+): ProcessMetrics {
   const one = (read: (figures: RuntimeFigures) => number) => (): Iterable<readonly [LabelValues, number]> => [
     [{}, read(figures)],
   ];
@@ -46,8 +55,7 @@ export function createProcessMetrics(metrics: Metrics, clock: Clock, figures: Ru
     [{ version }, 1],
   ]);
   return {
-    /** Runs until the signal is aborted. */
-    measureLag: async (signal: AbortSignal): Promise<void> => {
+    measureLag: async (signal) => {
       while (!signal.aborted) {
         const due = clock.monotonic() + tick;
         await sleep(clock, tick, signal).catch(() => undefined);

@@ -3,10 +3,15 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
-import { createProcessMetrics } from "./process-metrics.ts";
-import { createServingMetrics } from "./serving-metrics.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
+import { createServingMetrics, type ServingMetrics } from "./serving-metrics.ts";
 
-export function createProcessWideMetrics(clock: Clock, figures: RuntimeFigures) {
+export interface ProcessWideMetrics extends ProcessMetrics, ServingMetrics {
+  readonly declarations: Metrics["declarations"];
+  text(): string;
+}
+
+export function createProcessWideMetrics(clock: Clock, figures: RuntimeFigures): ProcessWideMetrics {
   const metrics = new Metrics();
   return {
     ...createProcessMetrics(metrics, clock, figures),
@@ -15,5 +20,3 @@ export function createProcessWideMetrics(clock: Clock, figures: RuntimeFigures) 
     text: () => metrics.text(),
   };
 }
-
-export type ProcessWideMetrics = ReturnType<typeof createProcessWideMetrics>;

@@ -12,7 +12,13 @@ interface WatchedQueue {
   readonly active: ReadonlyMap<string, number>;
 }
 
-export function createQueueMetrics(metrics: Metrics, clock: Clock) {
+export interface QueueMetrics {
+  watch(name: string, queue: WorkQueue): void;
+  /** Seconds that a worker has had its current key, at most. */
+  longestActive(name: string): number;
+}
+
+export function createQueueMetrics(metrics: Metrics, clock: Clock): QueueMetrics {
   const watched = new Map<string, WatchedQueue>();
   const labels = ["name"] as const;
   const perQueue = (read: (queue: WatchedQueue) => number) => (): Iterable<readonly [LabelValues, number]> =>
@@ -62,7 +68,7 @@ export function createQueueMetrics(metrics: Metrics, clock: Clock) {
   );
 
   return {
-    watch: (name: string, queue: WorkQueue): void => {
+    watch: (name, queue) => {
       const since = new Map<string, number>();
       const active = new Map<string, number>();
       const of = { name };
@@ -89,8 +95,7 @@ export function createQueueMetrics(metrics: Metrics, clock: Clock) {
         delayed: () => retries.add({ name }),
       });
     },
-    /** Seconds that a worker has had its current key, at most. */
-    longestActive: (name: string): number => {
+    longestActive: (name) => {
       const queue = watched.get(name);
       return queue === undefined ? 0 : Math.max(0, ...ages(queue));
     },

@@ -26,7 +26,7 @@ export function createHealthMetrics(): HealthMetrics {
     ["name", "status", "type"],
   );
   return {
-    result: (type: HealthPage, { name, problem }: CheckResult): void => {
+    result: (type, { name, problem }) => {
       state.set(problem === undefined ? 1 : 0, { name, type });
       results.add({ name, status: problem === undefined ? "success" : "error", type });
     },
@@ -35,7 +35,13 @@ export function createHealthMetrics(): HealthMetrics {
   };
 }
 
-export function createServingMetrics(metrics: Metrics) {
+export interface ServingMetrics {
+  review(kind: ReviewKind, code: string, durationMs: number): void;
+  webhook(webhook: string, code: number, durationMs: number, isRefusal: boolean): void;
+  certificateEnds(port: "secure" | "webhook", at: number): void;
+}
+
+export function createServingMetrics(metrics: Metrics): ServingMetrics {
   const reviews = (short: "authn" | "authz", what: string) => ({
     total: metrics.counter(
       `apiserver_delegated_${short}_request_total`,
@@ -75,16 +81,15 @@ export function createServingMetrics(metrics: Metrics) {
     ["port"],
   );
   return {
-    review: (kind: ReviewKind, code: string, durationMs: number): void => {
+    review: (kind, code, durationMs) => {
       byKind[kind].total.add({ code });
       byKind[kind].duration.observe(durationMs / 1000, { code });
     },
-    webhook: (webhook: string, code: number, durationMs: number, isRefusal: boolean): void => {
+    webhook: (webhook, code, durationMs, isRefusal) => {
       webhookTotal.add({ code: String(code), webhook });
       webhookDuration.observe(durationMs / 1000, { code: String(code), webhook });
       if (isRefusal) refusals.add({ webhook });
     },
-    certificateEnds: (port: "secure" | "webhook", at: number): void =>
-      certificateEnd.set(at / 1000, { port }),
+    certificateEnds: (port, at) => certificateEnd.set(at / 1000, { port }),
   };
 }

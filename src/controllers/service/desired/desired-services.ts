@@ -25,9 +25,9 @@ import { hasErrors, type Member } from "./member.ts";
 import {
   deletionOnHold,
   type OnDelete,
+  onDeleteToRemember,
   readOnDelete,
   releaseUnsupported,
-  rememberOnDelete,
 } from "./on-delete.ts";
 import { serviceProblems, toDesired } from "./to-desired.ts";
 
@@ -65,7 +65,7 @@ export class DesiredServices {
     const read = this.#read(service, observed);
     const ends = isEnding(service, { hasBalancer: read.hasBalancer });
     const member = ends ? leavingMember(read) : this.#servedMember(read);
-    rememberOnDelete(read.state, read.onDelete, member.desired);
+    read.state.onDelete = onDeleteToRemember(read.onDelete, member.desired);
     return member;
   }
 

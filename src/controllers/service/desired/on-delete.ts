@@ -7,7 +7,6 @@ import type { Service } from "../../../kube/objects.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings } from "../annotations/own-annotations.ts";
 import type { Desired } from "../deps.ts";
-import type { ServiceState } from "../state/service-states.ts";
 
 const onDeleteAnnotation = `${ownPrefix}on-delete`;
 
@@ -40,10 +39,10 @@ export function readOnDelete(
   };
 }
 
-/** Remembers the decision for a Service that disappears without waiting for its finalizer. */
-export function rememberOnDelete(state: ServiceState, { kind }: OnDelete, desired: Desired): void {
-  if (kind === "delete") state.onDelete = undefined;
-  else state.onDelete = kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };
+/** What to remember for the case that the Service disappears without waiting for its finalizer. */
+export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desired | "on hold" | undefined {
+  if (kind === "delete") return undefined;
+  return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };
 }
 
 /** Reported on a Service whose load balancer should be removed. */

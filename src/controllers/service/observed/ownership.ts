@@ -1,4 +1,4 @@
-// What the marks in the latest listing say about owners: whether the cloud still has something of a Service. Pure.
+// What the marks in the latest listing say about owners: whether the cloud still has something of a Service.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";

@@ -42,23 +42,21 @@ const refusal = (code: number, retryAfter: number | undefined): Response =>
     },
   });
 
-export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
-  const { server, history, clock, replicas } = world;
-  let outages: Outage[] = [];
+/** The outages that are active, and the faults that they cause. */
+class Outages {
+  readonly #world: World;
+  readonly #dice: Dice;
+  #active: Outage[] = [];
 
-  server.faults.intercept = (_, info): FaultOutcome => {
-    const now = clock.monotonic();
-    outages = outages.filter(({ until }) => until > now);
-    for (const { kind, share, target, replica } of outages) {
-      if (replica !== undefined && replica !== history.writer) continue;
-      if (!matches(target, info) || !dice.chance(share)) continue;
-      if (kind === "500" || kind === "503") return refusal(Number(kind), undefined);
-      return kind === "429" ? refusal(429, dice.count(1, 8)) : kind;
-    }
-    return undefined;
-  };
+  constructor(world: World, dice: Dice) {
+    this.#world = world;
+    this.#dice = dice;
+    world.server.faults.intercept = (_, info) => this.#faultFor(info);
+  }
 
-  const startOutage = (): void => {
+  start(): void {
+    const { clock, history, replicas } = this.#world;
+    const dice = this.#dice;
     const outage: Outage = {
       kind: dice.pick(["500", "503", "429", "drop", "lose-answer", "lose-answer", "hang"] as const) ?? "500",
       share: dice.pick([0.1, 0.3, 0.7, 1]) ?? 1,
@@ -67,8 +65,30 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
       replica: dice.chance(0.6) ? dice.pick(replicas)?.name : undefined,
     };
     history.log(`api server: ${JSON.stringify(outage)}`);
-    outages.push(outage);
-  };
+    this.#active.push(outage);
+  }
+
+  end(): void {
+    this.#active = [];
+  }
+
+  #faultFor(info: RequestInfo): FaultOutcome {
+    const { clock, history } = this.#world;
+    const now = clock.monotonic();
+    this.#active = this.#active.filter(({ until }) => until > now);
+    for (const { kind, share, target, replica } of this.#active) {
+      if (replica !== undefined && replica !== history.writer) continue;
+      if (!matches(target, info) || !this.#dice.chance(share)) continue;
+      if (kind === "500" || kind === "503") return refusal(Number(kind), undefined);
+      return kind === "429" ? refusal(429, this.#dice.count(1, 8)) : kind;
+    }
+    return undefined;
+  }
+}
+
+export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
+  const { server, history, clock, replicas } = world;
+  const outages = new Outages(world, dice);
   const forSomeReplica = (text: string, apply: (replica: World["replicas"][number]) => void) => (): void => {
     const replica = dice.pick(replicas);
     if (replica === undefined) return;
@@ -94,7 +114,7 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
   };
 
   const disruptions: readonly Disruption[] = [
-    { weight: 9, apply: startOutage },
+    { weight: 9, apply: () => outages.start() },
     { weight: 3, apply: forSomeReplica("watches are cut for", ({ kube }) => kube.cutStreams()) },
     { weight: 2, apply: forSomeReplica("watches go silent for", ({ kube }) => kube.stallStreams()) },
     { weight: 3, apply: slow },
@@ -104,7 +124,7 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
   return {
     disruptions,
     stop: () => {
-      outages = [];
+      outages.end();
       server.watchSettings.streamingLists = "on";
       for (const replica of replicas) replica.latency = { ...replica.latency, kube: 2 };
     },

@@ -7,38 +7,38 @@ export type LabelPredicate = (labels: Labels) => boolean;
 
 const everything: LabelPredicate = () => true;
 
-const tokens = (text: string): string[] => text.match(/!=|==|=|!|\(|\)|,|>|<|[^\s!=(),<>]+/g) ?? [];
+const tokenize = (text: string): string[] => text.match(/!=|==|=|!|\(|\)|,|>|<|[^\s!=(),<>]+/g) ?? [];
 
 function fail(found: string | undefined, expected: string): never {
   throw badRequest(`unable to parse requirement: found '${found ?? ""}', expected: ${expected}`);
 }
 
-function readValues(words: string[]): ReadonlySet<string> {
-  if (words.shift() !== "(") return fail(words[0], "(");
+function readValues(tokens: string[]): ReadonlySet<string> {
+  if (tokens.shift() !== "(") return fail(tokens[0], "(");
   const values = new Set<string>();
   for (;;) {
-    const word = words.shift();
-    if (word === undefined) return fail("", "identifier or ')'");
-    if (word === ")") return values;
-    if (word !== ",") values.add(word);
+    const token = tokens.shift();
+    if (token === undefined) return fail("", "identifier or ')'");
+    if (token === ")") return values;
+    if (token !== ",") values.add(token);
   }
 }
 
-function isWord(word: string | undefined): word is string {
-  return word !== undefined && /^[A-Za-z0-9][-A-Za-z0-9_./]*$/.test(word);
+function isWord(token: string | undefined): token is string {
+  return token !== undefined && /^[A-Za-z0-9][-A-Za-z0-9_./]*$/.test(token);
 }
 
-function readRequirement(words: string[]): LabelPredicate {
-  const first = words.shift();
+function readRequirement(tokens: string[]): LabelPredicate {
+  const first = tokens.shift();
   if (first === "!") {
-    const key = words.shift();
+    const key = tokens.shift();
     return isWord(key) ? (labels) => labels?.[key] === undefined : fail(key, "identifier");
   }
   if (!isWord(first)) return fail(first, "!, identifier, or ','");
-  const operator = words[0];
+  const operator = tokens[0];
   if (operator === undefined || operator === ",") return (labels) => labels?.[first] !== undefined;
-  words.shift();
-  const value = () => (isWord(words[0]) ? (words.shift() ?? "") : "");
+  tokens.shift();
+  const value = () => (isWord(tokens[0]) ? (tokens.shift() ?? "") : "");
   switch (operator) {
     case "=":
     case "==": {
@@ -50,11 +50,11 @@ function readRequirement(words: string[]): LabelPredicate {
       return (labels) => labels?.[first] !== unwanted;
     }
     case "in": {
-      const values = readValues(words);
+      const values = readValues(tokens);
       return (labels) => labels?.[first] !== undefined && values.has(labels[first]);
     }
     case "notin": {
-      const values = readValues(words);
+      const values = readValues(tokens);
       return (labels) => labels?.[first] === undefined || !values.has(labels[first]);
     }
     case ">":
@@ -74,11 +74,11 @@ function readRequirement(words: string[]): LabelPredicate {
 
 export function readLabelSelector(text: string | undefined): LabelPredicate {
   if (text === undefined || text.trim() === "") return everything;
-  const words = tokens(text);
+  const tokens = tokenize(text);
   const requirements: LabelPredicate[] = [];
-  while (words.length > 0) {
-    requirements.push(readRequirement(words));
-    if (words.length > 0 && words.shift() !== ",") fail(words[0], "',' or 'end of string'");
+  while (tokens.length > 0) {
+    requirements.push(readRequirement(tokens));
+    if (tokens.length > 0 && tokens.shift() !== ",") fail(tokens[0], "',' or 'end of string'");
   }
   return (labels) => requirements.every((matches) => matches(labels));
 }

@@ -72,7 +72,15 @@ function inProgram(text: string): string {
   return parts.join("");
 }
 
+function inDocument(text: string): string {
+  const blocks = text.replaceAll(
+    /^(```ts\b.*\n)([\s\S]*?)^```$/gm,
+    (_, fence: string, code: string) => `${blank(fence)}${inProgram(code)}   `,
+  );
+  return withoutCode(blocks);
+}
+
 export function proseOf(path: string, text: string): string {
   if (isProgram(path)) return inProgram(text);
-  return path.endsWith(".md") ? withoutCode(text) : text;
+  return path.endsWith(".md") ? inDocument(text) : text;
 }

@@ -1,4 +1,4 @@
-// How Fairlead reacts to each kind of cloud error: when it retries, and to whom it reports the error. One table, so that a new
+// How Fairlead reacts to each kind of cloud error: when it retries, and where it reports the error. One table, so that a new
 // kind of error does not compile without a policy.
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";

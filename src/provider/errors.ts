@@ -4,7 +4,7 @@
 import type { Moment } from "./call.ts";
 
 /**
- * What went wrong. The kind decides when Fairlead retries and to whom it reports the error.
+ * What went wrong. The kind decides when Fairlead retries and where it reports the error.
  *
  * - `not-found`     the requested object does not exist; a definite answer, never a guess from a broken response
  * - `conflict`      someone else changed the object at the same time

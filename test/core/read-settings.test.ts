@@ -57,7 +57,7 @@ test("parses every kind of value", () => {
     "lb.example/names": "a, b",
     "lb.example/ips": "10.0.0.1,::1",
     "lb.example/region": " north ",
-    "other.example/algorithm": "not ours",
+    "other.example/algorithm": "foreign",
   });
   expect(problems).toEqual([]);
   expect(frozen.size).toBe(0);

@@ -37,8 +37,9 @@ test.each([
   expect(ruledOutIn("src/x.ts", text)).toEqual([]);
 });
 
-test("inline code in documents and comments is not prose", () => {
+test("code in documents and comments is not prose", () => {
   expect(ruledOutIn("docs/x.md", "Run `nobody tells`.\n")).toEqual([]);
+  expect(ruledOutIn("docs/x.md", '```ts\nconst wish = "ours"; // Told.\n```\n')).toHaveLength(1);
   expect(ruledOutIn("src/x.ts", "// `ours` has the mark of the cluster.\n")).toEqual([]);
 });
 

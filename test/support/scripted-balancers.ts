@@ -23,7 +23,7 @@ import { sleep } from "../../src/platform/clock.ts";
 
 export interface Thing {
   readonly id: string;
-  /** Absent when the load balancer is not ours. */
+  /** Absent when the load balancer does not have our mark. */
   readonly group?: string;
   readonly owners: readonly string[];
   readonly targets: number;

@@ -42,8 +42,8 @@ interface CleanupInput {
 }
 
 /**
- * Whether something of ours must be removed. Upstream's table, except for Services of another class: they are cleaned up if
- * they still have a load balancer of ours from before they had the class, and ignored otherwise.
+ * Whether a load balancer or finalizer of Fairlead must be removed. Upstream's table, except for Services of another class:
+ * they are cleaned up if they still have a load balancer from before they had the class, and ignored otherwise.
  */
 export function needsCleanup(service: Service, { hasBalancer = false }: CleanupInput = {}): boolean {
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);

@@ -60,7 +60,7 @@ describe("the mass count of recent losses", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("includes Nodes that were deleted while not Ready, whoever deleted them", async () => {
+  test("includes Nodes that were deleted while not Ready, by any client", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);

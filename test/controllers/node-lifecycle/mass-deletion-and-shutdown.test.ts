@@ -79,7 +79,8 @@ describe("mass deletion", () => {
     const send = w.nodes.writes.delete;
     let isOurs = false;
     const gated: typeof send = async (...all) => {
-      if (!isOurs) throw new KubeError("fenced", "the lease is not ours.", { operation: "delete nodes" });
+      if (!isOurs)
+        throw new KubeError("fenced", "this replica does not hold the lease.", { operation: "delete nodes" });
       return send(...all);
     };
     Object.assign(w.nodes.writes, { delete: gated });

@@ -129,7 +129,7 @@ test("a change that takes many reconciles is announced once", async () => {
   expect(begun.map(({ count }) => count)).toEqual([1]);
 });
 
-test("a deleted Service that waits for a foreign finalizer loses its load balancer although ours was removed by hand", async () => {
+test("a deleted Service that waits for a foreign finalizer loses its load balancer although our own was removed by hand", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web", { finalizers: ["example.com/other"] });

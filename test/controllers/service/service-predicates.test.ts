@@ -147,7 +147,7 @@ describe("isRelevantChange", () => {
     ["accepts another class", {}, spec({ loadBalancerClass: "other.example/lb" }), true],
     ["accepts another type", {}, spec({ type: "ClusterIP" }), true],
     [
-      "ignores changes of a Service that is not ours",
+      "ignores changes of a Service without a load balancer",
       spec({ type: "NodePort" }),
       spec({ type: "ClusterIP" }),
       false,

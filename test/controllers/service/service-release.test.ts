@@ -34,7 +34,7 @@ test("a load balancer is released with its Service's deletion, and an event name
     `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud, and Fairlead no longer manages it`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
-  // Neither ours nor an orphan: it is ignored from now on, also after a restart.
+  // Without our mark it is no orphan: it is ignored from now on, also after a restart.
   await w.pass(3600);
   w.crash();
   await w.start();

@@ -55,7 +55,7 @@ const omittedFields: readonly ((spec: Spec) => unknown)[] = [
 
 const comparedFields = [...upstreamFields, ...omittedFields];
 
-/** A Service of another class may still have a load balancer of ours, so it is included. */
+/** A Service of another class may still have a load balancer with our mark, so it is included. */
 function mayConcernUs(service: Service | undefined): boolean {
   return service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
 }

@@ -59,7 +59,9 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       reloads.request();
     },
     uncaught: (error) =>
-      stderr(`${provider.name}-cloud-controller-manager: unexpected: ${firstLine(messageOf(error))}\n`),
+      stderr(
+        `${provider.name}-cloud-controller-manager: internal error, please file a bug: ${firstLine(messageOf(error))}\n`,
+      ),
   });
   const platform = systemPlatform();
   const { NOTIFY_SOCKET: socket } = platform.environment;

@@ -39,6 +39,29 @@ export interface Serving {
   close(): Promise<void>;
 }
 
+/** The manager that the pages and health checks are about. */
+class ShownManager {
+  readonly #health: Health;
+  #current: Manager;
+  #removeChecks: () => void;
+
+  constructor(health: Health, first: Manager) {
+    this.#health = health;
+    this.#current = first;
+    this.#removeChecks = addChecks(health, first);
+  }
+
+  get current(): Manager {
+    return this.#current;
+  }
+
+  show(next: Manager): void {
+    this.#current = next;
+    this.#removeChecks();
+    this.#removeChecks = addChecks(this.#health, next);
+  }
+}
+
 /** Throws a ConfigurationError for invalid flags, and for a port that is in use. */
 export async function openServing(options: ServingOptions, first: Manager): Promise<Serving> {
   const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
@@ -47,16 +70,11 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
   const health = new Health(healthMetrics.result);
   const metrics = createProcessWideMetrics(clock, figures);
   const end = new AbortController();
-  let shown = first;
-  let removeChecks = addChecks(health, first);
-  const manager = (): Manager => shown;
-  const show = (next: Manager): void => {
-    shown = next;
-    removeChecks();
-    removeChecks = addChecks(health, next);
-  };
+  const shown = new ShownManager(health, first);
+  const manager = (): Manager => shown.current;
+  const show = (next: Manager): void => shown.show(next);
   const webhook = await openWebhook({ flags, provider, program, platform, listen, log, metrics });
-  const followed: readonly Task[] =
+  const webhookTasks: readonly Task[] =
     webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
   const runTasks = (tasks: readonly Task[]): Promise<void> =>
     runTogether(tasks, end.signal).catch((error: unknown) =>
@@ -68,11 +86,11 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     running: Promise<void>,
     ...ports: readonly ({ close(): Promise<void> } | undefined)[]
   ) => {
-    end.abort(new Error("the ports close"));
+    end.abort(new Error("the ports are closing"));
     await Promise.all([...ports.map((port) => port?.close()), running]);
   };
   if (flags["secure-port"] === 0) {
-    const running = runTasks(followed);
+    const running = runTasks(webhookTasks);
     return { port: undefined, health, show, close: () => close(running, webhook) };
   }
 
@@ -122,7 +140,7 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
   log.info(`Serving health checks, metrics and debugging pages on ${flags["bind-address"]}:${port.number}`);
   const running = runTasks([
     ...tasks,
-    ...followed,
+    ...webhookTasks,
     { name: "certificates", run: port.follow },
     { name: "event loop", run: metrics.measureLag },
   ]);

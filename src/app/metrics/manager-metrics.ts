@@ -12,7 +12,7 @@ import { createJournalMetrics, type JournalMetrics } from "./journal-metrics.ts"
 import { createKubeMetrics, type KubeMetrics } from "./kube-metrics.ts";
 import { createLeadershipMetrics, type LeadershipMetrics } from "./leadership-metrics.ts";
 import { createNodeMetrics, type NodeMetrics } from "./node-metrics.ts";
-import { createQueueMetrics, type QueueMetrics } from "./queue-metrics.ts";
+import { QueueMetrics } from "./queue-metrics.ts";
 import { createRouteMetrics, type RouteMetrics } from "./route-metrics.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
 
@@ -40,7 +40,7 @@ export interface ManagerMetrics
 export function createManagerMetrics(clock: Clock): ManagerMetrics {
   const metrics = new Metrics();
   const { watchCloud, cloudCall } = createCloudMetrics(metrics, clock);
-  const queues = createQueueMetrics(metrics, clock);
+  const queues = new QueueMetrics(metrics, clock);
   return {
     ...createNodeMetrics(metrics),
     ...createKubeMetrics(metrics),

@@ -164,6 +164,63 @@ test("watch falls back to paged lists when objects arrive but the end of the str
   await finish();
 });
 
+/** Streaming lists that break off after the first object, and pages that work. Records when each request arrives. */
+const endsStreamingLists = (breakOff: (lines: ReturnType<typeof openLines>) => void) => {
+  const requests: { readonly at: number; readonly what: string }[] = [];
+  const answered = run((request) => {
+    const isStreaming = parameter(request, "sendInitialEvents") === "true";
+    const isPage = parameter(request, "limit") !== null;
+    requests.push({
+      at: answered.clock.monotonic(),
+      what: isStreaming ? "stream" : isPage ? "page" : "watch",
+    });
+    if (isPage) return page(["a"], "5");
+    const lines = openLines();
+    if (isStreaming) {
+      lines.send(added("a", "1"));
+      // A watch that never pauses would not let virtual time pass.
+      if (requests.length < 20) breakOff(lines);
+    }
+    return lines.response;
+  });
+  return { ...answered, requests };
+};
+
+test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
+  ["end", (lines) => lines.end()],
+  ["break", (lines) => lines.fail(Object.assign(new Error("x"), { code: "ECONNRESET" }))],
+])(
+  "watch backs off, then falls back to paged lists, when streaming lists %s before they are complete",
+  async (_, breakOff) => {
+    const { clock, requests, steps, finish } = endsStreamingLists(breakOff);
+    await clock.advance(seconds(30));
+    expect(requests.map(({ what }) => what)).toEqual(["stream", "stream", "stream", "page", "watch"]);
+    const [first = 0, second = 0, third = 0, pages = 0] = requests.map(({ at }) => at);
+    expect(second - first).toBeGreaterThanOrEqual(400);
+    expect(third - second).toBeGreaterThanOrEqual(800);
+    expect(pages - third).toBeGreaterThanOrEqual(1600);
+    expect(steps.filter((step) => step === "failed unreachable")).toHaveLength(3);
+    expect(steps.slice(-3)).toEqual(["begin", "initial a", "complete 5"]);
+    await finish();
+  },
+);
+
+test("watch does not count a broken streaming list against later ones once a list was complete", async () => {
+  let lists = 0;
+  const { clock, seen, finish } = run((request) => {
+    if (parameter(request, "sendInitialEvents") !== "true") return json({}, 410);
+    lists += 1;
+    const lines = openLines();
+    lines.send(added("a", "1"), ...(lists % 3 === 0 ? [bookmark("9", true)] : []));
+    lines.end();
+    return lines.response;
+  });
+  await clock.advance(seconds(60));
+  expect(lists).toBeGreaterThan(9);
+  expect(seen.some((request) => parameter(request, "limit") !== null)).toBe(false);
+  await finish();
+});
+
 const listed = (version: string, ...more: readonly unknown[]) => {
   const lines = openLines();
   lines.send(added("a", "1"), bookmark(version, true), ...more);

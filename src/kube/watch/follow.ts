@@ -2,6 +2,7 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { KubeError } from "../errors/kube-error.ts";
 import type { KubeObject } from "../objects.ts";
 import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
 import { readWatchStream, SilenceError } from "./watch-stream.ts";
@@ -38,23 +39,29 @@ export async function* follow<T extends KubeObject>(
   };
   if (initial) yield { type: "begin" };
   const stream = await api.openWatch(resource, { query, ...defined({ namespace }) }, signal);
+  if (initial) position.incompleteLists += 1;
   if (!initial && position.endedNormally) yield { type: "resumed" };
   const silenceLimit = (): Milliseconds =>
     initial ? milliseconds(Math.min(maxInitialSilence, listDeadline - clock.monotonic())) : maxSilence;
   const options = { resource, origin: api.origin, clock, silenceLimit };
   try {
     for await (const event of readWatchStream(stream, options, signal)) {
-      position.hasProgressed = true;
       if (event.type === "bookmark") {
         const { resourceVersion } = event;
         if (!initial) yield { type: "bookmark", resourceVersion };
         else if (event.endsInitial) yield { type: "complete", resourceVersion };
         if (event.endsInitial) initial = false;
-        // Until the list is complete, a resource version belongs to one object and cannot be resumed from.
-        if (!initial) position.resourceVersion = resourceVersion;
+        if (initial) continue;
+        position.resourceVersion = resourceVersion;
+        position.hasProgressed = true;
+        position.incompleteLists = 0;
         continue;
       }
-      if (!initial) position.resourceVersion = event.object.metadata.resourceVersion;
+      if (!initial) {
+        // Until the list is complete, a resource version belongs to one object and cannot be resumed from.
+        position.resourceVersion = event.object.metadata.resourceVersion;
+        position.hasProgressed = true;
+      }
       if (event.type === "deleted") yield { type: "deleted", object: event.object };
       else yield { type: "object", object: event.object, initial };
       if (initial && clock.monotonic() > listDeadline) throw new UnfinishedListError();
@@ -63,5 +70,12 @@ export async function* follow<T extends KubeObject>(
     if (!(error instanceof SilenceError)) throw error;
     if (initial) throw new UnfinishedListError();
     stream.stalled();
+  }
+  if (initial) {
+    throw new KubeError(
+      "unreachable",
+      `The API server ended a streaming list of ${resource.plural} before it was complete. Fairlead will list again.`,
+      { operation: `watch ${resource.plural}` },
+    );
   }
 }

@@ -16,6 +16,8 @@ const minDuration = seconds(1);
 const failureBackoff = { first: milliseconds(800), cap: seconds(30) };
 /** Backoffs in a row that a response to another request may end early, as this watch may be the only one that fails. */
 const maxShortenedBackoffs = 3;
+/** Streaming lists in a row that may end before they are complete; then the objects are listed in pages. */
+const maxIncompleteLists = 3;
 /** Lists in a row after "410 Gone" without backoff, until a change or a bookmark comes. */
 const maxImmediateLists = 3;
 
@@ -55,6 +57,7 @@ export async function* watch<T extends KubeObject>(
   const position: WatchPosition = {
     resourceVersion: undefined,
     canStream: true,
+    incompleteLists: 0,
     hasProgressed: false,
     endedNormally: false,
   };
@@ -78,6 +81,7 @@ export async function* watch<T extends KubeObject>(
         continue;
       }
       failure = toKubeError(error, resource.plural);
+      if (position.incompleteLists >= maxIncompleteLists) position.canStream = false;
     }
     if (position.hasProgressed) {
       failures = 0;

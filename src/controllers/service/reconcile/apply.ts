@@ -76,6 +76,8 @@ async function changeGroup(
   try {
     const wait = await executeSteps(deps, context, plan, { isNew, why });
     isFailed = false;
+    // The cloud accepts changes again, even if it still works on this one.
+    state.backoffUntil = undefined;
     if (wait === "operation") return waiting;
     if (wait === undefined) return requeue(changeDelay(state), "the cloud to show the changes");
     return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);

@@ -55,7 +55,7 @@ export async function reconcileGroup(
   const context = { group, services, state, call: { signal, urgency: "user-change" } } as const;
   try {
     const outcome = await stages(deps, context);
-    if (outcome.kind !== "waiting") state.failures = 0;
+    if (outcome.kind !== "waiting") state.endFailure();
     if (outcome.kind === "settled") nodeSyncLatency.end(group);
     if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
     return outcome;

@@ -40,7 +40,7 @@ export class GroupState {
   /** Since when it has been waiting for the cloud, monotonic: checks become rarer. Lost: checked more often for a while. */
   waitingSince: number | undefined;
 
-  /** After an error, monotonic: until then only a change of a Service enqueues the group. Lost: tried again early. */
+  /** After an error, monotonic: until then, or until a success, only a change of a Service enqueues the group. Lost: tried again early. */
   backoffUntil: number | undefined;
 
   /** Failed reconciles in a row: the third writes a condition. Lost: the condition comes later. */
@@ -81,6 +81,12 @@ export class GroupState {
     this.change = undefined;
     this.restartPacing();
     this.lastCompleted = desired;
+  }
+
+  /** A reconcile went through, so the backoff of the last error is over. */
+  endFailure(): void {
+    this.failures = 0;
+    this.backoffUntil = undefined;
   }
 
   /** Nothing is left in the cloud: the next load balancer of this group is a new one. */

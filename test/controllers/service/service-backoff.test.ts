@@ -1,0 +1,69 @@
+import { expect, test } from "bun:test";
+import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// The backoff of a load balancer after a failure, and what ends it.
+
+const algorithm = "balancer.fake.example/algorithm";
+
+/** The cloud, with this answer to changes of load balancers while there is one. */
+const setUp = async () => {
+  const refusal: { answer?: () => Response } = {};
+  let toCloud: Transport | undefined;
+  const w = new ServiceWorld({
+    cloud: () => async (request, signal) => {
+      const { answer } = refusal;
+      if (answer !== undefined && request.method === "PATCH") return answer();
+      toCloud ??= asTransport(w.cloud);
+      return toCloud(request, signal);
+    },
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  return { w, refusal };
+};
+
+const targets = (w: ServiceWorld) => w.cloud.balancers.list()[0]?.targets.length;
+
+const quota = () => new Response('{"error":{"message":"no quota"}}', { status: 402 });
+const maintenance = () =>
+  new Response('{"error":{"message":"maintenance"}}', { status: 503, headers: { "retry-after": "21600" } });
+
+test.each([
+  ["a quota error", quota],
+  ["a 503 with a Retry-After of six hours", maintenance],
+])("a joining Node becomes a target at once after the user has fixed %s", async (_, answer) => {
+  const { w, refusal } = await setUp();
+  refusal.answer = answer;
+  w.annotate("web", { [algorithm]: "least-connections" });
+  await w.pass(900);
+  delete refusal.answer;
+  w.annotate("web", { [algorithm]: "round-robin" });
+  w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
+  await w.until(() => w.cloud.balancers.list()[0]?.listeners[0]?.port === 81, "the change", 5);
+  await w.pass(30);
+  w.addNode("late");
+  await w.pass(10);
+  expect(targets(w)).toBe(4);
+});
+
+test("the next failure after a success starts with the shortest backoff", async () => {
+  const { w, refusal } = await setUp();
+  refusal.answer = quota;
+  w.annotate("web", { [algorithm]: "least-connections" });
+  await w.pass(7200);
+  delete refusal.answer;
+  w.annotate("web", { [algorithm]: "round-robin" });
+  await w.pass(30);
+  w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
+  await w.pass(30);
+  refusal.answer = quota;
+  w.annotate("web", { [algorithm]: "least-connections" });
+  await w.pass(5);
+  delete refusal.answer;
+  // At most a minute.
+  await w.pass(60);
+  expect(w.cloud.balancers.list()[0]?.algorithm).toBe("least-connections");
+});

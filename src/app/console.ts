@@ -11,10 +11,10 @@ export interface Console {
   /** stderr */
   readonly err: (text: string) => void;
   readonly pid?: number;
-  readonly service?: Systemd;
+  readonly systemd?: Systemd;
   readonly reloads?: ReloadRequests;
   /** Without it, no port is opened. */
-  readonly inward?: { readonly listen: Listen; readonly figures: RuntimeFigures };
+  readonly serving?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }
 
 /** 0: success or a requested stop; 1: failure; 2: a mistake that the operator must fix. */

@@ -72,7 +72,7 @@ export class ProcessLife {
 
   async run(): Promise<ExitCode> {
     const { program, log, console } = this.#options;
-    console.service?.watch(() => this.#manager?.stalled(), this.#stop);
+    console.systemd?.watch(() => this.#manager?.stalled(), this.#stop);
     const code = await this.#runManagers();
     // Without a manager, one error line already says why the process could not start.
     if (this.#manager !== undefined) log.info(`${program} exits`, { code });
@@ -94,7 +94,7 @@ export class ProcessLife {
       log,
       reloads: console.reloads ?? new ReloadRequests(),
       onVerbosity: setVerbosity,
-      onReload: () => console.service?.ready(),
+      onReload: () => console.systemd?.ready(),
       signal: this.#stop,
     });
     try {
@@ -116,14 +116,14 @@ export class ProcessLife {
   async #createManager(configuration: Configuration, signal: AbortSignal): Promise<Manager> {
     const { provider, program, platform, log, console, setVerbosity } = this.#options;
     const { settings } = configuration;
-    const { inward, service } = console;
+    const { serving, systemd } = console;
     const manager = await createManager(
-      defined({ provider, settings, platform, log, identity: this.#identity, onStatus: service?.status }),
+      defined({ provider, settings, platform, log, identity: this.#identity, onStatus: systemd?.status }),
       signal,
     );
     this.#manager = manager;
-    if (this.#serving === undefined && inward !== undefined) {
-      const { listen, figures } = inward;
+    if (this.#serving === undefined && serving !== undefined) {
+      const { listen, figures } = serving;
       this.#serving = await openServing(
         { flags: settings.flags, platform, listen, figures, log, program, provider, setVerbosity },
         manager,
@@ -131,7 +131,7 @@ export class ProcessLife {
     }
     this.#serving?.show(manager);
     this.#configuration = configuration;
-    service?.ready();
+    systemd?.ready();
     log.info(`Started ${program} ${version}`, { mode: settings.flags.mode, ...manager.connections });
     return manager;
   }

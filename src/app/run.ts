@@ -48,14 +48,14 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   keepLoopbackDirect();
   const controller = new AbortController();
   const reloads = new ReloadRequests();
-  let service: Systemd | undefined;
+  let systemd: Systemd | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
-      service?.stopping();
+      systemd?.stopping();
       controller.abort(new Error(`asked to stop by ${name}`));
     },
     reload: () => {
-      service?.reloading();
+      systemd?.reloading();
       reloads.request();
     },
     uncaught: (error) =>
@@ -65,12 +65,12 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   });
   const platform = systemPlatform();
   const { NOTIFY_SOCKET: socket } = platform.environment;
-  service = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
+  systemd = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
     clock: platform.clock,
     watchdog: watchdogPeriod(platform.environment, pid),
   });
-  const inward = { listen: systemListen, figures: systemFigures };
-  const streams = { out: stdout, err: stderr, pid, service, reloads, inward };
+  const serving = { listen: systemListen, figures: systemFigures };
+  const streams = { out: stdout, err: stderr, pid, systemd, reloads, serving };
   removeVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
   exit(await runProgram(provider, args, streams, { ...platform, environment }, controller.signal));

@@ -35,7 +35,7 @@ const start = async (...flags: readonly string[]) => {
   const streams = {
     out: () => undefined,
     err: (text: string) => void lines.push(text),
-    inward: { listen, figures },
+    serving: { listen, figures },
   };
   const stop = new AbortController();
   const platform = {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Exemptions, importsOf, layers, type SourceFile, violationsOf } from "./support/architecture.ts";
+import {
+  type Exemptions,
+  folderCycles,
+  importsOf,
+  layers,
+  type SourceFile,
+  violationsOf,
+} from "./support/architecture.ts";
 
 const root = join(import.meta.dir, "..");
 
@@ -39,6 +46,31 @@ describe("the architecture", () => {
     for (const [layer, below] of Object.entries(layers)) {
       for (const each of below) expect(layers[each] ?? []).not.toContain(layer);
     }
+  });
+});
+
+describe("folders", () => {
+  const file = (path: string, specifier: string): SourceFile => ({
+    path,
+    text: `import { a } from "${specifier}";`,
+  });
+
+  test("have no arrows in both directions between their subfolders and files", () => {
+    expect(folderCycles(["src", "providers"].flatMap(read))).toEqual([]);
+  });
+
+  test("that need each other are reported", () => {
+    const cycle = [file("src/x/a/one.ts", "../b/two.ts"), file("src/x/b/three.ts", "../a/four.ts")];
+    expect(folderCycles(cycle)).toEqual(["src/x: a and b need each other", "src/x: b and a need each other"]);
+  });
+
+  test("that need each other through a third one are reported", () => {
+    const cycle = [
+      file("src/x/a/one.ts", "../b/two.ts"),
+      file("src/x/b/three.ts", "../c.ts"),
+      file("src/x/c.ts", "./a/four.ts"),
+    ];
+    expect(folderCycles(cycle)).toHaveLength(3);
   });
 });
 
@@ -104,6 +136,12 @@ describe("a planted violation is found", () => {
       "src/app/x.ts",
       "// x\nexport const a = (b: number): number => {\n};",
       "function declaration",
+    ],
+    [
+      "a closure over state",
+      "src/app/x.ts",
+      "// x\nexport function createCounter() {\n  let count = 0;\n  return {\n    next: () => {\n      count += 1;\n    },\n  };\n}",
+      "a class with #private fields",
     ],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "start with a comment"],
     ["a name that says nothing", "src/app/utils.ts", "// x\n", "does not describe"],

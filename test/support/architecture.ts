@@ -130,6 +130,32 @@ const purePlan =
   /^src\/controllers\/.*(plan[^/]*|labels|addresses|evidence|mass-limit|provided-node-ip)\.ts$/;
 const declaresPure = (text: string): boolean => /^(\/\/[^\n]*\n)*\/\/[^\n]*\bPure\b/.test(text);
 
+const functionBody = /^(?:export )?(?:async )?function (\w+)[\s\S]*?^\}$/gm;
+const localState = /^ {2}(?:let (\w+)|const (\w+)(?:: [^=]+)? = new (?:Map|Set|WeakMap)\b)/gm;
+
+/** Whether code in the object that the function returns changes the variable. */
+function isChangedLater(body: string, variable: string): boolean {
+  const change = new RegExp(
+    `^ {6,}.*\\b${variable}(?: [-+]?= | \\?\\?= |\\.(?:set|add|delete|clear)\\()`,
+    "m",
+  );
+  const returned = /^ {2}return \{$[\s\S]*?^ {2}\};$/m.exec(body)?.[0] ?? "";
+  const closures = [...body.matchAll(/^ {2}const (\w+) = (?:async )?\(.*=> \{$[\s\S]*?^ {2}\};$/gm)]
+    .filter(([, name = ""]) => new RegExp(`\\b${name}\\b`).test(returned))
+    .map(([closure]) => closure);
+  return [returned, ...closures].some((code) => change.test(code));
+}
+
+/** State with a life is a class with #private fields; closures over a variable hide it. */
+const closuresOverState = ({ path, text }: SourceFile): readonly string[] =>
+  [...codeOf(text).matchAll(functionBody)].flatMap(([body, name]) =>
+    [...body.matchAll(localState)].some(([, variable = "", collection = ""]) =>
+      isChangedLater(body, variable === "" ? collection : variable),
+    )
+      ? [`${path}: ${name} returns closures over state, so it is a class with #private fields`]
+      : [],
+  );
+
 export interface Exemptions {
   /** Path to reason. */
   readonly long?: Readonly<Record<string, string>>;
@@ -155,6 +181,7 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
   if (forbiddenNames.includes(name) && exempt.names?.[path] === undefined) {
     found.push(`${path}: "${name}" does not describe what is in the file`);
   }
+  if (isSource) found.push(...closuresOverState(file));
   if (/^[ \t]*export default\b/m.test(code)) found.push(`${path} has a default export`);
   for (const [, declared = ""] of path.startsWith("test/") ? [] : code.matchAll(topLevelArrow)) {
     found.push(`${path}: ${declared} has a body, so it must be a function declaration`);
@@ -179,3 +206,49 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
   }
   return found.filter((each) => each !== undefined);
 };
+
+/** What is directly inside a folder: a subfolder or a file. */
+const childOf = (folder: string, path: string): string => path.slice(folder.length + 1).split("/")[0] ?? "";
+
+const isReachable = (
+  arrows: ReadonlyMap<string, ReadonlySet<string>>,
+  from: string,
+  to: string,
+  seen = new Set<string>(),
+): boolean =>
+  [...(arrows.get(from) ?? [])].some((next) => {
+    if (next === to) return true;
+    if (seen.has(next)) return false;
+    seen.add(next);
+    return isReachable(arrows, next, to, seen);
+  });
+
+/** Subfolders and files of one folder that need each other, over however many steps. */
+function cyclesIn(folder: string, files: readonly SourceFile[]): readonly string[] {
+  const arrows = new Map<string, Set<string>>();
+  for (const { path, text } of files) {
+    if (!path.startsWith(`${folder}/`)) continue;
+    for (const { specifier } of importsOf(text)) {
+      const target = resolveImport(path, specifier);
+      if (target === undefined || !target.startsWith(`${folder}/`)) continue;
+      const [from, to] = [childOf(folder, path), childOf(folder, target)];
+      if (from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to));
+    }
+  }
+  return [...arrows].flatMap(([from, all]) =>
+    [...all]
+      .filter((to) => isReachable(arrows, to, from))
+      .map((to) => `${folder}: ${from} and ${to} need each other`),
+  );
+}
+
+/** In every folder, arrows between its subfolders and files go one way. */
+export function folderCycles(files: readonly SourceFile[]): readonly string[] {
+  const folders = new Set(
+    files.flatMap(({ path }) => {
+      const parts = path.split("/").slice(0, -1);
+      return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+    }),
+  );
+  return [...folders].toSorted().flatMap((folder) => cyclesIn(folder, files));
+}

@@ -113,7 +113,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     },
     signal,
   );
-  metrics.serverIs(api.origin);
+  metrics.kube.serverIs(api.origin);
   const contact = new CloudContact();
   const clouds = openClouds({
     provider,
@@ -139,7 +139,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     log,
     mayWrite: () => leadership.anyGate(),
     onLost: (why, { reason, object }) => {
-      metrics.lostEvent(why);
+      metrics.kube.lostEvent(why);
       log.debug(2, "Dropped an event", { why, reason, object: object.name });
     },
   });

@@ -9,7 +9,7 @@ import { Metrics } from "../../telemetry/metrics.ts";
 import { type AlertSources, createAlertMetrics } from "./alert-metrics.ts";
 import { type CloudMetrics, createCloudMetrics } from "./cloud-metrics.ts";
 import { createJournalMetrics, type JournalMetrics } from "./journal-metrics.ts";
-import { createKubeMetrics, type KubeMetrics } from "./kube-metrics.ts";
+import { KubeMetrics } from "./kube-metrics.ts";
 import { createLeadershipMetrics, type LeadershipMetrics } from "./leadership-metrics.ts";
 import { createNodeMetrics, type NodeMetrics } from "./node-metrics.ts";
 import { QueueMetrics } from "./queue-metrics.ts";
@@ -18,11 +18,11 @@ import { createServiceMetrics } from "./service-metrics.ts";
 
 export interface ManagerMetrics
   extends NodeMetrics,
-    KubeMetrics,
     Pick<CloudMetrics, "cloudCall">,
     JournalMetrics,
     RouteMetrics,
     LeadershipMetrics {
+  readonly kube: KubeMetrics;
   readonly queues: QueueMetrics;
   readonly services: ServiceObserver;
   /** Sets the manager that the gauges for alerts are computed from. */
@@ -43,7 +43,7 @@ export function createManagerMetrics(clock: Clock): ManagerMetrics {
   const queues = new QueueMetrics(metrics, clock);
   return {
     ...createNodeMetrics(metrics),
-    ...createKubeMetrics(metrics),
+    kube: new KubeMetrics(metrics),
     cloudCall,
     ...createJournalMetrics(metrics),
     ...createRouteMetrics(metrics),

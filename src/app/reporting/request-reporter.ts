@@ -15,12 +15,12 @@ export interface RequestReporter {
 
 export function requestReporter(
   log: Log,
-  metrics: Pick<ManagerMetrics, "kubeRequest" | "cloudCall">,
+  metrics: Pick<ManagerMetrics, "kube" | "cloudCall">,
   problems: Pick<CloudProblems, "record">,
 ): RequestReporter {
   return {
     kube: (request) => {
-      metrics.kubeRequest(request);
+      metrics.kube.request(request);
       const { verb, resource, object, code, duration } = request;
       log.debug(level, `API server: ${verb} ${resource}`, {
         object,

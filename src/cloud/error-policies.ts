@@ -1,7 +1,7 @@
 // How Fairlead reacts to each kind of cloud error: when it retries, and where it reports the error. One table, so that a new
 // kind of error does not compile without a policy.
 
-import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
@@ -56,10 +56,24 @@ export function isAccountWide(error: unknown): boolean {
   );
 }
 
-/** The wait before a key is reconciled again after this error: the backoff, or what the cloud asked for if that is longer. */
+/** The delay that the cloud asked for; undefined if it asked for none. */
+export function requestedDelay(error: unknown, clock: Clock): Milliseconds | undefined {
+  if (!CloudError.is(error)) return undefined;
+  const { retryAfter, cause } = error.detail;
+  // The breaker only knows when it admits a probe, not when the cloud responds again.
+  if (retryAfter === undefined || cause === "breaker") return undefined;
+  const delay = delayUntil(retryAfter, clock.now());
+  // A time in the past would be retried without any delay.
+  return delay > 0 ? delay : undefined;
+}
+
+/** The wait before a key is reconciled again after this error: what the cloud asked for, otherwise the backoff. */
 export function backoffAfter(error: unknown, failures: number, clock: Clock, random: Random): Milliseconds {
   if (!CloudError.is(error)) return backoff(failures, soon, random);
+  const requested = requestedDelay(error, clock);
+  if (requested !== undefined) return requested;
   const delay = backoff(failures, errorPolicies[error.kind].retry, random);
-  const requested = error.detail.retryAfter && delayUntil(error.detail.retryAfter, clock.now());
-  return requested !== undefined && requested > delay ? requested : delay;
+  const { retryAfter } = error.detail;
+  const earliest = retryAfter === undefined ? 0 : delayUntil(retryAfter, clock.now());
+  return milliseconds(Math.max(delay, earliest));
 }

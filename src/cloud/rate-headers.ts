@@ -7,9 +7,9 @@ import type { RateLimit } from "../runtime/budget.ts";
 /** Longer waits are not believed: an error of the cloud, of a proxy or of a clock must not close an account for a day. */
 const maxDelay = minutes(15);
 
-/** The wait until a moment that a cloud named. A point in time is capped, because the two clocks may differ by hours. */
+/** The wait until a moment that a cloud named, capped. */
 export function delayUntil(moment: Moment, now: number): Milliseconds {
-  return "in" in moment ? moment.in : capped(untilMoment(moment, now));
+  return milliseconds(Math.min(untilMoment(moment, now), maxDelay));
 }
 
 /** After a 429 that names no time. */
@@ -27,8 +27,8 @@ export function rateLimitOf(response: Response, now: number): RateLimit {
   return {
     limit,
     remaining,
-    resetIn: resetIn && capped(resetIn),
-    closedFor: refused && capped(refused),
+    resetIn,
+    closedFor: refused,
   };
 }
 
@@ -40,8 +40,4 @@ function firstNumber(headers: Headers, names: readonly string[]): number | undef
     if (Number.isFinite(number)) return number;
   }
   return undefined;
-}
-
-function capped(delay: Milliseconds): Milliseconds {
-  return milliseconds(Math.min(delay, maxDelay));
 }

@@ -1,7 +1,7 @@
 // What an error means to a controller: whether it is only a lost race, when to try again, and how to describe it on the
 // object.
 
-import { backoffAfter, errorPolicies } from "../cloud/error-policies.ts";
+import { backoffAfter, errorPolicies, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Problem } from "../core/problem.ts";
@@ -18,15 +18,18 @@ export function isLostRace(error: unknown): boolean {
   return isKubeError(error, "precondition", "conflict", "not-found");
 }
 
-/** The delay before a key is tried again after its n-th error in a row. Delays after cloud errors end at shared moments. */
+/**
+ * The delay before a key is tried again after its n-th error in a row. Delays after cloud errors end at shared moments, unless
+ * the cloud asked for a delay.
+ */
 export function delayAfterError(
   error: unknown,
   failures: number,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Milliseconds {
-  return isLostRace(error)
-    ? backoff(failures, lostRaceBackoff, random)
-    : alignToGrid(clock.monotonic(), backoffAfter(error, failures, clock, random));
+  if (isLostRace(error)) return backoff(failures, lostRaceBackoff, random);
+  const delay = backoffAfter(error, failures, clock, random);
+  return requestedDelay(error, clock) === undefined ? alignToGrid(clock.monotonic(), delay) : delay;
 }
 
 /** Undefined for errors that pass without anyone's help, such as a lost race. */

@@ -35,7 +35,7 @@ export interface CloudErrorDetail {
   readonly status?: number;
   /** The cloud's id of the request, for its support. */
   readonly requestID?: string;
-  /** When the cloud accepts requests again. Fairlead waits at least until then. */
+  /** When the cloud accepts requests again. Fairlead retries then, but after at most 15 minutes. */
   readonly retryAfter?: Moment;
   /** The original error. */
   readonly cause?: unknown;

@@ -2,9 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { credentialHint, RenewingCredential } from "../../src/cloud/credential.ts";
 import { backoffAfter } from "../../src/cloud/error-policies.ts";
 import { rateLimitOf } from "../../src/cloud/rate-headers.ts";
+import { delayAfterError } from "../../src/controllers/errors.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { secret, text } from "../../src/core/fields.ts";
 import { seededRandom } from "../../src/platform/random.ts";
+import type { Moment } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { Fetched } from "../../src/provider/provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
@@ -124,15 +126,31 @@ describe("the rate limit in response headers [N4]", () => {
   });
 });
 
-test("a key waits as long as the cloud asks, or longer after repeated failures", () => {
+describe("the delay after a cloud error", () => {
   const clock = new VirtualClock();
   const random = { ...seededRandom(1), fraction: () => 1 };
-  const refused = (retryAfter: number) =>
-    new CloudError("rate-limited", "slow", { operation: "x", retryAfter: { in: seconds(retryAfter) } });
-  expect(backoffAfter(refused(90), 1, clock, random)).toBe(seconds(90));
-  expect(backoffAfter(refused(1), 1, clock, random)).toBe(seconds(5));
-  expect(backoffAfter(refused(1), 3, clock, random)).toBe(seconds(20));
-  expect(backoffAfter(new Error("bug"), 2, clock, random)).toBe(seconds(2));
+  const refused = (retryAfter: Moment, cause?: string) =>
+    new CloudError("rate-limited", "slow", { operation: "x", retryAfter, cause });
+  const inSeconds = (count: number) => ({ in: seconds(count) });
+
+  test.each([
+    ["is what the cloud asks for", refused(inSeconds(90)), 1, 90],
+    ["is what the cloud asks for, also when the backoff is longer", refused(inSeconds(2)), 5, 2],
+    ["is at most 15 minutes when the cloud asks for six hours", refused(inSeconds(21_600)), 1, 900],
+    ["is at most 15 minutes when the cloud names a date", refused({ at: clock.now() + 21_600_000 }), 1, 900],
+    ["is the backoff when the requested time has passed", refused({ at: clock.now() - 1000 }), 3, 20],
+    ["is the backoff when the circuit breaker opens earlier", refused(inSeconds(2), "breaker"), 3, 20],
+    ["is the backoff when the cloud asks for nothing", new Error("bug"), 2, 2],
+  ])("%s", (_, error, failures, expected) => {
+    expect(backoffAfter(error, failures, clock, random)).toBe(seconds(expected));
+  });
+
+  test("is not aligned with other delays when the cloud asks for it", async () => {
+    await clock.advance(milliseconds(1));
+    const after = (error: unknown) => delayAfterError(error, 1, { clock, random });
+    expect(after(refused(inSeconds(90)))).toBe(seconds(90));
+    expect(after(new Error("bug"))).toBeGreaterThan(seconds(1));
+  });
 });
 
 const fields = {

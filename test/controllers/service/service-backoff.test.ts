@@ -67,3 +67,30 @@ test("the next failure after a success starts with the shortest backoff", async 
   await w.pass(60);
   expect(w.cloud.balancers.list()[0]?.algorithm).toBe("least-connections");
 });
+
+/** How many seconds lie between the attempts to create the load balancer. */
+const gapsBetweenAttempts = async (retryAfter: string, within: number) => {
+  const attempts: number[] = [];
+  const w = new ServiceWorld({
+    cloud: () => async (request, signal) => {
+      if (request.method !== "POST") return asTransport(w.cloud)(request, signal);
+      attempts.push(w.clock.monotonic());
+      return new Response('{"error":{"message":"later"}}', {
+        status: 503,
+        headers: { "retry-after": retryAfter },
+      });
+    },
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(within);
+  return attempts.slice(1).map((at, index) => Math.floor((at - (attempts[index] ?? 0)) / 1000));
+};
+
+test("a change is retried when the cloud asks for it, however often it has failed", async () => {
+  expect(await gapsBetweenAttempts("2", 20)).toEqual(Array.from({ length: 9 }, () => 2));
+});
+
+test("a change is retried after at most 15 minutes, whatever Retry-After says", async () => {
+  expect(await gapsBetweenAttempts("21600", 2000)).toEqual([900, 900]);
+});

@@ -1,11 +1,10 @@
 // One sync of all routes, from top to bottom: updates of pending changes, a survey, the changes, and what follows for the
 // conditions of the Nodes.
 
-import { backoffAfter } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
-import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { delayAfterError } from "../../errors.ts";
 import { applyPlan } from "../apply/apply.ts";
 import type { RouteBackoffs } from "../apply/backoffs.ts";
 import type { RouteControllerOptions } from "../deps.ts";
@@ -99,8 +98,7 @@ export class RouteSyncer {
     const { clock, random } = this.#options;
     const { backoffs, reporter } = this.#deps;
     const failures = backoffs.failuresOf(change) + 1;
-    const delay = backoffAfter(error, failures, clock, random);
-    backoffs.failed(change, alignToGrid(clock.monotonic(), delay));
+    backoffs.failed(change, delayAfterError(error, failures, { clock, random }));
     if (!isTransient(error, failures)) reporter.failure(change, error, took);
   }
 

@@ -1,14 +1,15 @@
-// Composes the Kubernetes client: one connection with one request limit and one write window.
+// Composes the Kubernetes client: one connection with one request limit and one limit of concurrent writes.
 
 import { defined } from "../core/defined.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
-import type { RequestObservation, WriteGate } from "../kube/requests/request.ts";
-import { RequestCeiling } from "../kube/requests/request-ceiling.ts";
+import type { RequestObservation } from "../kube/requests/request.ts";
+import { RequestLimit } from "../kube/requests/request-limit.ts";
 import { Requests } from "../kube/requests/requests.ts";
 import { TokenBucket } from "../kube/requests/token-bucket.ts";
-import { WriteWindow } from "../kube/requests/write-window.ts";
+import { WriteConcurrency } from "../kube/requests/write-concurrency.ts";
+import type { WriteGate } from "../kube/requests/write-gate.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";
@@ -68,8 +69,8 @@ export async function connectKube(
       connection,
       transport: platform.transport,
       clock,
-      ceiling: new RequestCeiling(),
-      writes: new WriteWindow(clock),
+      requestLimit: new RequestLimit(),
+      writes: new WriteConcurrency(clock),
       onRequest: hooks.onRequest,
       onDecoded: hooks.onDecoded,
       rate,

@@ -1,48 +1,48 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { RequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
+import { RequestLimit } from "../../src/kube/requests/request-limit.ts";
 import { TokenBucket } from "../../src/kube/requests/token-bucket.ts";
-import { type WriteOutcome, WriteWindow } from "../../src/kube/requests/write-window.ts";
+import { WriteConcurrency, type WriteOutcome } from "../../src/kube/requests/write-concurrency.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("request ceiling", () => {
+describe("request limit", () => {
   test("keeps its reserved places for the reserved lane and gives freed places to the longest waiting request", async () => {
-    const ceiling = new RequestCeiling({ limit: 3, reserved: 1 });
-    const leave = await ceiling.enter("normal", never);
-    const second = await ceiling.enter("normal", never);
+    const requestLimit = new RequestLimit({ limit: 3, reserved: 1 });
+    const leave = await requestLimit.enter("normal", never);
+    const second = await requestLimit.enter("normal", never);
     const order: string[] = [];
-    void ceiling.enter("normal", never).then(() => order.push("first"));
-    void ceiling.enter("normal", never).then(() => order.push("second"));
-    await ceiling.enter("reserved", never);
+    void requestLimit.enter("normal", never).then(() => order.push("first"));
+    void requestLimit.enter("normal", never).then(() => order.push("second"));
+    await requestLimit.enter("reserved", never);
     await nextTick();
-    expect([ceiling.inFlight, ceiling.waiting, order]).toEqual([3, 2, []]);
+    expect([requestLimit.inFlight, requestLimit.waiting, order]).toEqual([3, 2, []]);
     // The normal lane is still one over its share, so the reserved place stays free.
     leave();
     leave();
     await nextTick();
-    expect([ceiling.inFlight, order]).toEqual([2, []]);
+    expect([requestLimit.inFlight, order]).toEqual([2, []]);
     second();
     await nextTick();
-    expect([ceiling.inFlight, order]).toEqual([2, ["first"]]);
+    expect([requestLimit.inFlight, order]).toEqual([2, ["first"]]);
   });
 
   test("drops an aborted request and leaves no listener behind", async () => {
-    const ceiling = new RequestCeiling({ limit: 1, reserved: 0 });
-    const leave = await ceiling.enter("normal", never);
+    const requestLimit = new RequestLimit({ limit: 1, reserved: 0 });
+    const leave = await requestLimit.enter("normal", never);
     const stop = new AbortController();
-    const waiting = ceiling.enter("normal", stop.signal).catch((reason: unknown) => reason);
+    const waiting = requestLimit.enter("normal", stop.signal).catch((reason: unknown) => reason);
     stop.abort("enough");
     expect(await waiting).toBe("enough");
     leave();
-    expect([ceiling.inFlight, ceiling.waiting]).toEqual([0, 0]);
+    expect([requestLimit.inFlight, requestLimit.waiting]).toEqual([0, 0]);
   });
 });
 
-describe("write window", () => {
+describe("write concurrency", () => {
   test("never exceeds its size or bounds, and admits every write in the end", async () => {
     const outcome = fc.oneof(
       fc.record({
@@ -56,7 +56,7 @@ describe("write window", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcome, { minLength: 1, maxLength: 60 }), async (outcomes) => {
         const clock = new VirtualClock();
-        const writes = new WriteWindow(clock, { start: 4, max: 8 });
+        const writes = new WriteConcurrency(clock, { start: 4, max: 8 });
         let done = 0;
         const all = outcomes.map(async (each) => {
           const report = await writes.enter("state", never);
@@ -76,7 +76,7 @@ describe("write window", () => {
 
   const flood = async (latencyOf: (inFlight: number) => number): Promise<number> => {
     const clock = new VirtualClock();
-    const writes = new WriteWindow(clock);
+    const writes = new WriteConcurrency(clock);
     for (let n = 0; n < 2000; n++) {
       void writes.enter("state", never).then((report) => {
         const latency = milliseconds(latencyOf(writes.inFlight));
@@ -97,7 +97,7 @@ describe("write window", () => {
 
   test("halves once for simultaneous refusals and stays closed for the Retry-After time", async () => {
     const clock = new VirtualClock();
-    const writes = new WriteWindow(clock);
+    const writes = new WriteConcurrency(clock);
     const reports = await Promise.all(Array.from({ length: 16 }, () => writes.enter("state", never)));
     await clock.advance(milliseconds(5));
     for (const report of reports) report({ kind: "overloaded", retryAfter: seconds(3) });
@@ -113,7 +113,7 @@ describe("write window", () => {
   });
 
   test("admits state writes before events", async () => {
-    const writes = new WriteWindow(new VirtualClock(), { start: 1 });
+    const writes = new WriteConcurrency(new VirtualClock(), { start: 1 });
     const report = await writes.enter("state", never);
     const order: string[] = [];
     void writes.enter("event", never).then(() => order.push("event"));

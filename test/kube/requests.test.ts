@@ -59,14 +59,14 @@ test.each([
 
 describe("request deadline", () => {
   test("ends an unanswered request, and two timeouts in a row open a new connection pool", async () => {
-    const { api, clock, seen, ceiling } = scripted((_, signal) => silence(signal));
+    const { api, clock, seen, requestLimit } = scripted((_, signal) => silence(signal));
     for (const ca of ["CA", "CA", "CA\n"]) {
       const asked = failure(api.get(nodes, key, never));
       await clock.advance(seconds(30));
       expect(await asked).toMatchObject({ kind: "timeout" });
       expect(seen.at(-1)?.tls?.ca).toBe(ca);
     }
-    expect([ceiling.inFlight, clock.pending]).toEqual([0, 0]);
+    expect([requestLimit.inFlight, clock.pending]).toEqual([0, 0]);
   });
 
   test("also ends a request whose body never ends, when the transport ignores its signal", async () => {
@@ -78,13 +78,13 @@ describe("request deadline", () => {
 });
 
 test("an aborted request rejects with the signal's reason and releases everything", async () => {
-  const { api, clock, ceiling, writes } = scripted((_, signal) => silence(signal));
+  const { api, clock, requestLimit, writes } = scripted((_, signal) => silence(signal));
   const stop = new AbortController();
   const asked = failure(api.patch(nodes, key, merge, stop.signal));
   await clock.advance(seconds(1));
   stop.abort("enough");
   expect(await asked).toBe("enough");
-  expect([ceiling.inFlight, writes.inFlight, clock.pending]).toEqual([0, 0, 0]);
+  expect([requestLimit.inFlight, writes.inFlight, clock.pending]).toEqual([0, 0, 0]);
   expect(getEventListeners(stop.signal, "abort")).toHaveLength(0);
 });
 

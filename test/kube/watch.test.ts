@@ -59,7 +59,7 @@ const run = (answer: Answer) => {
   const finish = async (): Promise<void> => {
     stop.abort();
     await ended;
-    expect([server.ceiling.inFlight, server.clock.pending]).toEqual([0, 0]);
+    expect([server.requestLimit.inFlight, server.clock.pending]).toEqual([0, 0]);
     expect(getEventListeners(stop.signal, "abort")).toHaveLength(0);
   };
   return { ...server, steps, finish };

@@ -9,9 +9,9 @@ import { defined } from "../../src/core/defined.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { HttpKubeApi } from "../../src/kube/client/http-api.ts";
 import type { Node } from "../../src/kube/objects.ts";
-import { RequestCeiling } from "../../src/kube/requests/request-ceiling.ts";
+import { RequestLimit } from "../../src/kube/requests/request-limit.ts";
 import { Requests } from "../../src/kube/requests/requests.ts";
-import { WriteWindow } from "../../src/kube/requests/write-window.ts";
+import { WriteConcurrency } from "../../src/kube/requests/write-concurrency.ts";
 import { nodes as nodesResource } from "../../src/kube/resources.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
@@ -89,8 +89,8 @@ export class ApiServerNodes {
         return transport(request, signal);
       },
       clock,
-      ceiling: new RequestCeiling(),
-      writes: new WriteWindow(clock),
+      requestLimit: new RequestLimit(),
+      writes: new WriteConcurrency(clock),
     });
     this.api = new HttpKubeApi(requests, { userAgent: "test" });
     const latest = new LatestObjects(this.#follow(lag));

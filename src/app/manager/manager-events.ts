@@ -5,7 +5,7 @@ import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { EventRecorder, type EventRecorderOptions } from "../../kube/events/event-recorder.ts";
-import type { WriteGate } from "../../kube/requests/request.ts";
+import type { WriteGate } from "../../kube/requests/write-gate.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { withDeadline } from "../../runtime/deadline.ts";

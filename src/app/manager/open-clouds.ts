@@ -2,7 +2,7 @@
 // no requests yet.
 
 import type { AccountContext } from "../../cloud/account.ts";
-import type { WriteGate } from "../../kube/requests/request.ts";
+import type { WriteGate } from "../../kube/requests/write-gate.ts";
 import type { Instances } from "../../provider/instances.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "../configuration/configuration-error.ts";

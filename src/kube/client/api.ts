@@ -3,9 +3,10 @@
 import type { Milliseconds } from "../../core/brand.ts";
 import type { KubeObject, ObjectKey } from "../objects.ts";
 import type { Patch } from "../patches/patch.ts";
-import type { OpenStream, Verb, WriteGate } from "../requests/request.ts";
-import type { Lane } from "../requests/request-ceiling.ts";
-import type { WritePriority } from "../requests/write-window.ts";
+import type { OpenStream, Verb } from "../requests/request.ts";
+import type { Lane } from "../requests/request-limit.ts";
+import type { WritePriority } from "../requests/write-concurrency.ts";
+import type { WriteGate } from "../requests/write-gate.ts";
 import type { Query, Resource } from "../resources.ts";
 
 export interface ListOptions {

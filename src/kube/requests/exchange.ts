@@ -15,6 +15,7 @@ import { transportError } from "../errors/transport-error.ts";
 import { withQuery } from "../resources.ts";
 import { PoolGeneration, tlsOfGeneration } from "./pool-generation.ts";
 import { type KubeRequest, methodOf, type Verb } from "./request.ts";
+import { checkWriteGate } from "./write-gate.ts";
 
 export interface ExchangeDeps {
   readonly connection: Connection;
@@ -38,14 +39,6 @@ export const isWrite = (verb: Verb): boolean => methodOf[verb] !== "GET";
 
 function factsOf({ verb, resource, object }: KubeRequest): KubeErrorFacts {
   return { operation: `${verb} ${resource}`, ...defined({ object }) };
-}
-
-function checkGate(request: KubeRequest): void {
-  const allowed = isWrite(request.verb) && request.mayWrite !== undefined ? request.mayWrite() : true;
-  if (allowed === true) return;
-  const facts = factsOf(request);
-  const target = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
-  throw new KubeError("fenced", `Did not ${target}: ${allowed.reason}`, facts);
 }
 
 export class Exchanges {
@@ -82,7 +75,9 @@ export class Exchanges {
     const sent = this.#transportRequest(request, access, generation);
     try {
       // Nothing may be awaited between this check and the network.
-      checkGate(request);
+      if (isWrite(request.verb) && request.mayWrite !== undefined) {
+        checkWriteGate(request.mayWrite, factsOf(request));
+      }
       const response = await abortable(transport(sent, controller.signal), controller.signal);
       this.#answered(response);
       return await use({ response, controller, generation, endDeadline });
@@ -102,7 +97,7 @@ export class Exchanges {
     }
   }
 
-  /** Reads a response that is no success into the error that it stands for. */
+  /** Turns an unsuccessful response into a KubeError. */
   async refusal(request: KubeRequest, response: Response): Promise<KubeError> {
     const { connection, clock } = this.#deps;
     const status = readStatus(await response.text());

@@ -2,8 +2,9 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Query } from "../resources.ts";
-import type { Lane } from "./request-ceiling.ts";
-import type { WritePriority } from "./write-window.ts";
+import type { Lane } from "./request-limit.ts";
+import type { WritePriority } from "./write-concurrency.ts";
+import type { WriteGate } from "./write-gate.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
@@ -17,9 +18,6 @@ export const methodOf = {
   patch: "PATCH",
   delete: "DELETE",
 } as const satisfies Record<Verb, string>;
-
-/** Called immediately before a write is sent. */
-export type WriteGate = () => true | { readonly reason: string };
 
 export interface KubeRequest {
   readonly verb: Verb;

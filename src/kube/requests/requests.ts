@@ -1,5 +1,5 @@
-// Sends requests to the API server and opens its streams, within the write window, the rate and the request ceiling. It
-// retries nothing but a 401, once, with credentials read again.
+// Sends requests to the API server and opens its streams, within the limits of rate, requests in flight and concurrent
+// writes. It retries only a 401, once, with reloaded credentials.
 
 import { milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -7,13 +7,13 @@ import { abortable } from "../../runtime/abortable.ts";
 import { KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
 import type { KubeRequest, OpenStream, RequestObservation } from "./request.ts";
-import type { RequestCeiling } from "./request-ceiling.ts";
+import type { RequestLimit } from "./request-limit.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import { type WriteWindow, writeOutcomeOf } from "./write-window.ts";
+import { type WriteConcurrency, writeOutcomeOf } from "./write-concurrency.ts";
 
 export interface RequestsOptions extends ExchangeDeps {
-  readonly ceiling: RequestCeiling;
-  readonly writes: WriteWindow;
+  readonly requestLimit: RequestLimit;
+  readonly writes: WriteConcurrency;
   readonly rate?: TokenBucket;
   readonly onRequest?: (observation: RequestObservation) => void;
   /** Receives the decoded bytes plus the garbage of the request itself, to pace garbage collection. */
@@ -61,7 +61,7 @@ export class Requests {
     try {
       return await this.#withPlace(request, timed, signal);
     } finally {
-      // Has an effect only when the caller gave up while it waited at the ceiling.
+      // Has an effect only when the caller was aborted while it waited for the request limit.
       leave({ kind: "unknown" });
     }
   }
@@ -101,9 +101,9 @@ export class Requests {
   }
 
   async #enter({ lane }: KubeRequest, signal: AbortSignal): Promise<() => void> {
-    const { rate, ceiling } = this.#options;
+    const { rate, requestLimit } = this.#options;
     if (lane === "normal") await rate?.take(signal);
-    return ceiling.enter(lane, signal);
+    return requestLimit.enter(lane, signal);
   }
 
   async #withPlace<T>(request: KubeRequest, work: () => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -3,9 +3,9 @@
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { HttpKubeApi } from "../../../src/kube/client/http-api.ts";
 import { openConnection } from "../../../src/kube/connection/connection.ts";
-import { RequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
+import { RequestLimit } from "../../../src/kube/requests/request-limit.ts";
 import { Requests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
-import { WriteWindow } from "../../../src/kube/requests/write-window.ts";
+import { WriteConcurrency } from "../../../src/kube/requests/write-concurrency.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
@@ -21,8 +21,8 @@ export const connect = async (
     connection: await openConnection({ kubeconfig }, platform, never),
     transport: systemTransport,
     clock: systemClock,
-    ceiling: new RequestCeiling(),
-    writes: new WriteWindow(systemClock),
+    requestLimit: new RequestLimit(),
+    writes: new WriteConcurrency(systemClock),
     ...changes,
   });
   return new HttpKubeApi(requests, { userAgent: "fairlead-cluster-test" });

@@ -3,9 +3,9 @@
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { HttpKubeApi } from "../../../src/kube/client/http-api.ts";
 import type { Connection } from "../../../src/kube/connection/connection.ts";
-import { RequestCeiling } from "../../../src/kube/requests/request-ceiling.ts";
+import { RequestLimit } from "../../../src/kube/requests/request-limit.ts";
 import { Requests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
-import { WriteWindow } from "../../../src/kube/requests/write-window.ts";
+import { WriteConcurrency } from "../../../src/kube/requests/write-concurrency.ts";
 import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -30,11 +30,11 @@ export const scripted = (answer: Answer, changes: Partial<RequestsOptions> = {})
     seen.push(request);
     return answer(request, signal);
   };
-  const ceiling = new RequestCeiling();
-  const writes = new WriteWindow(clock);
-  const requests = new Requests({ connection, transport, clock, ceiling, writes, ...changes });
+  const requestLimit = new RequestLimit();
+  const writes = new WriteConcurrency(clock);
+  const requests = new Requests({ connection, transport, clock, requestLimit, writes, ...changes });
   const api: KubeApi = new HttpKubeApi(requests, { userAgent: "test" });
-  return { api, clock, seen, ceiling, writes, refreshed: () => refreshed };
+  return { api, clock, seen, requestLimit, writes, refreshed: () => refreshed };
 };
 
 export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>

@@ -1,16 +1,16 @@
-// Limits how many writes are in flight: more while the server answers as quickly as it did with fewer, half as many after a
-// 429 or a 5xx, none until a Retry-After is over. It limits concurrency only; `TokenBucket` limits the rate.
+// Limits the number of concurrent writes and adapts the limit: it grows while the latency stays low, halves after a 429 or a
+// 5xx, and is zero until a Retry-After has passed. `TokenBucket` limits the rate.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { isKubeError } from "../errors/kube-error.ts";
-import { WaitingLine } from "./waiting-line.ts";
+import { WaitQueue } from "./wait-queue.ts";
 
 /** Writes of state precede events. */
 export type WritePriority = "state" | "event";
 
-/** The latency of a success can grow the window, "overloaded" shrinks it, and "unknown" says nothing about load. */
+/** The latency of a success can raise the limit, "overloaded" lowers it, and "unknown" says nothing about load. */
 export type WriteOutcome =
   | { readonly kind: "success"; readonly latency: Milliseconds }
   | { readonly kind: "overloaded"; readonly retryAfter?: Milliseconds }
@@ -22,25 +22,25 @@ export function writeOutcomeOf(error: unknown): WriteOutcome {
   return { kind: "overloaded", ...defined({ retryAfter: error.retryAfter }) };
 }
 
-/** A wrong Retry-After of a proxy must not stop all writes for an hour. */
+/** A wrong Retry-After from a proxy must not stop all writes for an hour. */
 const maxClosed = minutes(1);
-/** The window grows while the mean latency is below this multiple of the best one. */
+/** The limit grows while the mean latency is below this multiple of the best one. */
 const growBelow = 1.25;
 /** Above this multiple, more writes in flight only add latency. */
 const shrinkAbove = 1.6;
 
-export class WriteWindow {
+export class WriteConcurrency {
   readonly #clock: Clock;
   readonly #limits: { readonly start: number; readonly min: number; readonly max: number };
-  readonly #lines: Record<WritePriority, WaitingLine> = {
-    state: new WaitingLine(),
-    event: new WaitingLine(),
+  readonly #lines: Record<WritePriority, WaitQueue> = {
+    state: new WaitQueue(),
+    event: new WaitQueue(),
   };
   #size: number;
   #inFlight = 0;
   #closedUntil = 0;
   #cancelReopening: (() => void) | undefined;
-  /** An epoch is one window's worth of answers while the window was full. */
+  /** As many responses as the limit, counted while the limit was reached. */
   #epoch = { answers: 0, latencySum: 0 };
   #bestMean = Number.POSITIVE_INFINITY;
   #shrunkAt = Number.NEGATIVE_INFINITY;
@@ -107,7 +107,7 @@ export class WriteWindow {
     if (epoch.answers < this.#size) return;
     const mean = Math.max(0.5, epoch.latencySum / epoch.answers);
     this.#epoch = { answers: 0, latencySum: 0 };
-    // The best mean decays slowly: a server that became slower for good must not keep the window small forever.
+    // The best mean decays slowly: a server that has become slower permanently must not keep the limit low forever.
     this.#bestMean = Math.min(this.#bestMean * 1.002, mean);
     if (this.#size < start || mean <= this.#bestMean * growBelow) {
       this.#size = Math.min(max, this.#size + Math.max(1, this.#size / 8));
@@ -118,7 +118,7 @@ export class WriteWindow {
 
   #shrink(startedAt: number, retryAfter: Milliseconds | undefined): void {
     const now = this.#clock.monotonic();
-    // Refusals of one burst count once: only a request sent after the last shrinking brings new information.
+    // Refusals of one burst count once: only a request sent after the last decrease brings new information.
     if (startedAt >= this.#shrunkAt) {
       this.#size = Math.max(this.#limits.min, this.#size / 2);
       this.#shrunkAt = now;

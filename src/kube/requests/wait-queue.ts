@@ -1,7 +1,7 @@
 // A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted.
-// Ceilings and windows decide when a place is free.
+// `RequestLimit` and `WriteConcurrency` decide when a place is free.
 
-export class WaitingLine {
+export class WaitQueue {
   readonly #waiting = new Set<() => void>();
 
   get length(): number {

@@ -1,14 +1,14 @@
-// A process-wide limit of requests in flight, watches included. It is lower than the number at which Bun starts to queue
+// Limits the requests in flight of the whole process, including watches. The limit is below the number at which Bun queues
 // requests silently. Some places are reserved for leases, health checks and authentication.
 
-import { WaitingLine } from "./waiting-line.ts";
+import { WaitQueue } from "./wait-queue.ts";
 
 /** "reserved" may use every place, "normal" all but the reserved ones. */
 export type Lane = "normal" | "reserved";
 
-export class RequestCeiling {
+export class RequestLimit {
   readonly #limits: Record<Lane, number>;
-  readonly #lines: Record<Lane, WaitingLine> = { normal: new WaitingLine(), reserved: new WaitingLine() };
+  readonly #lines: Record<Lane, WaitQueue> = { normal: new WaitQueue(), reserved: new WaitQueue() };
   #inFlight = 0;
 
   constructor({ limit = 200, reserved = 16 } = {}) {

@@ -55,7 +55,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     sign: async (request) => request,
   });
   const fetchCall: Call = { signal, urgency: "user-change" };
-  const credential = new RenewingCredential(clock, () => account.fetch(unsigned.send, fetchCall));
+  const credential = new RenewingCredential(clock, random, () => account.fetch(unsigned.send, fetchCall));
   const signedWith = new WeakMap<CloudRequest, T>();
   const governed = new GovernedTransport({
     ...common,

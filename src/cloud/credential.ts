@@ -1,22 +1,24 @@
-// A credential that renews itself: one fetch at a time, shared by all callers, repeated before it expires and after it was
-// rejected. A failed fetch is retried with backoff.
+// A credential that renews itself: one fetch at a time, shared by all callers, repeated well before it expires and after it
+// was rejected. A failed fetch is retried with backoff; a credential that is still valid is used during that time.
 
 import { seconds } from "../core/brand.ts";
 import { untilMoment } from "../core/moment.ts";
 import type { Fields } from "../core/settings.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import type { Fetched } from "../provider/provider.ts";
 import { fullBackoff } from "../runtime/backoff.ts";
 
-/** Renewed this long before it expires, or at four fifths of its life, whichever is later. */
-const renewalMargin = seconds(30);
+/** The share of its life after which it is renewed. The jitter keeps replicas and accounts from renewing together. */
+const renewalShare = { latest: 0.8, jitter: 0.1 } as const;
 
 const fetchBackoff = { first: seconds(1), cap: seconds(30) } as const;
 
 export class RenewingCredential<T> {
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #fetch: () => Promise<Fetched<T>>;
-  #current: { readonly value: T; readonly renewAt: number } | undefined;
+  #current: { readonly value: T; readonly renewAt: number; readonly endsAt: number } | undefined;
   #fetching: Promise<T> | undefined;
   #generation = 0;
   #failures = 0;
@@ -24,15 +26,22 @@ export class RenewingCredential<T> {
   #failed: { readonly error: unknown; readonly until: number } | undefined;
 
   /** `fetch` uses its own signal: a caller that is aborted must not fail the others that wait for the same fetch. */
-  constructor(clock: Clock, fetch: () => Promise<Fetched<T>>) {
+  constructor(clock: Clock, random: Random, fetch: () => Promise<Fetched<T>>) {
     this.#clock = clock;
+    this.#random = random;
     this.#fetch = fetch;
   }
 
+  /** A caller waits only when there is no valid credential; renewals happen in the background. */
   current(): Promise<T> {
     const now = this.#clock.monotonic();
-    if (this.#current !== undefined && now < this.#current.renewAt)
-      return Promise.resolve(this.#current.value);
+    if (this.#current === undefined || now >= this.#current.endsAt) return this.#fetchUnlessFailed(now);
+    // A failure matters only once the credential has ended or is rejected.
+    if (now >= this.#current.renewAt) this.#fetchUnlessFailed(now).catch(() => undefined);
+    return Promise.resolve(this.#current.value);
+  }
+
+  #fetchUnlessFailed(now: number): Promise<T> {
     if (this.#fetching === undefined && this.#failed !== undefined && now < this.#failed.until)
       return Promise.reject(this.#failed.error);
     this.#fetching ??= this.#renew(this.#generation);
@@ -57,8 +66,9 @@ export class RenewingCredential<T> {
         goodUntil === undefined ? Number.POSITIVE_INFINITY : untilMoment(goodUntil, this.#clock.now());
       // A credential that was discarded during its fetch is not kept.
       if (generation === this.#generation) {
-        const renewAt = this.#clock.monotonic() + Math.max(life * 0.8, life - renewalMargin);
-        this.#current = { value, renewAt };
+        const now = this.#clock.monotonic();
+        const share = renewalShare.latest - renewalShare.jitter * this.#random.fraction();
+        this.#current = { value, renewAt: now + life * share, endsAt: now + life };
       }
       return value;
     } catch (error) {

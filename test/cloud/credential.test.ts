@@ -12,12 +12,19 @@ import type { Fetched } from "../../src/provider/provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 describe("a credential [F70]", () => {
-  const setUpCredential = (fetchOne: (count: number) => Promise<Fetched<string>>) => {
+  const setUpCredential = (fetchOne: (count: number) => Promise<Fetched<string>>, fraction = 0) => {
     const clock = new VirtualClock();
     let count = 0;
-    const credential = new RenewingCredential(clock, () => fetchOne(++count));
+    const random = { ...seededRandom(1), fraction: () => fraction };
+    const credential = new RenewingCredential(clock, random, () => fetchOne(++count));
     return { clock, credential, count: () => count };
   };
+
+  /** Valid for an hour; the renewal has this result. */
+  const setUpHourly = (renewal: () => Promise<Fetched<string>>) =>
+    setUpCredential((n) =>
+      n === 1 ? Promise.resolve({ value: "t1", goodUntil: { in: seconds(3600) } }) : renewal(),
+    );
 
   test("is fetched once for all callers that wait", async () => {
     const { credential, count } = setUpCredential(async (n) => ({ value: `t${n}` }));
@@ -26,18 +33,57 @@ describe("a credential [F70]", () => {
   });
 
   test.each([
-    [100, 80],
-    [3600, 3570],
-  ])("that is valid for %p s is renewed after %p s", async (life, renewed) => {
-    const { clock, credential } = setUpCredential(async (n) => ({
-      value: `t${n}`,
-      goodUntil: { in: seconds(life) },
-    }));
+    [100, 0, 80],
+    [100, 1, 70],
+    [3600, 0.5, 2700],
+  ])("that is valid for %p s, with jitter %p, is renewed after %p s", async (life, fraction, renewed) => {
+    const { clock, credential } = setUpCredential(
+      async (n) => ({ value: `t${n}`, goodUntil: { in: seconds(life) } }),
+      fraction,
+    );
     await credential.current();
     await clock.advance(milliseconds(renewed * 1000 - 1));
+    await credential.current();
+    await clock.advance(milliseconds(0));
     expect(await credential.current()).toBe("t1");
     await clock.advance(milliseconds(1));
+    await credential.current();
+    await clock.advance(milliseconds(0));
     expect(await credential.current()).toBe("t2");
+  });
+
+  test("is used until it ends while its renewal fails", async () => {
+    const { clock, credential, count } = setUpHourly(() => Promise.reject(new Error("no renewal")));
+    for (let second = 0; second < 3600; second += 1) {
+      expect(await credential.current()).toBe("t1");
+      await clock.advance(seconds(1));
+    }
+    // 12 minutes, at most every 30 s after the first backoffs.
+    expect(count()).toBeWithin(20, 40);
+    await expect(credential.current()).rejects.toThrow("no renewal");
+  });
+
+  test("is used without waiting for a renewal that hangs", async () => {
+    const { clock, credential } = setUpHourly(() => new Promise(() => undefined));
+    await credential.current();
+    for (const passed of [3000, 599]) {
+      await clock.advance(seconds(passed));
+      let value: string | undefined;
+      void credential.current().then((current) => {
+        value = current;
+      });
+      await clock.advance(milliseconds(0));
+      expect(value).toBe("t1");
+    }
+  });
+
+  test("is not used after it was rejected, although its renewal fails", async () => {
+    const { clock, credential } = setUpHourly(() => Promise.reject(new Error("no renewal")));
+    await credential.current();
+    await clock.advance(seconds(3000));
+    expect(await credential.current()).toBe("t1");
+    credential.discard("t1");
+    await expect(credential.current()).rejects.toThrow("no renewal");
   });
 
   test("is fetched again with a backoff from 1 s to 30 s while the fetch fails", async () => {

@@ -26,6 +26,7 @@ export class Candidates {
   readonly #clock: Clock;
   readonly #pendingLookups: PendingLookups;
   readonly #byName = new Map<string, Candidate>();
+  readonly #listeners = new Set<(name: string) => void>();
   #scheduledChecks = 0;
 
   constructor(clock: Clock, pendingLookups: PendingLookups) {
@@ -81,6 +82,11 @@ export class Candidates {
     return milliseconds(nextCheck - now);
   }
 
+  /** Calls the listener after every change of a record. */
+  subscribe(listener: (name: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
   /** Drops the proofs about every Node whose instance was observed, also by answers to other questions. */
   noteObservations(answerFor: (name: string) => Answer | undefined): void {
     for (const [name, { evidence }] of this.#byName) {
@@ -94,7 +100,7 @@ export class Candidates {
   forget(name: string): void {
     this.#pendingLookups.forget(name);
     if (this.#byName.get(name)?.nextCheck !== undefined) this.#scheduledChecks -= 1;
-    this.#byName.delete(name);
+    if (this.#byName.delete(name)) this.#notify(name);
   }
 
   forgetAll(): void {
@@ -112,6 +118,11 @@ export class Candidates {
     const checksOf = ({ nextCheck }: Partial<Candidate> = {}): number => (nextCheck === undefined ? 0 : 1);
     this.#scheduledChecks += checksOf(candidate) - checksOf(this.#byName.get(name));
     this.#byName.set(name, candidate);
+    this.#notify(name);
     return candidate;
+  }
+
+  #notify(name: string): void {
+    for (const listener of this.#listeners) listener(name);
   }
 }

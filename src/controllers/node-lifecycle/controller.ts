@@ -1,6 +1,7 @@
 // The node-lifecycle controller: taints Nodes whose instance is shut down, and deletes Nodes whose instance is proved to be
 // gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
+import type { InventoryUpdate } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -64,7 +65,7 @@ export class LifecycleController {
       candidates: this.#candidates,
       pendingLookups: this.#pendingLookups,
       isManaged: (node) => this.#isManaged(node),
-      onInventoryUpdate: () => this.#onInventoryUpdate(),
+      onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
     });
     try {
       await runWorkers(
@@ -89,13 +90,14 @@ export class LifecycleController {
     return inventory.manages(identityOf(node)) && isSelected(node);
   }
 
-  #onInventoryUpdate(): void {
+  #onInventoryUpdate(update: InventoryUpdate): void {
     const { nodes, inventory } = this.#options;
     this.#candidates.noteObservations((name) => {
       const node = nodes.get(name);
       return node && inventory.check(identityOf(node));
     });
-    this.#massCount.invalidate();
+    if (update === "listing") this.#massCount.invalidate();
+    else for (const name of this.#pendingLookups.keys) this.#massCount.noteChange(name);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {

@@ -12,21 +12,31 @@ type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
   readonly settings: LifecycleSettings;
 };
 
-interface Count {
-  readonly managed: number;
-  readonly missing: ReadonlySet<string>;
-  readonly at: number;
+/** What one Node adds to the count. */
+interface Share {
+  readonly isManaged: boolean;
+  readonly isMissing: boolean;
 }
 
 const maxCountAge = 1000;
 
+/**
+ * A decision costs as much as what has changed since the last one, because during a hold every Node without an instance asks
+ * for a decision. All Nodes are counted again after a listing, and for a decision on a count that is older than a second.
+ */
 export class MassCount {
   readonly #options: MassCountOptions;
   readonly #candidates: Candidates;
   /** Instances of Nodes of other accounts are in none of our listings, so those Nodes do not count. */
   readonly #isManaged: (node: Node) => boolean;
   readonly #deletions = new RecentDeletions();
-  #count: Count | undefined;
+  readonly #shares = new Map<string, Share>();
+  #managed = 0;
+  #missing = 0;
+  /** Nodes to count again at the next decision. */
+  readonly #changed = new Set<string>();
+  /** When all Nodes were counted; undefined when they must be counted again. */
+  #countedAt: number | undefined;
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
     this.#options = options;
@@ -36,7 +46,9 @@ export class MassCount {
 
   /** Follows the Nodes for the life of the process: deletions count no matter what made them. */
   follow(): void {
-    this.#options.nodes.subscribe(({ before, after }) => {
+    this.#candidates.subscribe((name) => this.noteChange(name));
+    this.#options.nodes.subscribe(({ key, before, after }) => {
+      this.noteChange(key);
       if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;
       if (this.#isManaged(before) && !this.#isAnnounced(before)) this.addDeletion(before.metadata.uid);
     });
@@ -44,49 +56,90 @@ export class MassCount {
 
   /** Records the deletion of a Node that was not announced as leaving. */
   addDeletion(uid: string): void {
-    this.#deletions.add(this.#options.clock.monotonic(), uid);
+    const now = this.#options.clock.monotonic();
+    this.#deletions.add(now, uid);
+    // Drops old ones, also in a cluster that never needs a decision.
+    this.#recentDeletions(now);
   }
 
-  /** The inventory has new answers: the Nodes are counted again at the next decision. */
+  /** The inventory has a new listing: all Nodes are counted again at the next decision. */
   invalidate(): void {
-    this.#count = undefined;
+    this.#countedAt = undefined;
+    this.#changed.clear();
+  }
+
+  /** The Node, or what is known about its instance, may have changed. */
+  noteChange(name: string): void {
+    if (this.#options.nodes.get(name) === undefined) {
+      this.#changed.delete(name);
+      this.#count(name);
+    } else if (this.#countedAt === undefined) {
+      return;
+    } else if (this.#isOutdated(this.#countedAt)) {
+      this.invalidate();
+    } else {
+      this.#changed.add(name);
+    }
   }
 
   decide(): MassDecision {
-    const { nodes, clock, settings } = this.#options;
+    const { clock, settings } = this.#options;
     const now = clock.monotonic();
-    if (this.#count === undefined || now - this.#count.at > maxCountAge) this.#count = this.#countNodes(now);
-    const missing = new Set(this.#count.missing);
-    for (const [name, { evidence }] of this.#candidates.all) {
-      if (evidence !== undefined && evidence.proofs.length > 0) missing.add(name);
-    }
-    let candidates = 0;
-    for (const name of missing) {
-      const node = nodes.get(name);
-      if (node !== undefined && !isKept(node) && !this.#isAnnounced(node)) candidates += 1;
-    }
-    const window = settings.massLimit === "off" ? 0 : settings.massLimit.window;
-    const recent = this.#deletions.within(window, now);
-    return massLimit({ recent, candidates, managed: this.#count.managed + recent }, settings.massLimit);
+    if (this.#countedAt === undefined || this.#isOutdated(this.#countedAt)) this.#countAll(now);
+    for (const name of this.#changed) this.#count(name);
+    this.#changed.clear();
+    const recent = this.#recentDeletions(now);
+    const counts = { recent, candidates: this.#missing, managed: this.#managed + recent };
+    return massLimit(counts, settings.massLimit);
+  }
+
+  #recentDeletions(now: number): number {
+    const { massLimit: limit } = this.#options.settings;
+    return this.#deletions.within(limit === "off" ? 0 : limit.window, now);
+  }
+
+  #isOutdated(countedAt: number): boolean {
+    return this.#options.clock.monotonic() - countedAt > maxCountAge;
+  }
+
+  #countAll(now: number): void {
+    this.#shares.clear();
+    this.#managed = 0;
+    this.#missing = 0;
+    for (const { metadata } of this.#options.nodes.list()) this.#count(metadata.name);
+    this.#changed.clear();
+    this.#countedAt = now;
+  }
+
+  #count(name: string): void {
+    const before = this.#shares.get(name);
+    const node = this.#options.nodes.get(name);
+    const after = node && this.#shareOf(node);
+    if (after === undefined) this.#shares.delete(name);
+    else this.#shares.set(name, after);
+    this.#managed += Number(after?.isManaged ?? false) - Number(before?.isManaged ?? false);
+    this.#missing += Number(after?.isMissing ?? false) - Number(before?.isMissing ?? false);
+  }
+
+  /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
+  #shareOf(node: Node): Share {
+    const isManaged = this.#isManaged(node);
+    const isExempt = isKept(node) || this.#isAnnounced(node);
+    const isMissing = !isExempt && (this.#hasProof(node) || (isManaged && this.#isGone(node)));
+    return { isManaged, isMissing };
+  }
+
+  #hasProof({ metadata: { name } }: Node): boolean {
+    return this.#candidates.evidenceOf(name).proofs.length > 0;
+  }
+
+  #isGone(node: Node): boolean {
+    const identity = identityOf(node);
+    // The instance of a Node without provider id may not be visible yet.
+    return identity.providerID !== undefined && this.#options.inventory.check(identity).kind === "gone";
   }
 
   #isAnnounced(node: Node): boolean {
     return isAnnouncedAsLeaving(node, this.#candidates.evidenceOf(node.metadata.name));
-  }
-
-  /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
-  #countNodes(now: number): Count {
-    const { nodes, inventory } = this.#options;
-    const missing = new Set<string>();
-    let managed = 0;
-    for (const node of nodes.list()) {
-      if (!this.#isManaged(node)) continue;
-      const identity = identityOf(node);
-      managed += 1;
-      // The instance of a Node without provider id may not be visible yet.
-      if (identity.providerID === undefined) continue;
-      if (inventory.check(identity).kind === "gone") missing.add(node.metadata.name);
-    }
-    return { managed, missing, at: now };
   }
 }

@@ -18,16 +18,19 @@ export function massLimit(counts: MassDeletion, limit: LifecycleSettings["massLi
 
 /** Remembers when Nodes were deleted unannounced, by Fairlead or anyone else. */
 export class RecentDeletions {
-  #known: { readonly at: number; readonly uid: string | undefined }[] = [];
+  /** When each Node was deleted, by uid, oldest first. */
+  readonly #known = new Map<string, number>();
 
   /** Deletions by Fairlead are reported twice, after the request and by the watch, and either may be missed. */
-  add(now: number, uid?: string): void {
-    const isKnown = uid !== undefined && this.#known.some((deletion) => deletion.uid === uid);
-    if (!isKnown) this.#known.push({ at: now, uid });
+  add(now: number, uid: string): void {
+    if (!this.#known.has(uid)) this.#known.set(uid, now);
   }
 
   within(window: number, now: number): number {
-    this.#known = this.#known.filter(({ at }) => at >= now - window);
-    return this.#known.length;
+    for (const [uid, at] of this.#known) {
+      if (at >= now - window) break;
+      this.#known.delete(uid);
+    }
+    return this.#known.size;
   }
 }

@@ -1,5 +1,6 @@
 // Enqueues Nodes during a leadership session: after relevant changes, and when the inventory has answered their lookups.
 
+import type { InventoryUpdate } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
@@ -13,7 +14,7 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly pendingLookups: PendingLookups;
   readonly isManaged: (node: Node) => boolean;
   /** The inventory has new answers. */
-  readonly onInventoryUpdate: () => void;
+  readonly onInventoryUpdate: (update: InventoryUpdate) => void;
 }
 
 /** Returns how to stop. */
@@ -36,8 +37,8 @@ export function startTriggers({
     if (!isRelevantChange(before, after)) return;
     if (after === undefined || isOfInterest(after) || candidates.all.has(key)) queue.add(key);
   });
-  const stopInventory = inventory.subscribe(() => {
-    onInventoryUpdate();
+  const stopInventory = inventory.subscribe((update) => {
+    onInventoryUpdate(update);
     for (const name of pendingLookups.keys) queue.add(name);
   });
   // Subscribers receive only later changes, so the present Nodes are enqueued once.

@@ -4,6 +4,8 @@ import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts
 import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
@@ -18,11 +20,13 @@ const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock));
-  const count = new MassCount(
-    { nodes: w.nodes.store, inventory, clock, settings: lifecycleDefaults },
-    candidates,
-    (node) => node.metadata.labels?.["account"] !== "other",
-  );
+  const newCount = () =>
+    new MassCount(
+      { nodes: w.nodes.store, inventory, clock, settings: lifecycleDefaults },
+      candidates,
+      (node) => node.metadata.labels?.["account"] !== "other",
+    );
+  const count = newCount();
   count.follow();
   inventory.subscribe(() => count.invalidate());
   const add = (prefix: string, amount: number, { ready = "True", hasID = true, account }: Draft = {}) => {
@@ -46,7 +50,8 @@ const setUp = () => {
   const remove = (prefix: string, amount: number) => {
     for (let index = 0; index < amount; index += 1) w.nodes.remove(`${prefix}${index}`);
   };
-  return { ...w, w, add, put, list, remove, mayDelete: () => count.decide().mayDelete };
+  const mayDelete = () => count.decide().mayDelete;
+  return { ...w, w, add, put, list, remove, candidates, count, newCount, mayDelete };
 };
 
 describe("the mass count of recent losses", () => {
@@ -162,4 +167,46 @@ test("a listing that lost most machines blocks deletions, even right after a goo
   expect(mayDelete()).toBe(true);
   await w.pass(0.5);
   expect(mayDelete()).toBe(false);
+});
+
+test("the mass count is the same as a count of all Nodes after every change of a Node or its evidence", async () => {
+  const { w, add, put, list, candidates, count, newCount } = setUp();
+  const random = seededRandom(3);
+  put("n", 10);
+  add("n", 20);
+  await list();
+  const proofs = [{ kind: "listing", asOf: 0, knownAt: 0 }] as const;
+  const setLabel = (name: string, account: string) =>
+    w.nodes.change(name, ({ metadata, ...others }) => ({
+      ...others,
+      metadata: { ...metadata, labels: { account } },
+    }));
+  const changes: readonly ((name: string) => void)[] = [
+    // A Ready Node, because the deletion of another one would be counted for ten minutes.
+    (name) => {
+      w.nodes.setReady(name, "True");
+      w.nodes.remove(name);
+      candidates.forget(name);
+    },
+    (name) => w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" }),
+    (name) => w.nodes.annotate(name, {}),
+    (name) => setLabel(name, "other"),
+    (name) => setLabel(name, "this"),
+    (name) =>
+      w.nodes.change(name, ({ spec, ...others }) => ({ ...others, spec: { ...spec, unschedulable: true } })),
+    (name) => candidates.update(name, { evidence: { ...candidates.evidenceOf(name), proofs } }),
+    (name) => candidates.update(name, { evidence: undefined }),
+    (name) => candidates.forget(name),
+  ];
+  for (let step = 0; step < 500; step += 1) {
+    const name = `n${Math.floor(random.fraction() * 20)}`;
+    if (w.nodes.get(name) === undefined) {
+      w.nodes.add({ name, spec: { providerID: `fake://${name}` } });
+    } else {
+      if (random.fraction() < 0.5) candidates.of(w.nodes.node(name));
+      changes[Math.floor(random.fraction() * changes.length)]?.(name);
+    }
+    await w.clock.advance(milliseconds(random.fraction() < 0.02 ? 2000 : 10));
+    expect(count.decide()).toEqual(newCount().decide());
+  }
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
@@ -46,6 +46,33 @@ describe("mass deletion", () => {
     await w.pass(60);
     expect(w.nodes.names()).toEqual(["n10", "n11", "n12"]);
   });
+
+  test.each([
+    ["a listing", {}],
+    ["lookups one by one", { lookups: { id: 1 } }],
+  ] as const)(
+    "does work in proportion to the number of Nodes while all are held, with %s",
+    async (_, lookups) => {
+      const operationsWith = async (count: number) => {
+        const w = setUp({ script: { takes: milliseconds(100), pageSize: 500, ...lookups } }).start(
+          "lifecycle",
+        );
+        for (const name of names(count)) settled(w, name);
+        const spies = [
+          spyOn(w.nodes.store, "get"),
+          spyOn(w.nodes.store, "list"),
+          spyOn(w.inventory, "check"),
+          spyOn(w.inventory, "manages"),
+        ];
+        await w.pass(600);
+        expect([heldFor(w).length, w.nodes.names().length]).toEqual([count, count]);
+        await w.stop();
+        return spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+      };
+      const few = await operationsWith(100);
+      expect(await operationsWith(400)).toBeLessThan(4.4 * few);
+    },
+  );
 
   test("ignores Nodes of another account that the selector excludes", async () => {
     const all = names(5);

@@ -122,8 +122,8 @@ describe("mass limit [F22 N1]", () => {
 
   test("forgets deletions older than the window", () => {
     const recent = new RecentDeletions();
-    recent.add(0);
-    recent.add(500);
+    recent.add(0, "a");
+    recent.add(500, "b");
     expect([recent.within(1000, 1000), recent.within(1000, 1001), recent.within(1000, 1501)]).toEqual([
       2, 1, 0,
     ]);

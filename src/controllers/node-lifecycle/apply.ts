@@ -1,7 +1,7 @@
 // Writes what was decided about a Node: the shutdown taint, or the deletion with its event.
 
 import { isKubeError } from "../../kube/errors/kube-error.ts";
-import type { Node } from "../../kube/objects.ts";
+import type { Node, Taint } from "../../kube/objects.ts";
 import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
@@ -15,8 +15,14 @@ export async function setShutdownTaint(
   { writes, note }: Pick<NodeDeps, "writes" | "note">,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const others = taintsOf(node).filter(({ key, effect }) => key !== shutdownTaint || effect !== "NoSchedule");
-  const taints = isShutDown ? [...others, { key: shutdownTaint, effect: "NoSchedule" }] : others;
+  const present = taintsOf(node);
+  const isShutdownTaint = ({ key, effect }: Taint) => key === shutdownTaint && effect === "NoSchedule";
+  const desired = { key: shutdownTaint, effect: "NoSchedule" };
+  const taints = !isShutDown
+    ? present.filter((taint) => !isShutdownTaint(taint))
+    : present.some(isShutdownTaint)
+      ? present.map((taint) => (isShutdownTaint(taint) ? desired : taint))
+      : [...present, desired];
   const patch = guardedNodePatch({ node, taints });
   const why = isShutDown ? "the instance is shut down" : "the instance is running again";
   const written = patch && (await writes.patch(node, patch, why, signal));

@@ -14,6 +14,7 @@ import {
   isPaused,
   isReady,
   providerIDOf,
+  taintsOf,
 } from "../node-facts.ts";
 import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved } from "./events.ts";
@@ -57,9 +58,12 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
         const isReported = answer.proof === "lookup" || !proofKinds.includes("lookup");
         return isReported ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
       }
-      const isStopped = state === "stopped";
-      if (!isStopped && input.settings.removeShutdownTaint === "when-ready") return { kind: "watch" };
-      return isStopped === isTainted ? { kind: "watch" } : { kind: "taint", shutdown: isStopped };
+      if (state === "stopped") {
+        return hasExactShutdownTaint(node) ? { kind: "watch" } : { kind: "taint", shutdown: true };
+      }
+      // While the instance is terminating, the Node keeps the taint: it will not run again.
+      const isRemovable = state === "running" && input.settings.removeShutdownTaint === "when-running";
+      return isTainted && isRemovable ? { kind: "taint", shutdown: false } : { kind: "watch" };
     }
     case "ambiguous":
       return answer.asOf < evidence.seenSince ? { kind: "ask", after: milliseconds(0) } : { kind: "watch" };
@@ -68,6 +72,12 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
     case "gone":
       return planDeletion(input);
   }
+}
+
+/** As upstream writes it, without a value. A value that another program gave it is removed. */
+function hasExactShutdownTaint(node: Node): boolean {
+  const taint = taintsOf(node).find(({ key, effect }) => key === shutdownTaint && effect === "NoSchedule");
+  return taint !== undefined && (taint.value ?? "") === "";
 }
 
 function planDeletion({

@@ -201,6 +201,26 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.nodes.node("n0").spec.taints).toBeUndefined();
   });
 
+  test("replaces a shutdown taint with a value in place, and keeps it while the machine is terminating [F19]", async () => {
+    const w = setUp({ machines: [machine("n0", { state: "stopped" })] });
+    const [first, last] = [
+      { key: "a", effect: "NoExecute" },
+      { key: "b", effect: "NoExecute" },
+    ];
+    settled(w, "n0");
+    w.nodes.change("n0", (node) => ({
+      ...node,
+      spec: { ...node.spec, taints: [first, { ...shutdown, value: "by-hand" }, last] },
+    }));
+    w.start("lifecycle");
+    await w.pass(5);
+    expect(w.nodes.node("n0").spec.taints).toEqual([first, shutdown, last]);
+    w.cloud.put(machine("n0", { state: "terminating" }));
+    await w.pass(600);
+    expect(w.nodes.node("n0").spec.taints).toEqual([first, shutdown, last]);
+    expect(w.nodes.sent).toHaveLength(1);
+  });
+
   test("removes the shutdown taint of a Ready Node without a cloud request [F19]", async () => {
     const w = setUp().start("lifecycle");
     settled(w, "n0", "True");

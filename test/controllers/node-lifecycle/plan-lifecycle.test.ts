@@ -171,6 +171,26 @@ describe("planLifecycle", () => {
       { kind: "taint", shutdown: false },
     ],
     [
+      "replaces a shutdown taint that has a value",
+      { answer: exists(0, "stopped"), spec: { taints: [{ ...shutdown, value: "by-hand" }] } },
+      { kind: "taint", shutdown: true },
+    ],
+    [
+      "accepts a shutdown taint with an empty value",
+      { answer: exists(0, "stopped"), spec: { taints: [{ ...shutdown, value: "" }] } },
+      { kind: "watch" },
+    ],
+    [
+      "keeps the shutdown taint while the machine is terminating",
+      { answer: exists(0, "terminating"), spec: { taints: [shutdown] } },
+      { kind: "watch" },
+    ],
+    [
+      "adds no shutdown taint while the machine is terminating",
+      { answer: exists(0, "terminating") },
+      { kind: "watch" },
+    ],
+    [
       "keeps the shutdown taint when the machine's state is unknown",
       { answer: exists(0), spec: { taints: [shutdown] } },
       { kind: "watch" },

@@ -6,6 +6,7 @@ import { ipFamily, parseIp } from "../../core/ip.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { InstanceAddress } from "../../provider/instances.ts";
+import { isUninitialized } from "../node-facts.ts";
 import { providedNodeIP } from "../well-known.ts";
 import { noAddressLeft, nodeIPMismatch } from "./events.ts";
 import { preferProvidedNodeIP } from "./provided-node-ip.ts";
@@ -26,16 +27,18 @@ export function planAddresses(
     cloud.filter((address) => isSelected(address, policy)),
     policy,
   );
+  const annotation = node.metadata.annotations?.[providedNodeIP];
   if (chosen.length === 0) {
-    return { problems: cloud.length === 0 ? [] : [noAddressLeft(node, cloud)] };
+    if (cloud.length > 0) return { problems: [noAddressLeft(node, cloud)] };
+    // As upstream: a requested address that the cloud does not report prevents the initialization, and only that.
+    if (annotation === undefined || !isUninitialized(node)) return { problems: [] };
   }
   const present = node.status.addresses ?? [];
   const addresses = withoutRepeats(chosen.map(({ kind, value }) => ({ type: kind, address: value })));
-  const hostnames = addresses.some(({ type }) => type === "Hostname")
-    ? []
-    : present.filter(({ type }) => type === "Hostname");
+  const hasHostname = addresses.some(({ type }) => type === "Hostname");
+  const hostnames =
+    hasHostname || addresses.length === 0 ? [] : present.filter(({ type }) => type === "Hostname");
   const all = [...addresses, ...hostnames];
-  const annotation = node.metadata.annotations?.[providedNodeIP];
   if (annotation === undefined) return { desired: all, problems: [] };
   const preferred = preferProvidedNodeIP(annotation, all);
   return "wrong" in preferred

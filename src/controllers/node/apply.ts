@@ -24,7 +24,7 @@ export interface ApplyContext {
  */
 export async function applyPlan(
   node: Node,
-  plan: NodePlan,
+  plan: Omit<NodePlan, "problems">,
   why: string,
   context: ApplyContext,
   signal: AbortSignal,

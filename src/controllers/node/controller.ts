@@ -12,9 +12,10 @@ import { delayAfterError, describeError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isPaused, isUninitialized } from "../node-facts.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
-import { applyPlan } from "./apply.ts";
+import { type ApplyContext, applyPlan } from "./apply.ts";
 import { ambiguousMatch, instanceNotFound, nodeSynced, nothingToMatchBy } from "./events.ts";
 import { InstanceLookup } from "./instance-lookup.ts";
+import { labelsFromBeta } from "./labels.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
 import { ProblemTracker } from "./problems.ts";
@@ -92,6 +93,7 @@ export class NodeController {
     if (!isManaged) return settled;
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
+    else await this.#completeLabels(node, signal);
     return settled;
   }
 
@@ -158,14 +160,27 @@ export class NodeController {
     await this.#markSynced(written, instance, signal);
   }
 
+  /** Sets what needs no instance. Problems that were reported about the instance stay as they are. */
+  async #completeLabels(node: Node, signal: AbortSignal): Promise<void> {
+    const labels = labelsFromBeta(node.metadata.labels ?? {}, this.#options.settings);
+    const plan = { labels, removeUninitializedTaint: false };
+    const why = "the beta labels have other values";
+    const written = await applyPlan(node, plan, why, this.#applyContext, signal);
+    if (written === node) return;
+    this.#options.note(`Node changed: ${why}`, { node: node.metadata.name, now: describePlan(plan) });
+  }
+
   #apply(node: Node, plan: NodePlan, why: string, signal: AbortSignal): Promise<Node> {
     this.#reporter.reportProblems(node, plan.problems);
-    const context = {
+    return applyPlan(node, plan, why, this.#applyContext, signal);
+  }
+
+  get #applyContext(): ApplyContext {
+    return {
       writes: this.#options.writes,
       ownWrites: this.#ownWrites,
       enqueue: (name: string) => this.queue.add(name),
     };
-    return applyPlan(node, plan, why, context, signal);
   }
 
   async #markSynced(node: Node, instance: Instance, signal: AbortSignal): Promise<void> {

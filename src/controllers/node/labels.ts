@@ -39,6 +39,27 @@ export function planLabels(input: LabelInput): LabelChanges {
 
 type Pair = keyof typeof labelPairs;
 
+/** What the beta labels of an initialized Node require, as upstream; it does not depend on the instance. */
+export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "betaLabelsWin">): Labels {
+  const set: Record<string, string> = {};
+  for (const fact of ["type", "zone", "region"] as const) {
+    const { current } = labelPairs[fact];
+    const value = valueFromBeta(labels, fact, settings);
+    if (value !== undefined && labels[current] !== value) set[current] = value;
+  }
+  return set;
+}
+
+/** Undefined where the beta label decides nothing. */
+function valueFromBeta(
+  labels: Labels,
+  fact: Pair,
+  { betaLabelsWin }: Pick<NodeSettings, "betaLabelsWin">,
+): string | undefined {
+  const { current, beta } = labelPairs[fact];
+  return labels[current] === undefined || betaLabelsWin ? labels[beta] : undefined;
+}
+
 function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, problems: Problem[]): void {
   const { labels, instance, isNew, settings } = input;
   const { current, beta } = labelPairs[fact];
@@ -49,9 +70,9 @@ function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, pr
     if (labels[beta] !== desired) set[beta] = desired;
     return;
   }
-  const betaValue = labels[beta];
-  if (betaValue !== undefined && (labels[current] === undefined || settings.betaLabelsWin)) {
-    if (labels[current] !== betaValue) set[current] = betaValue;
+  const fromBeta = valueFromBeta(labels, fact, settings);
+  if (fromBeta !== undefined) {
+    if (labels[current] !== fromBeta) set[current] = fromBeta;
     return;
   }
   const policy = policyFor(current, defaultPolicies[fact], settings);
@@ -62,7 +83,7 @@ function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, pr
   if (policy !== "sync") return;
   if (labels[current] !== desired) set[current] = desired;
   // A Node without the beta label does not get it after joining.
-  if (betaValue !== undefined && betaValue !== desired) set[beta] = desired;
+  if (labels[beta] !== undefined && labels[beta] !== desired) set[beta] = desired;
 }
 
 /** A policy for this very label takes precedence. */

@@ -98,6 +98,18 @@ describe("a joining Node", () => {
     expect(w.reasons("n0")).toEqual(["Synced"]);
   });
 
+  test("keeps its taint until the cloud reports the address that its kubelet requests [S4]", async () => {
+    const w = setUp({ machines: [machine("n0", { addresses: [] })] }).start("node");
+    joins(w, "n0");
+    w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" });
+    await w.pass(60);
+    expect(w.nodes.node("n0").spec).toEqual({ taints: [uninitialized] });
+    expect(w.reasons("n0")).toEqual(["NodeIPMismatch"]);
+    w.cloud.put(machine("n0"));
+    await w.until(() => w.initialized.length === 1, "the node to be initialised", 600);
+    expect(w.nodes.node("n0").status.addresses?.[0]).toEqual({ type: "InternalIP", address: "10.0.0.1" });
+  });
+
   test("keeps the provider id that the kubelet set [S4]", async () => {
     const w = setUp({ machines: [machine("7", { names: ["n0"] })] }).start("node");
     joins(w, "n0", "fake://7");
@@ -247,6 +259,32 @@ test("addresses and labels of a Node follow the cloud after a listing [F5 F6 N20
   w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(5);
   expect(w.nodes.sent.length).toBe(before);
+});
+
+test.each<[string, (w: NodeControllers) => void]>([
+  ["the cloud has not answered", () => undefined],
+  [
+    "the machine is missing",
+    (w) => {
+      w.cloud.machines.clear();
+      w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    },
+  ],
+])("missing labels of a Node are set from its beta labels when %s [N20]", async (_, lose) => {
+  const w = setUp({ machines: [machine("n0")] });
+  const labels = { "failure-domain.beta.kubernetes.io/zone": "a", "beta.kubernetes.io/instance-type": "big" };
+  lose(w);
+  await w.pass(5);
+  w.nodes.add({ name: "n0", labels, spec: { providerID: "fake://n0" } });
+  w.start("node");
+  await w.pass(60);
+  expect(w.nodes.node("n0").metadata.labels).toEqual({
+    ...labels,
+    "topology.kubernetes.io/zone": "a",
+    "node.kubernetes.io/instance-type": "big",
+  });
+  expect(w.nodes.sent).toHaveLength(1);
+  expect(w.reported).toEqual([]);
 });
 
 test("a delete of a Node is refused when another Node has its name", async () => {

@@ -70,6 +70,20 @@ describe("planAddresses [F7]", () => {
     expect(planAddresses(toNode({ name: "n" }), [], nodeDefaults.addresses)).toEqual({ problems: [] });
   });
 
+  test("refuses to initialize a Node that requests an address when the cloud has none [F8]", () => {
+    const draft = {
+      name: "n",
+      annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" },
+      status: { addresses: [{ type: "Hostname", address: "10.9.9.9" }] },
+    };
+    const joining = toNode({ ...draft, spec: { taints: [uninitialized] } });
+    const { desired, problems } = planAddresses(joining, [], nodeDefaults.addresses);
+    expect(desired).toBeUndefined();
+    expect(problems).toMatchObject([{ severity: "error", reason: "NodeIPMismatch" }]);
+    expect(problems[0]?.text).toContain('requests "10.9.9.9", and the cloud reports none');
+    expect(planAddresses(toNode(draft), [], nodeDefaults.addresses)).toEqual({ problems: [] });
+  });
+
   test("drops values that are not IP addresses", () => {
     const plan = planAddresses(toNode({ name: "n" }), [I("nonsense"), I("10.0.0.1")], nodeDefaults.addresses);
     expect(short(plan.desired)).toEqual(["I 10.0.0.1"]);

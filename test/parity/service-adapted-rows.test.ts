@@ -94,13 +94,13 @@ test("TestSyncService 1: a key may contain anything that the provider returns an
 test("TestServiceCache: a Service is added, removed, added again, and found beside a second one", () => {
   const groups = new GroupStates(new ServiceStates());
   const uid = (name: string) => name as ServiceUID;
-  groups.place("default/a", uid("1"), "g1");
+  groups.assign("default/a", uid("1"), "g1");
   expect([...groups.names]).toEqual(["g1"]);
   groups.dismiss("default/a");
   expect([...groups.names]).toEqual([]);
-  groups.place("default/a", uid("1"), "g1");
+  groups.assign("default/a", uid("1"), "g1");
   expect(groups.groupOf(uid("1"))).toBe("g1");
-  groups.place("default/b", uid("2"), "g2");
+  groups.assign("default/b", uid("2"), "g2");
   expect([...groups.names].toSorted()).toEqual(["g1", "g2"]);
   expect(groups.membersOf("g2")).toEqual(["default/b"]);
 });

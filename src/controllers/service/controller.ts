@@ -1,5 +1,5 @@
-// The service controller: its memory, the queue of groups, what enqueues them, and the workers that reconcile them. The story of
-// one reconcile is in `reconcile/reconcile.ts`.
+// The service controller: its state, the queue of groups, what enqueues them, and the workers that reconcile them. To follow one
+// reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -14,8 +14,8 @@ import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { markedBalancers } from "./observed/ownership.ts";
 import { SharedSurvey } from "./observed/shared-survey.ts";
+import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
-import { Placement } from "./queue/placement.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
@@ -32,7 +32,7 @@ export class ServiceController {
   /** The groups to reconcile. */
   readonly queue: WorkQueue;
   readonly #endpoints: EndpointNodes;
-  readonly #placement: Placement;
+  readonly #assignment: GroupAssignment;
   readonly #triggers: TriggerDeps;
   readonly #reconcile: ReconcileDeps;
 
@@ -47,7 +47,7 @@ export class ServiceController {
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const endpoints = new EndpointNodes(deps);
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
-    const placement = new Placement({
+    const assignment = new GroupAssignment({
       controller: deps,
       groupStates,
       serviceStates,
@@ -55,19 +55,19 @@ export class ServiceController {
       publisher,
       queue,
     });
-    const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => placement.enqueue(key));
+    const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => assignment.enqueue(key));
     const controller: ServiceControllerDeps = { ...deps, writes: ownWrites };
 
     this.queue = queue;
     this.#endpoints = endpoints;
-    this.#placement = placement;
+    this.#assignment = assignment;
     this.#triggers = {
       controller,
       queue,
       groupStates,
       serviceStates,
       desiredServices,
-      placement,
+      assignment,
       ownWrites,
       nodeSyncLatency,
     };
@@ -92,7 +92,7 @@ export class ServiceController {
     const deps = this.#reconcile;
     const { controller, groupStates, inputs, operations, freshListing } = deps;
     freshListing.begin();
-    // The next difference may be the work of another replica, so it is not drift.
+    // Another replica may have made the next difference, so it is not drift.
     for (const state of groupStates.all) state.lastCompleted = undefined;
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
@@ -108,9 +108,9 @@ export class ServiceController {
           },
           signal,
         ),
-        this.#placement.run(signal),
+        this.#assignment.run(signal),
         this.#endpoints.run(signal, (keys) => {
-          for (const key of keys) this.#placement.enqueue(key);
+          for (const key of keys) this.#assignment.enqueue(key);
         }),
         inputs.run(signal, (groups) => groups.forEach(deps.enqueue)),
       ]);
@@ -125,7 +125,7 @@ export class ServiceController {
     return this.#reconcile.groupStates.membersOf(group);
   }
 
-  /** Load balancers with our mark whose group no Service belongs to or has left. */
+  /** Load balancers with Fairlead's mark whose group has no Service and none that has left it. */
   orphans(): readonly ObservedLoadBalancer[] {
     const { names } = this.#reconcile.groupStates;
     return markedBalancers(this.#reconcile.controller).filter(({ group }) => !names.has(group));
@@ -137,7 +137,7 @@ export class ServiceController {
   }
 }
 
-/** Changes of facts are relevant too: the provider says where they are kept. */
+/** Changes of facts are relevant too; the provider declares where they are stored. */
 function isRelevantTo({ annotations, facts }: Pick<ServiceControllerDeps, "annotations" | "facts">) {
   const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);

@@ -1,4 +1,4 @@
-// What the service controller needs from outside: composed in `src/app`, replaced by small fakes in tests.
+// The dependencies of the service controller. `src/app` composes them; tests use small fakes.
 
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -22,7 +22,7 @@ import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
-/** What one Service wants from the provider. */
+/** The desired load balancer of one Service. */
 export type Desired = DesiredLoadBalancer<Fields>;
 
 export type ServiceStore = ObjectStore<Service>;
@@ -31,7 +31,7 @@ export type ServiceEvent = NodeEvent;
 
 /** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface ServiceWrites {
-  /** Undefined when it was only observed. */
+  /** Undefined in observe mode, where nothing is written. */
   patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
 }
 
@@ -47,7 +47,7 @@ export interface StepEntry {
 
 /** Measurements, in upstream's terms. */
 export interface ServiceObserver {
-  /** All load balancers have followed a change of Nodes. */
+  /** All load balancers have been updated after a change of Nodes. */
   readonly onNodeSync: (durationMs: number) => void;
   /** The targets of one load balancer were changed, or the change failed. */
   readonly onHostUpdate: (durationMs: number, isFailed: boolean) => void;
@@ -60,7 +60,7 @@ export interface ServiceControllerDeps {
   /** Whether this manager handles the Node. Nodes of another manager are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
-  /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes it. */
+  /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes. */
   readonly onMachines: (listener: () => void) => () => void;
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;

@@ -1,4 +1,4 @@
-// Which Services the controller manages, and what it has to do for them, judged by the object alone. Pure.
+// Decides from the object alone which Services the controller manages, and what it must do for them. Pure.
 
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition, pausedAnnotation } from "../well-known.ts";
@@ -26,7 +26,7 @@ export function hasFinalizer({ metadata }: Service): boolean {
 
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
 
-/** Any value but "false" pauses: "yes" cannot have meant "continue". */
+/** Any value except "false" pauses the Service: "yes" cannot mean "continue". */
 export function isPaused({ metadata }: Service): boolean {
   return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 }
@@ -37,7 +37,7 @@ function hasOurConditions({ status }: Service): boolean {
 }
 
 interface CleanupInput {
-  /** Whether the cloud has anything with our mark for this Service. Only known once the cloud was listed. */
+  /** Whether the cloud has a load balancer with Fairlead's mark for this Service. Only known after the first listing. */
   readonly hasBalancer?: boolean;
 }
 
@@ -58,12 +58,12 @@ export function isManaged(service: Service): boolean {
   return (
     isServed(service) ||
     needsCleanup(service) ||
-    // It was rejected before it got a load balancer, and no longer asks for one: only our conditions are left.
+    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions are left.
     (!isForeignClass(service) && hasOurConditions(service))
   );
 }
 
-/** It no longer asks for a load balancer: what it has is removed. */
+/** It no longer needs a load balancer, so the one that it has is removed. */
 export function isEnding(service: Service, input: CleanupInput = {}): boolean {
   return !isServed(service) || needsCleanup(service, input);
 }

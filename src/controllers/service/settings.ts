@@ -5,11 +5,11 @@ import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 export interface ServiceSettings {
   /** What to do about changes made outside Fairlead: only report them, or report and repair them. */
   readonly drift: "report" | "repair";
-  /** The targets of Services without a target policy of their own. `local-endpoints`: endpoints where the traffic policy is Local. */
+  /** The targets of Services without a target-policy annotation. `local-endpoints`: endpoints if the traffic policy is Local. */
   readonly targets: "all" | "endpoints" | "local-endpoints";
-  /** How long a leaving target drains, where the cloud supports it. Zero is upstream's behaviour. */
+  /** How long a target drains before it is removed, if the cloud supports it. Zero is upstream's behaviour. */
   readonly targetDrain: Milliseconds;
-  /** How old a listing may be when only the desired state has changed. */
+  /** The maximum age of a listing to plan on when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;
 }
 

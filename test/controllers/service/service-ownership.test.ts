@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { claimMarkedBalancers } from "../../../src/controllers/service/queue/claim-marked.ts";
-import { Placement } from "../../../src/controllers/service/queue/placement.ts";
+import { enqueueLeftovers } from "../../../src/controllers/service/queue/find-leftovers.ts";
+import { GroupAssignment } from "../../../src/controllers/service/queue/group-assignment.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
@@ -68,17 +68,17 @@ test("a Service that moved and is deleted stays until the operation in its old g
 
 test("a Service with an unknown group keeps the load balancer that it owns", () => {
   const groups = new GroupStates(new ServiceStates());
-  groups.place(key, first, "y");
+  groups.assign(key, first, "y");
   const ports = {
     services: { list: () => [load(first)] },
     listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
   };
-  const placement = { placeLeftover: () => [], retryLeftover: () => undefined };
-  claimMarkedBalancers({
+  const assignment = { assignLeftover: () => [], retryLeftover: () => undefined };
+  enqueueLeftovers({
     controller: ports as never,
     groupStates: groups,
     desiredServices: { tryOf: () => undefined },
-    placement,
+    assignment,
     queue: { add: () => undefined },
   });
   expect([groups.groupOf(first), groups.pendingReleasesOf("x")]).toEqual(["x", []]);
@@ -87,14 +87,14 @@ test("a Service with an unknown group keeps the load balancer that it owns", () 
 test("a recreated Service with an unknown group does not inherit the load balancer of the first", () => {
   const serviceStates = new ServiceStates();
   const groups = new GroupStates(serviceStates);
-  groups.place(key, first, "x");
+  groups.assign(key, first, "x");
   const desiredServices = {
     of: () => {
       throw new TypeError("no group");
     },
   };
   const clock = new VirtualClock();
-  const placement = new Placement({
+  const assignment = new GroupAssignment({
     controller: { services: { get: () => load(second) }, clock } as never,
     groupStates: groups,
     serviceStates,
@@ -102,13 +102,13 @@ test("a recreated Service with an unknown group does not inherit the load balanc
     publisher: { publishOnce: () => undefined },
     queue: new WorkQueue(clock),
   });
-  expect(placement.place(key)).toEqual(["x"]);
+  expect(assignment.assign(key)).toEqual(["x"]);
   expect([groups.membersOf("x"), groups.pendingReleasesOf("x")]).toEqual([[], [first]]);
 });
 
 test("a Service that returns to its group before its release is not pending there", () => {
   const groups = new GroupStates(new ServiceStates());
-  for (const name of ["x", "y", "x"]) groups.place(key, first, name);
+  for (const name of ["x", "y", "x"]) groups.assign(key, first, name);
   expect([groups.pendingReleasesOf("x"), groups.pendingReleasesOf("y")]).toEqual([[], [first]]);
 });
 

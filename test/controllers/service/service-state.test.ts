@@ -24,7 +24,7 @@ const serviceAt = (name: string) =>
 
 test("dismissing a Service clears only its own pending release", () => {
   const groups = new GroupStates(new ServiceStates());
-  for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
+  for (const name of ["a", "b"]) groups.assign(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
   groups.dismiss("default/b");
   expect(groups.pendingReleasesOf("x")).toEqual([uid("a")]);
@@ -32,10 +32,10 @@ test("dismissing a Service clears only its own pending release", () => {
 
 test("a Service that leaves a group while it completes stays pending there", () => {
   const groups = new GroupStates(new ServiceStates());
-  for (const name of ["a", "b"]) groups.place(`default/${name}`, uid(name), "x");
+  for (const name of ["a", "b"]) groups.assign(`default/${name}`, uid(name), "x");
   groups.remove("default/a");
   const gone = groups.pendingReleasesOf("x");
-  groups.place("default/b", uid("b"), "y");
+  groups.assign("default/b", uid("b"), "y");
   groups.released("x", gone);
   expect(groups.pendingReleasesOf("x")).toEqual([uid("b")]);
   expect(groups.isReleasePendingElsewhere(uid("b"), "y")).toBe(true);
@@ -70,7 +70,7 @@ test("the records of a Service and its group are dropped once the Service is gon
   const store = { get: () => undefined };
   const web = serviceAt("web");
   Object.assign(services.of(web), { onDelete: "on hold", releasedName: "lb-1", lastRanges: [] });
-  groups.place("default/web", uid("web"), "x");
+  groups.assign("default/web", uid("web"), "x");
   dropServiceStates([uid("web")], store, services, groups);
   expect(services.all).toHaveLength(1);
   groups.remove("default/web");

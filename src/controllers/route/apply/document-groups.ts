@@ -1,4 +1,4 @@
-// Decides which changes of a document are sent alignToGrid: all new ones in one group, those that failed before in another, and
+// Decides which changes of a document are sent together: all new ones in one group, those that failed before in another, and,
 // after a refusal in halves. A group is identified by its destinations. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";

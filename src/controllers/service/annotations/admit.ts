@@ -1,5 +1,5 @@
-// The decision of the admission webhook on a write to a Service: rejects invalid values of known annotations and warns of
-// unknown ones. Only annotations that the request changes are checked, so that an old error blocks no other write. Pure.
+// The admission webhook's decision on a write to a Service: rejects invalid values of known annotations and warns about unknown
+// ones. Only annotations that the request changes are checked, so that an existing error does not block other writes. Pure.
 
 import { defined } from "../../../core/defined.ts";
 import type { Fields } from "../../../core/settings.ts";
@@ -39,7 +39,7 @@ export function admitService(
 ): Decision {
   if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
-  // When the Service becomes a load balancer with this write, all its annotations are new.
+  // When this write turns the Service into a load balancer, all its annotations count as changed.
   const isNew = operation === "CREATE" || !isServiceForUs(oldObject);
   const isTouched = (key: string | undefined): boolean =>
     key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);

@@ -1,5 +1,4 @@
-// Reads a Service's annotations as settings and problems, and decides what replaces an invalid value: the value that the
-// load balancer has.
+// Reads a Service's annotations into settings and problems. An invalid value is replaced by the value that the load balancer has.
 
 import { editDistance } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -17,7 +16,7 @@ export interface AnnotationTable<A extends Fields> {
 
 export interface ReadAnnotations<A extends Fields> {
   readonly settings: Values<A>;
-  /** Invalid, or required and missing: these keep their observed value and never get the fallback. */
+  /** Invalid, or required and missing: these keep their observed value and never get the default. */
   readonly frozen: ReadonlySet<keyof A & string>;
   /** Present on the Service, valid or not: only these can ask for a change. */
   readonly written: ReadonlySet<keyof A & string>;
@@ -27,7 +26,7 @@ export interface ReadAnnotations<A extends Fields> {
 }
 
 export interface ReadAnnotationsOptions {
-  /** Keys under one of our prefixes that are not settings, such as facts. */
+  /** Keys under one of Fairlead's prefixes that are not settings, such as facts. */
   readonly isReadElsewhere?: (key: string) => boolean;
 }
 
@@ -82,7 +81,7 @@ export function readsAnnotation(
     isReadElsewhere(key);
 }
 
-/** Warns of a known name behind a mistyped prefix. */
+/** Warns about a known name with a mistyped prefix. */
 function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] {
   const names = Object.keys(fields).filter((name) => !name.includes("/"));
   return Object.keys(annotations).flatMap((key): Problem[] => {
@@ -119,7 +118,7 @@ export function mergeObserved<A extends Fields>(
   return { ...settings, ...Object.fromEntries(kept) };
 }
 
-/** Frozen fields that the cloud does not show. Until they are corrected no setting may be changed. */
+/** Frozen fields whose values the cloud does not return. No setting may be changed until they are corrected. */
 export function unreadable<A extends Fields>(
   frozen: ReadonlySet<keyof A & string>,
   observed: Partial<Values<A>> | undefined,

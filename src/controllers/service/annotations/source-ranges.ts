@@ -1,5 +1,5 @@
-// Allowed source ranges, IP families and the health check of a Service: upstream's helpers, with problems as values and every
-// invalid range reported. Pure.
+// Allowed source ranges, IP families and the health check of a Service, as upstream's helpers read them. Unlike upstream, every
+// invalid range is reported. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { cidr, parseCidr } from "../../../core/cidr.ts";
@@ -24,7 +24,7 @@ export function familiesOf({ spec }: Service): readonly Family[] {
 }
 
 export interface SourceRanges {
-  /** Canonical and unique, in the order written. Never widened: an invalid entry is left out, not replaced. */
+  /** Canonical and unique, in the original order. Never widened: an invalid entry is omitted, not replaced. */
   readonly ranges: readonly Cidr[];
   readonly problems: readonly Problem[];
 }

@@ -1,4 +1,4 @@
-// Reads the rules by which the targets of a Service are chosen: its own annotations first, then the operator's settings. Pure.
+// Reads the rules for choosing the targets of a Service: its annotations take precedence over the operator's settings. Pure.
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -12,17 +12,17 @@ export interface TargetRules {
   /** `subset` never takes more than the limit; for the others, reaching a limit is a problem. */
   readonly policy: "all" | "selector" | "endpoints" | "subset";
   readonly selector?: NodeSelector;
-  /** The maximum number of targets that is asked for. */
+  /** The requested maximum number of targets. */
   readonly limit?: number;
-  /** Usually the Service's UID: each Service gets another subset, which spreads the load. */
+  /** Usually the Service's UID, so that each Service gets a different subset and the load is spread. */
   readonly seed?: string;
-  /** How long a leaving target drains. */
+  /** How long a target drains before it is removed. */
   readonly drain: Milliseconds;
 }
 
 const names = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
 
-/** Undefined while one of the annotations is invalid. Without any, a Service gets every Node. */
+/** Undefined while one of the annotations is invalid. Without these annotations, every Node is a target. */
 export function readTargetRules(
   service: Service,
   { values, frozen }: OwnSettings,

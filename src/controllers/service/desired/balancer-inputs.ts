@@ -1,5 +1,5 @@
-// Secrets, ConfigMaps and files that plans need, as values: read when a group first names them, then reread about every
-// minute. Only named inputs are read, and a change enqueues the groups that use it.
+// Reads the Secrets, ConfigMaps and files that plans need: when a group first refers to one, then again about every minute. A
+// change enqueues the groups that use it. Inputs that no group refers to are not read.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/errors.ts";
@@ -13,7 +13,7 @@ import type { GroupState, GroupStates } from "../state/group-states.ts";
 
 export interface GroupInputs {
   readonly inputs: Inputs;
-  /** Changes whenever one of them changes. */
+  /** Changes whenever one of the inputs changes. */
   readonly version: string;
   /** Inputs that cannot be read: nothing is planned without them. */
   readonly problems: readonly Problem[];
@@ -45,7 +45,7 @@ export class BalancerInputs {
   readonly #read: InputReader;
   readonly #clock: Clock;
   readonly #groups: GroupStates;
-  /** Shared by the groups whose records name them; one that no record names is dropped. */
+  /** Shared by the groups that refer to them; dropped when no group does. */
   readonly #inputs = new Map<string, SharedInput>();
   #onNamed: () => void = () => undefined;
 
@@ -106,7 +106,7 @@ export class BalancerInputs {
     const mine = new Map<string, SharedInput>();
     for (const declaration of declarations) {
       const key = keyOf(declaration);
-      // A value that no group uses any more may be old.
+      // A value that no group uses any more may be outdated.
       const known = state.inputs.has(key) || this.#isUsed(key) ? this.#inputs.get(key) : undefined;
       mine.set(key, known ?? { declaration, failures: 0 });
     }

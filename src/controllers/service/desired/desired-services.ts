@@ -1,5 +1,5 @@
-// The complete desired state of a Service, seen beside what the cloud has: annotations read, targets chosen, facts included.
-// For a Service that no longer asks for a load balancer, the desired state is its removal.
+// Computes the complete desired state of a Service, given what the cloud has: annotations, targets and facts. For a Service that
+// no longer needs a load balancer, the desired state is its removal.
 
 import { serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -39,7 +39,7 @@ interface ReadService {
   /** The settings that the load balancer has. */
   readonly current: Partial<Values<Fields>> | undefined;
   readonly immutable: ImmutableSettings<Fields>;
-  /** As the Service asks for, or as they must stay. */
+  /** The ranges of the Service, or the current ones while those are invalid. */
   readonly settings: Values<Fields>;
   /** A setting is invalid, and its current value is unknown. */
   readonly isUnreadable: boolean;
@@ -134,7 +134,7 @@ export class DesiredServices {
       ...serviceProblems(service),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];
-    // With errors it could not be created again, so it is not recreated either.
+    // With errors it could not be created again, so it is not deleted in order to recreate it.
     const mayRecreate = !hasErrors({ problems });
     const kept = mayRecreate ? [] : immutable.recreate.map((name) => [name, current?.[name]]);
     return defined({

@@ -1,5 +1,5 @@
-// Facts that the provider keeps on a Service, read from and written to the places where the Go manager of that cloud keeps
-// them. Pure.
+// Reads and writes the facts that the provider stores on a Service (such as the ID of its load balancer), where the Go manager of
+// that cloud stores them. Pure.
 
 import type { Service } from "../../../kube/objects.ts";
 import {
@@ -15,7 +15,7 @@ import type { FactPlace, Facts } from "../../../provider/plan.ts";
 type Places = Readonly<Record<string, FactPlace>>;
 type FactChanges = Readonly<Record<string, string | undefined>>;
 
-/** For facts without a declared place: a lost fact could create something twice. */
+/** For facts without a declared place. They must be stored, because a lost fact could create a resource twice. */
 const defaultPrefix = "fairlead.dev/fact-";
 
 function placeOf(places: Places, name: string): FactPlace {
@@ -42,7 +42,7 @@ function written({ metadata, spec }: Service, place: FactPlace): string | undefi
   return spec.loadBalancerIP;
 }
 
-/** An empty value is what Go managers leave when they forget a fact. */
+/** Go managers clear a fact by setting it to an empty value. */
 export function readFacts(service: Service, places: Places): Facts {
   const known = Object.keys(service.metadata.annotations ?? {})
     .filter((key) => key.startsWith(defaultPrefix))

@@ -1,5 +1,5 @@
-// Reduces the desired state of a group to a short text that changes exactly when a plan could change. Targets are many and
-// shared by all Services, so each is hashed once. Pure.
+// Reduces the desired state of a group to a short text that changes exactly when a plan could change. There are many targets,
+// and all Services share them, so each is hashed once. Pure.
 
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Desired } from "../deps.ts";
@@ -36,7 +36,7 @@ function hashTargets(targets: readonly BalancerTarget[]): string {
 /** Two independent hashes of 32 bits. */
 const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
-/** Facts are written by us, and are not part of it. */
+/** Excludes facts, because Fairlead writes them. */
 export function fingerprintOf(desired: readonly Desired[], inputs = ""): Fingerprint {
   return {
     targets: desired.map(({ targets }) => hashTargets(targets)).join("|"),
@@ -48,7 +48,7 @@ export function isSameDesired(a: Fingerprint | undefined, b: Fingerprint): boole
   return a !== undefined && a.targets === b.targets && a.spec === b.spec;
 }
 
-/** If only the targets differ, it is an update, as upstream calls it; any other change ensures the load balancer. */
+/** As in upstream: if only the targets differ, it is an update; any other change ensures the load balancer. */
 export function changeOf(
   before: Fingerprint | undefined,
   now: Fingerprint,

@@ -15,7 +15,7 @@ export interface ImmutableSettings<A extends Fields> {
   readonly recreate: readonly (keyof A & string)[];
 }
 
-/** Equal for equal values; the order of a map's entries makes no difference. */
+/** Equal for equal values, whatever the order of a map's entries. */
 function textOf(value: unknown): string {
   return value instanceof Map
     ? JSON.stringify([...value].toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -29,7 +29,7 @@ function format(field: Field<unknown>, value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? value.join() : value);
 }
 
-/** A Service without the annotation keeps the current value: a changed default changes nothing. */
+/** A Service without the annotation keeps the current value, so that a new default does not change it. */
 export function holdImmutable<A extends Fields>(
   { fields, prefix }: AnnotationTable<A>,
   { settings, written, frozen }: Pick<ReadAnnotations<A>, "settings" | "written" | "frozen">,

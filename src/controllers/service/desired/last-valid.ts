@@ -1,5 +1,5 @@
-// Keeps the last valid settings and source ranges of a Service while some are invalid and the cloud does not show the current
-// values: a typo never changes a load balancer or its access. After a restart, what exists stays as it is.
+// Keeps the last valid settings and source ranges of a Service while some are invalid and the cloud does not return the current
+// values, so that a typo never changes a load balancer or who may access it. After a restart, what exists stays unchanged.
 
 import { type Cidr, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -12,7 +12,7 @@ import type { ServiceState } from "../state/service-states.ts";
 
 type Settings = Partial<Values<Fields>>;
 
-/** The last valid values of those invalid settings that the cloud does not show in `observed`. */
+/** The last valid values of the invalid settings that are missing in `observed`. */
 export function lastValidSettings(
   state: ServiceState,
   { settings, frozen }: Pick<ReadAnnotations<Fields>, "settings" | "frozen">,

@@ -1,4 +1,4 @@
-// A Service as a member of its group: its desired state, its problems, and what keeps it out of the plan. Pure.
+// A Service as a member of its group: its desired state, its problems, and what excludes it from the plan. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -8,17 +8,17 @@ import type { Desired } from "../deps.ts";
 export interface Member {
   readonly service: Service;
   readonly desired: Desired;
-  /** Errors freeze the settings that they are about. No load balancer is created until they are fixed. */
+  /** Errors freeze the settings that they concern. No load balancer is created until they are fixed. */
   readonly problems: readonly Problem[];
   /** Its endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
-  /** When its targets change without an event: milliseconds since 1970. */
+  /** When its targets change because time passes, in milliseconds since 1970. */
   readonly changeAt?: number;
   /** Targets or settings are invalid and their current values are unknown: what exists stays unchanged. */
   readonly isBlocked: boolean;
   /** Changed settings that require the load balancer to be recreated. */
   readonly recreate: readonly string[];
-  /** It no longer asks for a load balancer, but on-delete is invalid: what it has stays. */
+  /** It no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */
   readonly isOnHold: boolean;
 }
 

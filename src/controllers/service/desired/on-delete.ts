@@ -1,5 +1,5 @@
-// What happens to a load balancer when its Service no longer asks for it: delete it, release it, or hold because on-delete is
-// invalid. Pure.
+// Decides what happens to a load balancer when its Service no longer needs it: it is deleted, released, or kept while on-delete
+// is invalid. The provider plans the steps (`reconcile/steps.ts`). Pure.
 
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -15,7 +15,7 @@ export type OnDelete =
   /** Nothing is removed: a deleted load balancer cannot be released any more. */
   | { readonly kind: "on hold"; readonly why: string };
 
-/** Only a typo that cannot mean anything else is read as `delete`. */
+/** Only a typo that cannot mean `release` is read as `delete`. */
 function meansDelete(text: string): boolean {
   return didYouMean(text, ["delete"]) !== undefined && didYouMean(text, ["release"]) === undefined;
 }
@@ -39,7 +39,7 @@ export function readOnDelete(
   };
 }
 
-/** What to remember for the case that the Service disappears without waiting for its finalizer. */
+/** What to remember in case the Service disappears without waiting for its finalizer. */
 export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desired | "on hold" | undefined {
   if (kind === "delete") return undefined;
   return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };

@@ -8,11 +8,11 @@ import { isRejected, type Member } from "./member.ts";
 export interface GroupMembers {
   readonly all: readonly Member[];
   readonly observed: ObservedLoadBalancer | undefined;
-  /** Owners that have left, and may have left something in the cloud. */
+  /** Owners that have left, but may still have a load balancer in the cloud. */
   readonly pendingReleases: readonly ServiceUID[];
   /** The owner is gone, and its on-delete was invalid. */
   readonly isOnHold: (gone: ServiceUID) => boolean;
-  /** Whether an existing Service uses what is observed, apart from these that are gone. */
+  /** Whether an existing Service, other than these that are gone, uses the observed load balancer. */
   readonly isStillUsed: (gone: readonly ServiceUID[]) => boolean;
 }
 
@@ -20,7 +20,7 @@ export type Selection =
   | {
       readonly kind: "plan";
       readonly members: readonly Member[];
-      /** Owners that are gone, and whose parts may be removed. */
+      /** Owners that are gone. Their parts may be removed. */
       readonly gone: readonly ServiceUID[];
     }
   /** The load balancer must not change, but its status is still written for these. */

@@ -1,5 +1,4 @@
-// Converts a Service into the desired load balancer that the provider gets: complete, so that the provider needs nothing else.
-// Pure.
+// Converts a Service into the desired load balancer for the provider, which needs no other information. Pure.
 
 import { type Cidr, type IpAddress, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -16,12 +15,12 @@ interface DesiredInput<A extends Fields> {
   readonly settings: Values<A>;
   readonly facts: Facts;
   readonly targets: readonly BalancerTarget[];
-  /** As the Service asks for; the current ones while it is invalid. */
+  /** The ranges of the Service; the current ones while those are invalid. */
   readonly sourceRanges: readonly Cidr[];
   readonly ending?: "delete" | "release";
 }
 
-/** The default name that Go managers give. Load balancers in use have it. */
+/** The default name in the Go managers. Existing load balancers have it. */
 export function defaultLoadBalancerName(uid: ServiceUID): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }

@@ -1,5 +1,5 @@
-// Finds the load balancer without our mark that a group asks to adopt. It must be unambiguous: exactly one load balancer,
-// requested by one group only. Pure.
+// Finds the load balancer without Fairlead's mark that a group asks to adopt. It must be unambiguous: exactly one load balancer,
+// requested by only one group. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";

@@ -1,5 +1,5 @@
-// What the one listing shared by all groups shows for a group, if it is new enough to plan on. A group that needs a newer one
-// requests it and is enqueued when it arrives.
+// Finds the load balancer of a group in the listing that all groups share, if that listing is recent enough to plan on.
+// Otherwise requests a newer listing, which enqueues the group when it arrives.
 
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
@@ -26,7 +26,7 @@ export class FreshListing {
     this.#desiredServices = desiredServices;
   }
 
-  /** A leadership session begins: another replica may have changed anything until now. */
+  /** A leadership session begins. Older listings are outdated, because another replica may have changed anything. */
   begin(): void {
     this.#began = this.#deps.clock.monotonic();
     for (const state of this.#groups.all) state.listingRequestedAt = undefined;
@@ -57,7 +57,7 @@ export class FreshListing {
   request(state: GroupState): Outcome {
     const { listing, clock } = this.#deps;
     const requestedAt = state.listingRequestedAt;
-    // If the listing arrived but was not new enough, another one is needed.
+    // If the listing has arrived but is not recent enough, another one is needed.
     const hasArrived =
       requestedAt !== undefined && (listing.latest?.beganAt ?? Number.NEGATIVE_INFINITY) >= requestedAt;
     if (requestedAt === undefined || hasArrived) {
@@ -73,11 +73,11 @@ export class FreshListing {
 
   #isFresh({ beganAt }: { readonly beganAt: number }, state: GroupState): boolean {
     const { clock, settings } = this.#deps;
-    // A requested listing is fresh, however long it took to arrive and to be read.
+    // A requested listing is fresh, however long it took to arrive and to be processed.
     const requestedAt = state.listingRequestedAt ?? Number.POSITIVE_INFINITY;
     const oldest = Math.min(requestedAt, clock.monotonic() - settings.acceptsAge);
     if (beganAt < Math.max(this.#began, oldest)) return false;
-    // One that began at the moment of the last change may not show it.
+    // A listing that began at the time of the last change may not contain it.
     return beganAt > (state.changedAt ?? Number.NEGATIVE_INFINITY);
   }
 }

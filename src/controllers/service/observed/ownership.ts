@@ -1,18 +1,18 @@
-// What the marks in the latest listing say about owners: whether the cloud still has something of a Service.
+// Reads from the marks in the latest listing which Services own load balancers in the cloud.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { GroupStates } from "../state/group-states.ts";
 
-/** Load balancers in the latest listing that carry our mark. */
+/** Load balancers in the latest listing that carry Fairlead's mark. */
 export function markedBalancers({
   listing,
 }: Pick<ServiceControllerDeps, "listing">): readonly ObservedLoadBalancer[] {
   return (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
 }
 
-/** Whether another group has, or may have, something of this owner. */
+/** Whether another group has, or may have, a load balancer of this owner. */
 export function isLeftElsewhere(
   deps: Pick<ServiceControllerDeps, "listing">,
   groups: GroupStates,
@@ -25,7 +25,7 @@ export function isLeftElsewhere(
   );
 }
 
-/** Whether a Service that exists uses this load balancer, apart from those known to be gone. Then it must not be deleted. */
+/** Whether an existing Service, other than those known to be gone, uses this load balancer. Then it must not be deleted. */
 export function isStillUsed(
   { services }: Pick<ServiceControllerDeps, "services">,
   observed: ObservedLoadBalancer | undefined,

@@ -1,4 +1,4 @@
-// What all plans of a provider need to know of the cloud apart from load balancers: surveyed once and shared while fresh.
+// The survey: what all plans of a provider need to know about the cloud besides load balancers. It is shared while it is fresh.
 
 import { minutes } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";

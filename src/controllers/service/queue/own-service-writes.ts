@@ -1,5 +1,5 @@
-// Writes to Services that are recognised when the watch returns them, so that they do not enqueue the Service again. A change by
-// someone else that arrives with them still does.
+// Recognises Fairlead's own writes to Services in the watch, so that they do not enqueue the Service again. Changes by other
+// clients that arrive with them still do.
 
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Patch } from "../../../kube/patches/patch.ts";
@@ -12,13 +12,13 @@ export class OwnServiceWrites implements ServiceWrites {
   readonly #writes: ServiceWrites;
   readonly #isRelevant: IsRelevant;
   readonly #onNews: (key: string) => void;
-  /** What the watch has still to return: bounded by the writes of the last moments. */
+  /** Writes that the watch has not returned yet; bounded by the number of recent writes. */
   readonly #own: OwnWrites<Service>;
 
   constructor(
     writes: ServiceWrites,
     isRelevant: IsRelevant,
-    /** Called when someone else changed the Service during a write. */
+    /** Called when another client changed the Service during a write. */
     onNews: (key: string) => void,
   ) {
     this.#writes = writes;

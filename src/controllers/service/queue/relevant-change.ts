@@ -1,5 +1,5 @@
-// Which changes of a Service must be reconciled: what upstream compares, what it omits (status, families, deletion), and of the
-// annotations only those that are read. Pure.
+// Decides which changes of a Service must be reconciled: those that upstream compares, some that it omits (status, IP families,
+// deletion), and only the annotations that are read. Pure.
 
 import type { Labels, Service } from "../../../kube/objects.ts";
 import { hasFinalizer, wantsLoadBalancer } from "../predicates.ts";
@@ -55,7 +55,7 @@ const omittedFields: readonly ((spec: Spec) => unknown)[] = [
 
 const comparedFields = [...upstreamFields, ...omittedFields];
 
-/** A Service of another class may still have a load balancer with our mark, so it is included. */
+/** A Service of another class may still have a load balancer with Fairlead's mark, so it is included. */
 function mayConcernUs(service: Service | undefined): boolean {
   return service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
 }
@@ -74,7 +74,7 @@ export function isRelevantChange(
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
     before.spec.type !== after.spec.type ||
     before.spec.loadBalancerClass !== after.spec.loadBalancerClass ||
-    // Removed by someone else. Only the controller adds it.
+    // Another client removed it. Only the controller adds it.
     (hasFinalizer(before) && !hasFinalizer(after))
   ) {
     return true;

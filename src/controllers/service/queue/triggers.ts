@@ -1,5 +1,5 @@
-// What enqueues groups: changes of Services, Nodes and machines, and listings. It decides which groups to reconcile and how
-// soon, never what to do.
+// Enqueues groups when Services, Nodes or machines change, and after listings. It decides which groups to reconcile and how soon,
+// never what to do.
 
 import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
@@ -12,9 +12,9 @@ import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { NodeSyncLatency } from "../status/node-sync-latency.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
-import { claimMarkedBalancers } from "./claim-marked.ts";
+import { enqueueLeftovers } from "./find-leftovers.ts";
+import type { GroupAssignment } from "./group-assignment.ts";
 import type { OwnServiceWrites } from "./own-service-writes.ts";
-import type { Placement } from "./placement.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;
@@ -22,7 +22,7 @@ export interface TriggerDeps {
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
   readonly desiredServices: DesiredServices;
-  readonly placement: Placement;
+  readonly assignment: GroupAssignment;
   readonly ownWrites: OwnServiceWrites;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
@@ -33,7 +33,7 @@ interface ServiceChange {
   readonly after?: Service;
 }
 
-/** Enqueues everything once, then whatever changes. Returns a function that stops it. */
+/** Enqueues all groups once, then those that a change affects. Returns a function that stops it. */
 export function startTriggers(deps: TriggerDeps): () => void {
   const { controller, desiredServices, serviceStates } = deps;
   const { services, nodes, isSelected, onMachines, listing, clock } = controller;
@@ -55,14 +55,14 @@ export function startTriggers(deps: TriggerDeps): () => void {
   };
 }
 
-/** What happened while another replica led is found here. */
-function enqueueAll({ controller, queue, groupStates, serviceStates, placement }: TriggerDeps): void {
+/** Finds what changed while another replica was the leader. */
+function enqueueAll({ controller, queue, groupStates, serviceStates, assignment }: TriggerDeps): void {
   const { services } = controller;
-  const placed = serviceStates.all.filter(({ group }) => group !== undefined);
+  const assigned = serviceStates.all.filter(({ group }) => group !== undefined);
   for (const { metadata } of services.list()) {
-    for (const group of placement.place(keyOf(metadata))) queue.add(group);
+    for (const group of assignment.assign(keyOf(metadata))) queue.add(group);
   }
-  for (const { key } of placed) if (services.get(key) === undefined) placement.place(key);
+  for (const { key } of assigned) if (services.get(key) === undefined) assignment.assign(key);
   dropServiceStates(
     serviceStates.all.map(({ uid }) => uid),
     services,
@@ -76,15 +76,15 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, placement }
 }
 
 function onServiceChange(deps: TriggerDeps, { key, before, after }: ServiceChange): void {
-  const { controller, groupStates, serviceStates, placement, ownWrites } = deps;
+  const { controller, groupStates, serviceStates, assignment, ownWrites } = deps;
   const isNews = ownWrites.isNews(key, before, after);
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
-    if (isNews) placement.enqueue(key);
+    if (isNews) assignment.enqueue(key);
     return;
   }
-  // It is gone, or another Service took its name: its group must release what it has.
+  // It is gone, or another Service has its name now: its group must release its load balancer.
   const uid = serviceUID(before.metadata.uid);
-  if (isNews || groupStates.groupOf(uid) !== undefined) placement.enqueue(key);
+  if (isNews || groupStates.groupOf(uid) !== undefined) assignment.enqueue(key);
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
 }
 
@@ -92,7 +92,7 @@ function onListing(deps: TriggerDeps): void {
   const { controller, queue, groupStates } = deps;
   const { listing, clock } = controller;
   const hasFailed = listing.failure !== undefined;
-  if (!hasFailed) claimMarkedBalancers(deps);
+  if (!hasFailed) enqueueLeftovers(deps);
   const states = groupStates.all;
   const isRequested = ({ listingRequestedAt }: { listingRequestedAt: number | undefined }) =>
     listingRequestedAt !== undefined;

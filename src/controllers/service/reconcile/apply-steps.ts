@@ -1,5 +1,5 @@
-// Executes the steps of a plan one by one: first the finalizer, then the steps, each followed by a write of the facts that must
-// not be lost.
+// Executes a plan: adds the finalizer, then executes the steps one by one, and after each step writes the facts that it returned
+// to the Services.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, serviceUID } from "../../../core/brand.ts";
@@ -73,7 +73,7 @@ async function executeStep(
   }
 }
 
-/** The finalizer comes before the first step, so that nothing can be left behind. */
+/** The finalizer is added before the first step, so that no load balancer can be left behind. */
 function addFinalizers(
   { writes }: ServiceControllerDeps,
   members: readonly Member[],
@@ -89,7 +89,7 @@ function addFinalizers(
   );
 }
 
-/** Writes the facts that a step returned onto the Services: they find again what it created. Returns the updated Services. */
+/** Writes the facts that a step returned to the Services, which identify what it created. Returns the updated Services. */
 export function rememberFacts(
   { writes, facts }: ServiceControllerDeps,
   services: readonly Service[],
@@ -101,7 +101,7 @@ export function rememberFacts(
       const changes = remember?.get(serviceUID(service.metadata.uid));
       const patch = changes === undefined ? undefined : factsPatch(service, facts, changes);
       if (patch === undefined) return service;
-      return (await writes.patch(service, patch, "find again what was created", signal)) ?? service;
+      return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
     }),
   );
 }

@@ -1,5 +1,5 @@
-// Applies a plan: executes its steps, or waits for the cloud. A difference although no Service has changed is drift: it is
-// reported, and repaired unless the operator chose otherwise.
+// Applies a plan: executes its steps, or waits for the cloud. A difference without a change of a Service is drift: it is
+// reported, and repaired unless --load-balancer-drift is report.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
@@ -76,7 +76,7 @@ async function changeGroup(
   try {
     const wait = await executeSteps(deps, context, plan, { isNew, why });
     isFailed = false;
-    // The cloud accepts changes again, even if it still works on this one.
+    // The cloud accepts changes again, even if this one is still in progress.
     state.backoffUntil = undefined;
     if (wait === "operation") return waiting;
     if (wait === undefined) return requeue(changeDelay(state), "the cloud to show the changes");
@@ -88,11 +88,11 @@ async function changeGroup(
   }
 }
 
-/** Checks of a slow cloud become rarer: at most a tenth of the time already waited is lost. */
-const lostShare = 10;
+/** A slow cloud is checked less often: the delay is at most a tenth of the time already waited. */
+const checksPerWait = 10;
 const maxCheckDelay: Milliseconds = seconds(30);
 
-/** The delay before the cloud is checked again: at least what the provider asks for. */
+/** The delay before the cloud is checked again: at least the one that the provider requests. */
 export function checkDelay(
   { controller: { clock } }: Pick<ReconcileDeps, "controller">,
   state: GroupState,
@@ -100,14 +100,14 @@ export function checkDelay(
 ): Milliseconds {
   const now = clock.monotonic();
   state.waitingSince ??= now;
-  const longer = Math.min(maxCheckDelay, (now - state.waitingSince) / lostShare);
+  const longer = Math.min(maxCheckDelay, (now - state.waitingSince) / checksPerWait);
   return milliseconds(Math.max(checkAfter, longer));
 }
 
 const immediateChanges = 10;
 const maxChangeDelay: Milliseconds = minutes(5);
 
-/** The delay before the next plan: a plan that never comes to an end must not flood the cloud. */
+/** The delay before the next plan. Plans that never converge must not flood the cloud. */
 function changeDelay({ changes }: GroupState): Milliseconds {
   const excess = changes - immediateChanges;
   return milliseconds(excess <= 0 ? 0 : Math.min(maxChangeDelay, 1000 * 2 ** Math.min(excess, 20)));

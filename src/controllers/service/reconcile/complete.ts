@@ -1,5 +1,5 @@
-// Records that nothing is left to do for a group: what was released, what its Services asked for, and that Services without a
-// load balancer have left.
+// Completes the reconcile of a group when nothing is left to do: records the released owners and the completed desired state, and
+// removes Services without a load balancer from the group.
 
 import { milliseconds, type ServiceUID } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
@@ -28,7 +28,7 @@ export function completeGroup(
   return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
 }
 
-/** What is in the cloud stays there as an orphan. */
+/** The load balancer stays in the cloud as an orphan. */
 export function completeOrphan(
   deps: ReconcileDeps,
   { group }: ReconcileContext,
@@ -45,7 +45,7 @@ function recordReleased(deps: ReconcileDeps, group: string, owners: readonly Ser
   dropServiceStates(owners, controller.services, serviceStates, groupStates);
 }
 
-/** Judged by the Services as our own writes left them, since the watch does not report those. */
+/** Uses the Services as Fairlead's own writes left them, since the watch does not report those. */
 function dismissUnmanaged({ controller, groupStates }: ReconcileDeps, group: string): void {
   for (const key of groupStates.membersOf(group)) {
     const service = controller.services.get(key);

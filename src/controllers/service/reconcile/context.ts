@@ -1,4 +1,4 @@
-// What the stages of a reconcile share: the group that is reconciled, and the parts of the controller that they use.
+// What the stages of a reconcile share: the group being reconciled, and the parts of the controller that they use.
 
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";

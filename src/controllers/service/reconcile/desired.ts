@@ -1,5 +1,5 @@
-// The desired state of the group's Services, and which of them are planned. Problems are shown on each Service, whether it is
-// planned or not.
+// Computes the desired state of the group's Services, and selects those that are planned. Problems are reported on each Service,
+// whether it is planned or not.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -30,7 +30,7 @@ export async function selectDesired(
   });
 }
 
-/** How to end the load balancer of a Service that is gone. Undefined: delete, also when the Service has only moved. */
+/** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */
 export function onDeleteOf(
   { controller, serviceStates }: Pick<ReconcileDeps, "controller" | "serviceStates">,
   uid: ServiceUID,

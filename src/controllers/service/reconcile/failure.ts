@@ -1,5 +1,5 @@
-// What follows an error in a reconcile: a condition and an event on the Services that it concerns, and a backoff. Lost races are
-// only retried.
+// Handles an error in a reconcile: writes a condition and publishes an event on the Services concerned, and chooses the backoff.
+// Write conflicts are only retried.
 
 import { backoffAfter, isFenced } from "../../../cloud/error-policies.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -10,7 +10,7 @@ import { syncFailed, updateFailed } from "../status/events.ts";
 import { writeErrorCondition } from "../status/show-problems.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 
-/** Most cloud errors are over at the next attempt. */
+/** Most cloud errors do not occur again at the next attempt. */
 const failuresBeforeCondition = 3;
 
 /** Writes the error as a condition after some failures in a row. Never throws. */
@@ -24,7 +24,7 @@ export async function showFailure(
   state.failures += 1;
   if (state.failures < failuresBeforeCondition) return;
   for (const service of servicesOf(deps, group)) {
-    // A failed listing does not concern a Service that has what it asked for.
+    // A failed listing does not concern a Service that has its load balancer.
     const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
     if (isOfListing(deps, error) && hasAddress && !isEnding(service)) continue;
     const problems = [...deps.desiredServices.problemsOf(service), problem];
@@ -52,7 +52,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
     }
   }
   const delay = backoffAfter(error, failures, clock, random);
-  // The next successful listing ends the wait for a listing; it changes nothing about an error of this group.
+  // After a failed listing, the next successful one enqueues the group. It does not fix an error of the group itself.
   if (!isOfListing(deps, error)) state.backoffUntil = clock.monotonic() + delay;
   return requeue(delay, "an error");
 }

@@ -1,5 +1,5 @@
-// What ends a reconcile before it begins: a paused Service in the group, or an operation of the cloud that is under way. The
-// result of a completed operation is recorded here.
+// Ends a reconcile early while a Service of the group is paused or a cloud operation is in progress. Records the result of a
+// completed operation.
 
 import type { Problem } from "../../../core/problem.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";

@@ -1,4 +1,4 @@
-// Observes what the cloud has for the group: from the shared listing if that is new enough, and by asking the provider where
+// Observes what the cloud has for the group: from the shared listing if that is recent enough, and with a call to the provider if
 // listings are incomplete.
 
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -21,7 +21,7 @@ export async function observeGroup(
   for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
   if (found.problems.length > 0) return settled;
   const balancer = await observeInDepth(deps, context, found.balancer);
-  // The cloud may show owners that another group is working on.
+  // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   return { kind: "observed", balancer };
 }

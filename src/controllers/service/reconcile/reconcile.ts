@@ -1,5 +1,5 @@
 // The reconcile of one group, from top to bottom: guards, observe, desired, plan, apply, complete. Each stage returns what the
-// next one needs, or how the reconcile ends. No stage waits: the next reconcile observes what this one began.
+// next one needs, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this one.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { serviceUID } from "../../../core/brand.ts";

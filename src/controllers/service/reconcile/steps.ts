@@ -1,4 +1,4 @@
-// Lets the provider plan the steps for a group: collects what the plan needs, and shows the problems that it finds.
+// Plans the steps for a group: collects what the provider needs, calls it, and reports the problems that it finds.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -36,7 +36,7 @@ export async function planSteps(
   input: PlanInput,
 ): Promise<PlannedGroup | Outcome> {
   const { signal } = context.call;
-  const { plan, fingerprint } = await askProvider(deps, context, input);
+  const { plan, fingerprint } = await planWithProvider(deps, context, input);
   const { steps, wait, problems = [] } = plan;
   for (const { service, problems: earlier } of input.members) {
     await showProblems(deps, "plan", service, problems, signal, earlier);
@@ -49,7 +49,7 @@ export async function planSteps(
   return defined({ kind: "planned" as const, ...input, members, steps, fingerprint, wait }) as PlannedGroup;
 }
 
-async function askProvider(
+async function planWithProvider(
   deps: ReconcileDeps,
   { state, call }: ReconcileContext,
   { members, observed, gone }: PlanInput,
@@ -62,8 +62,8 @@ async function askProvider(
     given.version,
   );
   if (given.problems.length > 0) return { plan: { steps: [], problems: given.problems }, fingerprint };
-  const mine = members.map(({ service }) => desiredServices.of(service).desired);
-  const surveyed = await survey.current(mine, () => allDesired(deps), call);
+  const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
+  const surveyed = await survey.current(groupDesired, () => allDesired(deps), call);
   const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
   const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
@@ -72,13 +72,13 @@ async function askProvider(
   return { plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] }, fingerprint };
 }
 
-/** What a Service asked for that disappeared with on-delete "release". */
+/** The last desired state of a Service that disappeared with on-delete "release". */
 function releasedDesired(deps: ReconcileDeps, uid: ServiceUID): readonly Desired[] {
   const onDelete = onDeleteOf(deps, uid);
   return onDelete === undefined || onDelete === "on hold" ? [] : [onDelete];
 }
 
-/** Of all Services that the provider can read: one that it cannot read must not block the others. */
+/** Skips Services that the provider cannot read, because one of them must not block the others. */
 function allDesired({ controller: { services }, desiredServices }: ReconcileDeps): readonly Desired[] {
   return services
     .list()
@@ -94,7 +94,7 @@ function inputsNeeded(balancers: AnyBalancers, members: readonly Member[]): read
   return [...(balancers.inputs ?? []), ...own];
 }
 
-/** To change what cannot be changed, the load balancer is deleted first, and the next reconcile creates it. */
+/** To change an immutable setting, the load balancer is deleted first, and the next reconcile creates it. */
 function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalancer | undefined): Desired {
   return recreate.length > 0 && observed !== undefined ? { ...desired, ending: "delete" } : desired;
 }

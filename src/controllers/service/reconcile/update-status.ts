@@ -22,7 +22,7 @@ import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 interface Result {
   readonly members: readonly Member[];
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The change that had begun and is now complete. */
+  /** The change that is now complete. */
   readonly completed?: Change | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function updateStatuses(
 ): Promise<Outcome> {
   const { members, completed } = result;
   let last: Outcome = settled;
-  // A Service that waits does not delay the others.
+  // A waiting Service does not delay the others.
   for (const member of members) {
     const update = member.desired.ending === undefined ? updateStatus : removeFinalizer;
     const outcome = await update(deps, context, member, result);
@@ -83,7 +83,7 @@ function changedIngress(
   return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
 }
 
-/** The Service no longer asks for a load balancer: its finalizer is removed once the cloud has nothing of it. */
+/** For a Service that no longer needs a load balancer: removes its finalizer once the cloud has none for it. */
 async function removeFinalizer(
   deps: ReconcileDeps,
   { group, state, call: { signal } }: ReconcileContext,
@@ -95,11 +95,11 @@ async function removeFinalizer(
   if (observed?.owners.includes(uid) === true) {
     return requeue(seconds(2), "the cloud to delete the load balancer");
   }
-  // It moved, and its old group has not released it. Without the finalizer, that would become an orphan.
+  // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
     return requeue(checkDelay(deps, state, seconds(2)), "another group to release the load balancer");
   }
-  // In one write: with its last finalizer the Service disappears, and a second write would fail.
+  // In one write: removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign = balancers.publish(desired, observed).kind === "not-ours";
   const ingress = isForeign ? undefined : [];
   const conditions = finalConditions(service, [], clock.now(), true);
@@ -108,7 +108,12 @@ async function removeFinalizer(
     finalizerPatch(service, finalizer, "absent", "status"),
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
-  await writes.patch(service, jsonPatch(steps, "status"), "nothing is left in the cloud", signal);
+  await writes.patch(
+    service,
+    jsonPatch(steps, "status"),
+    "the Service no longer has a load balancer",
+    signal,
+  );
   if (!hasFinalizer(service)) return settled;
   const event =
     desired.ending === "release"

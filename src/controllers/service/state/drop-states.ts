@@ -1,4 +1,4 @@
-// The only place where the records of Services and groups are dropped.
+// Drops the state of Services and groups that is no longer needed. No other file does that.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStore } from "../deps.ts";
@@ -7,8 +7,8 @@ import type { GroupStates } from "./group-states.ts";
 import type { ServiceState, ServiceStates } from "./service-states.ts";
 
 /**
- * Drops the records of those of these Services that are gone and have nothing pending. While a group still has to release a
- * Service, the record keeps how.
+ * Drops the state of these Services, unless they still exist or have something pending. While a group must still release a
+ * Service, its state keeps how to do that.
  */
 export function dropServiceStates(
   uids: Iterable<ServiceUID>,
@@ -31,7 +31,7 @@ function isNeeded({ key, uid, hasLeftovers }: ServiceState, store: Pick<ServiceS
   return service?.metadata.uid === uid && (hasLeftovers || isManaged(service));
 }
 
-/** Drops the record of a group without members. If something is still to be released, the group starts over with that. */
+/** Drops the state of a group without members. If a release is pending, the group gets a new state with only that. */
 export function dropGroupState(group: string, groups: GroupStates): void {
   const state = groups.get(group);
   if (state === undefined || state.members.size > 0) return;

@@ -1,5 +1,5 @@
-// Keeps groups with an owner in common from being reconciled at the same time. A Service has two groups while it moves, and the
-// cloud may show it in both. The second group is enqueued again when the first is done.
+// Prevents groups with a common owner from being reconciled at the same time. A Service belongs to two groups while it moves, and
+// the cloud may show it in both. The second group is enqueued again when the first is done.
 
 interface Lock {
   readonly owners: Set<string>;

@@ -1,5 +1,5 @@
-// What the controller remembers of each Service: one record per UID, created when the Service is first read and dropped as a
-// whole (`drop-states.ts`). It is lost at a restart; the comments say what follows from that.
+// The in-memory state of each Service, by UID: created when the Service is first read, and dropped as a whole (`drop-states.ts`).
+// A restart loses it; the comments say what happens then.
 
 import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -7,7 +7,7 @@ import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 
-/** Events of one topic replace the events published before on the same topic. */
+/** New events of a topic replace the topic's earlier events. */
 export type EventTopic = "annotations" | "adoption" | "plan" | "failure" | "waiting" | "drift";
 
 /** Keeps the watch of EndpointSlices open for one Service. */
@@ -19,34 +19,34 @@ export class ServiceState {
   readonly key: string;
   readonly uid: ServiceUID;
 
-  /** The group that the Service is a member of; undefined before it is placed and after it has left. Lost: placed again. */
+  /** The group of the Service; undefined before it is assigned and after it has left. After a restart: assigned again. */
   group: string | undefined;
 
-  /** The cloud has something of the Service, but the provider could not name its group. Lost: the next listing shows it. */
+  /** The cloud has a load balancer of the Service, but its group is unknown. After a restart: the next listing finds it. */
   hasLeftovers = false;
 
-  /** The last valid settings: an invalid one keeps its old value. Lost: the value that the cloud shows is kept. */
+  /** The last valid settings, which replace invalid ones. After a restart: the values in the cloud are used. */
   lastSettings: Partial<Values<Fields>> | undefined;
 
-  /** The last valid source ranges. Lost: the ranges that the cloud shows are kept. */
+  /** The last valid source ranges. After a restart: the ranges in the cloud are used. */
   lastRanges: readonly Cidr[] | undefined;
 
-  /** The last valid target rules. Lost: the targets are frozen while a rule is invalid. */
+  /** The last valid target rules. After a restart: the targets are frozen while a rule is invalid. */
   lastTargetRules: TargetRules | undefined;
 
-  /** Open while the targets are chosen by endpoints. Lost: the next reconcile opens it again. */
+  /** Open while the targets are chosen by endpoints. After a restart: the next reconcile opens it again. */
   endpoints: EndpointSubscription | undefined;
 
   /**
-   * How to end the load balancer if the Service disappears without waiting for its finalizer: release what this describes, or
-   * leave it because on-delete was invalid. Undefined: delete. Lost: the load balancer becomes an orphan, or is deleted.
+   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
+   * because on-delete was invalid. Undefined: delete it. After a restart: it becomes an orphan or is deleted.
    */
   onDelete: Desired | "on hold" | undefined;
 
-  /** The cloud's name of the load balancer being released, for the event. Lost: the event does not name it. */
+  /** The cloud's name of the load balancer being released, for the event. After a restart: the event does not name it. */
   releasedName: string | undefined;
 
-  /** The events last published, by topic, so that each is published once. Lost: published once more. */
+  /** The last published events by topic, so that each is published once. After a restart: published once more. */
   readonly published = new Map<EventTopic, ReadonlySet<string>>();
 
   constructor(key: string, uid: ServiceUID) {
@@ -58,7 +58,7 @@ export class ServiceState {
 export class ServiceStates {
   readonly #byUID = new Map<ServiceUID, ServiceState>();
   /** The members of groups by key. A new Service may have taken the name of an old one that is still known by its UID. */
-  readonly #placed = new Map<string, ServiceState>();
+  readonly #members = new Map<string, ServiceState>();
 
   get all(): readonly ServiceState[] {
     return [...this.#byUID.values()];
@@ -68,7 +68,7 @@ export class ServiceStates {
     return this.#byUID.get(uid);
   }
 
-  /** The record of this Service; created if there is none. */
+  /** The state of this Service; created if there is none. */
   of({ metadata }: Service): ServiceState {
     return this.create(keyOf(metadata), serviceUID(metadata.uid));
   }
@@ -82,18 +82,18 @@ export class ServiceStates {
   }
 
   /** The Service with this key that is a member of a group. */
-  placed(key: string): ServiceState | undefined {
-    return this.#placed.get(key);
+  member(key: string): ServiceState | undefined {
+    return this.#members.get(key);
   }
 
-  place(state: ServiceState, group: string): void {
+  assign(state: ServiceState, group: string): void {
     state.group = group;
-    this.#placed.set(state.key, state);
+    this.#members.set(state.key, state);
   }
 
-  unplace(state: ServiceState): void {
+  unassign(state: ServiceState): void {
     state.group = undefined;
-    this.#placed.delete(state.key);
+    this.#members.delete(state.key);
   }
 
   /** Only `drop-states.ts` calls this. */

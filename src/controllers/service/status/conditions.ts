@@ -1,5 +1,5 @@
-// The conditions of a Service, as a function of its problems: present only while there are problems. They contain no retry time
-// and no count, which would cost a write each. Pure.
+// Computes the conditions of a Service from its problems: present only while there are problems. They contain no retry time or
+// count, because each change would cost a write. Pure.
 
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -8,11 +8,11 @@ import { cloudCondition } from "../../well-known.ts";
 import { warningCondition } from "../predicates.ts";
 
 export interface ConditionsPlan {
-  /** The whole list. Conditions of others keep their values and places. */
+  /** The whole list. Conditions of other controllers keep their values and positions. */
   readonly conditions: readonly ServiceCondition[];
-  /** Something differs. A status write that happens anyway includes it. */
+  /** Whether anything differs. A status write that is needed anyway includes it. */
   readonly isChanged: boolean;
-  /** False when only warnings appeared or changed: these are events, and not worth a write on their own. */
+  /** False when only warnings changed: these are events, and do not justify a write. */
   readonly isWorthAWrite: boolean;
 }
 

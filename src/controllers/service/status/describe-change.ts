@@ -1,5 +1,5 @@
-// Describes for the journal what the Services of a group ask for, and why their load balancer is changed. Names, ports and counts
-// only: settings may hold anything. Pure.
+// Describes for the journal the desired load balancer of a group and why it is changed. Contains only names, ports and counts,
+// because settings may contain secrets. Pure.
 
 import { shortList } from "../../../core/text.ts";
 import type { Member } from "../desired/member.ts";

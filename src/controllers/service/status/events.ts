@@ -1,5 +1,4 @@
-// Every event of a Service, as a function of the objects that it is about. Messages that upstream has are upstream's, word for
-// word. Pure.
+// The reasons and messages of all events of Services. Events that upstream also has use upstream's message word for word. Pure.
 
 import { isAccountWide } from "../../../cloud/error-policies.ts";
 import { messageOf } from "../../../core/errors.ts";
@@ -35,7 +34,7 @@ export function changeCompleted(change: Exclude<Change, "release">): ServiceEven
   }
 }
 
-/** Not an event of upstream's. It names the load balancer so that it can be found later. */
+/** Upstream has no such event. It names the load balancer so that it can be found later. */
 export function released(name: string | undefined): ServiceEvent {
   const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
   return normal(
@@ -86,7 +85,7 @@ export function updateFailed(hosts: readonly string[], error: unknown): ServiceE
   return failed("UpdateLoadBalancerFailed", message, error);
 }
 
-/** An error of the whole account is logged once for all Services. */
+/** An error that affects the whole account is logged once, not for each Service. */
 function failed(reason: string, message: string, error: unknown): ServiceEvent {
   return isAccountWide(error) ? { ...warning(reason, message), quiet: true } : warning(reason, message);
 }

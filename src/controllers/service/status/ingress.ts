@@ -9,7 +9,7 @@ import type { Publication } from "../../../provider/load-balancers.ts";
 type IngressPorts = NonNullable<LoadBalancerIngress["ports"]>;
 type Ingresses = readonly LoadBalancerIngress[] | undefined;
 
-/** The whole list. Ports are omitted: otherwise a migration from or to the Go manager would write every status. */
+/** The whole list. Ports are omitted, because a migration from or to the Go manager would otherwise write every status. */
 export function ingressOf(
   publication: Extract<Publication, { kind: "addresses" }>,
 ): readonly LoadBalancerIngress[] {

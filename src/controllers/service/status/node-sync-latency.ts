@@ -1,5 +1,5 @@
-// Measures what upstream calls a node sync: from a change of Nodes until every load balancer was reconciled. Changes that arrive
-// meanwhile prolong it.
+// Measures what upstream calls a node sync: the time from a change of Nodes until every load balancer has been reconciled.
+// Changes that arrive in the meantime extend it.
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { ServiceObserver } from "../deps.ts";

@@ -1,10 +1,10 @@
-// Publishes the events of Services. An event of a topic is published once while it stays true, and again when it returns.
+// Publishes the events of Services. An event is published once while its condition lasts, and again when it returns.
 
 import type { Service } from "../../../kube/objects.ts";
 import type { ServiceEvent } from "../deps.ts";
 import type { EventTopic, ServiceStates } from "../state/service-states.ts";
 
-/** Topics of what a successful reconcile ends. */
+/** Topics whose events no longer apply after a successful reconcile. */
 const transient = ["failure", "waiting", "drift"] as const satisfies readonly EventTopic[];
 
 export class EventPublisher {
@@ -21,7 +21,7 @@ export class EventPublisher {
     if (event.reason !== "") this.#send(service, event);
   }
 
-  /** Publishes those events that were not among the last ones on this topic, and replaces these. */
+  /** Publishes the events that are not among the topic's last events, and remembers all of them as its last events. */
   publishOnce(service: Service, topic: EventTopic, events: readonly ServiceEvent[]): void {
     const { published } = this.#states.of(service);
     const before = published.get(topic);
@@ -31,12 +31,12 @@ export class EventPublisher {
     for (const [text, event] of byText) if (before?.has(text) !== true) this.publish(service, event);
   }
 
-  /** The reconcile succeeded: what failed before is news if it fails again. */
+  /** After a successful reconcile: the same failure is published again if it returns. */
   recovered(service: Service): void {
     for (const topic of transient) this.publishOnce(service, topic, []);
   }
 
-  /** The current warnings by Service, reason first. Waiting is not a problem. */
+  /** The current warnings by Service, as reason and message. Waiting is not a problem. */
   get activeProblems(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, readonly string[]>();
     for (const { key, published } of this.#states.all) {

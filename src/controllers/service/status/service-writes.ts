@@ -1,4 +1,4 @@
-// Guarded writes to Services, journalled with their reason. The API server rejects them if the Service has changed meanwhile.
+// Guarded writes to Services, journalled with their reason. The API server rejects them if the Service has changed.
 
 import type { KubeApi } from "../../../kube/client/api.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";

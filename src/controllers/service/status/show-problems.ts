@@ -1,4 +1,4 @@
-// Shows problems on a Service: each as an event once, and errors as a condition.
+// Reports problems on a Service: each once as an event, and errors also as a condition.
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service, ServiceCondition } from "../../../kube/objects.ts";
@@ -27,7 +27,7 @@ export async function showProblems(
   await writeErrorCondition(deps, service, [...earlier, ...problems], signal);
 }
 
-/** Writes only errors. A condition is removed at the end of the reconcile, since a later stage may find it again. */
+/** Writes only errors. Conditions are removed at the end of the reconcile, since a later stage may find the same problem. */
 export async function writeErrorCondition(
   { controller: { writes, clock } }: Pick<ShowProblemsDeps, "controller">,
   service: Service,
@@ -41,7 +41,7 @@ export async function writeErrorCondition(
   if (patch !== undefined) await writes.patch(service, patch, "report an error", signal);
 }
 
-/** The whole list at the end of a reconcile; undefined when nothing changes, or only something not worth a write. */
+/** The whole list at the end of a reconcile; undefined when nothing changes, or nothing that justifies a write. */
 export function finalConditions(
   service: Service,
   problems: readonly Problem[],

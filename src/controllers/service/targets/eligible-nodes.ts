@@ -1,5 +1,5 @@
-// Which Nodes can be targets, and how they are described to the provider. Readiness plays no part: the cloud's health checks
-// are faster, and a target set that follows every flap would change all the time. Pure.
+// Decides which Nodes can be targets, and describes them for the provider. Readiness is ignored: the cloud's health checks are
+// faster, and targets would change with every flap. `targets.ts` chooses the targets of each Service from these. Pure.
 
 import { type IpAddress, type NodeName, nodeName } from "../../../core/brand.ts";
 import { parseIp } from "../../../core/ip.ts";
@@ -11,12 +11,12 @@ import { labelPairs } from "../../well-known.ts";
 const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
 export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
 
-/** As Go's ParseBool: any other value excludes the Node, the empty string too. */
-const falsehoods: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];
+/** The false values of Go's ParseBool. Any other value excludes the Node, including the empty string. */
+const falseValues: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];
 
 export function isExcluded({ metadata }: Node): boolean {
   const label = metadata.labels?.[exclusionLabel];
-  return label !== undefined && !falsehoods.includes(label);
+  return label !== undefined && !falseValues.includes(label);
 }
 
 export function isDraining({ metadata, spec }: Node): boolean {
@@ -28,10 +28,10 @@ export function isDraining({ metadata, spec }: Node): boolean {
 /** Upstream's predicate: the Node accepts new connections. */
 export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDraining(node);
 
-/** An empty id of a new Node equals an absent one. */
+/** An empty provider ID of a new Node equals an absent one. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 
-/** Exactly upstream's: a Node was added or removed, or its exclusion or provider id changed. */
+/** Upstream's condition: a Node was added or removed, or its exclusion or provider ID changed. */
 export function upstreamNodeChange(before: Node | undefined, after: Node | undefined): boolean {
   return (
     before === undefined ||
@@ -42,7 +42,7 @@ export function upstreamNodeChange(before: Node | undefined, after: Node | undef
 }
 
 export interface NodeChangeOptions {
-  /** Some Service selects its targets by labels. */
+  /** Whether a Service selects its targets by labels. */
   readonly labelsMatter?: boolean;
   /** Nodes of another manager are not targets. */
   readonly isSelected?: (node: Node) => boolean;
@@ -58,7 +58,7 @@ export function isRelevantNodeChange(
 ): boolean {
   if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
   if (isSelected(before) !== isSelected(after)) return true;
-  // Excluded before and after: it is not a target, whatever else changed.
+  // Excluded before and after: it is not a target, whatever else has changed.
   if (isExcluded(after)) return false;
   return (
     before.metadata.uid !== after.metadata.uid ||
@@ -119,7 +119,7 @@ function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
   );
 }
 
-/** A machine that was found later, or another address or label, is a difference too. */
+/** A machine that was found later, or a different address or label, is also a difference. */
 export function isSameTargets(a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean {
   return (
     a.length === b.length &&

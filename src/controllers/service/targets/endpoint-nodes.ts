@@ -1,5 +1,5 @@
-// Which Nodes have a ready endpoint of a Service, from a watch of EndpointSlices that runs only while a Service needs it. A Node
-// that loses its last endpoint counts for a while longer: health checks are faster, and a flap changes no targets.
+// Finds the Nodes with a ready endpoint of a Service, from a watch of EndpointSlices that runs only while a Service needs it. A
+// Node that loses its last endpoint counts for a while longer: health checks react faster, and a flap must not change targets.
 
 import { type Milliseconds, milliseconds, type NodeName, nodeName, seconds } from "../../../core/brand.ts";
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
@@ -82,7 +82,7 @@ export class EndpointNodes {
     });
   }
 
-  /** Subscribes the Service until its record closes the subscription. */
+  /** Subscribes the Service until its state closes the subscription. */
   nodesOf(state: ServiceState): EndpointAnswer {
     const { key } = state;
     state.endpoints ??= this.#subscribe(key);
@@ -116,7 +116,7 @@ export class EndpointNodes {
     const subscription: Subscription = {
       known: undefined,
       close: () => {
-        // Another Service of this name may have replaced it.
+        // Another Service with this name may have replaced it.
         if (this.#subscriptions.get(key) !== subscription) return;
         this.#subscriptions.delete(key);
         this.#onSubscriptions?.();

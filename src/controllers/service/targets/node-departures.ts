@@ -1,11 +1,11 @@
-// Since when Nodes have been leaving, so that connections get time to end. Read from the Node where possible, so that a restart
-// continues the drain. An exclusion label has no time, so a restart ends that drain. Pure.
+// Tracks since when Nodes have been leaving, so that their connections can drain. The time is read from the Node if possible, so
+// that a restart continues the drain. An exclusion label has no time, so a restart ends that drain. Pure.
 
 import { type NodeName, nodeName } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { autoscalerTaint, isDraining, isExcluded } from "./eligible-nodes.ts";
 
-/** The cluster autoscaler writes the second of its decision. Any other value is ignored. */
+/** The cluster autoscaler writes the Unix time of its decision. Any other value is ignored. */
 function taintedAt({ spec }: Node): number | undefined {
   const value = spec.taints?.find(({ key }) => key === autoscalerTaint)?.value ?? "";
   return /^[1-9][0-9]{8,10}$/.test(value) ? Number(value) * 1000 : undefined;

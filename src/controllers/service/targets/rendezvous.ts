@@ -1,4 +1,4 @@
-// Orders names by a hash of each (rendezvous hashing): adding or removing a name moves no other one. Pure.
+// Orders names by their hashes (rendezvous hashing), so that adding or removing a name does not move the others. Pure.
 
 /** FNV-1a over UTF-16 units, then a finisher that spreads similar names. */
 export function hash(text: string): number {

@@ -9,7 +9,7 @@ import type { TargetRules } from "../annotations/target-rules.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
 
 export interface TargetPolicy extends Omit<TargetRules, "drain"> {
-  /** Nodes with an endpoint of the Service. Undefined when they are unknown: then every Node is taken. */
+  /** Nodes with an endpoint of the Service. While they are unknown (undefined), every Node is a target. */
   readonly endpointNodes?: ReadonlySet<NodeName>;
   /** The maximum number of targets that the cloud accepts. */
   readonly cloudLimit?: number;
@@ -22,15 +22,15 @@ export interface ChosenTargets {
 }
 
 export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetPolicy): ChosenTargets {
-  const asked = targets.filter((target) => isWanted(target, rules));
-  // Pods come back sooner than a cloud adds targets: without any endpoint every Node stays a target, subject to health checks.
-  const hasEndpoint = rules.policy !== "endpoints" || asked.some(({ draining }) => !draining);
-  const wanted = hasEndpoint ? asked : targets;
+  const matching = targets.filter((target) => isMatching(target, rules));
+  // Pods return sooner than a cloud adds targets, so without any endpoint every Node stays a target, subject to health checks.
+  const hasEndpoint = rules.policy !== "endpoints" || matching.some(({ draining }) => !draining);
+  const wanted = hasEndpoint ? matching : targets;
   const limit = limitOf(rules);
   const { seed = "" } = rules;
   const staying = wanted.filter(({ draining }) => !draining);
   const chosen = new Set(spreadOverZones(staying, limit, seed));
-  // Draining targets only get the room that is left: they must not displace targets that accept connections.
+  // Draining targets only get the remaining places: they must not displace targets that accept connections.
   const room = Math.max(0, limit - chosen.size);
   const leaving = inRendezvousOrder(
     wanted.filter(({ draining }) => draining),
@@ -49,7 +49,7 @@ export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetP
   };
 }
 
-function isWanted(
+function isMatching(
   { node, labels }: BalancerTarget,
   { policy, selector, endpointNodes }: TargetPolicy,
 ): boolean {
@@ -127,11 +127,11 @@ export function limitOf({ limit, cloudLimit }: Pick<TargetPolicy, "limit" | "clo
   return Math.min(limit ?? Number.POSITIVE_INFINITY, cloudLimit ?? Number.POSITIVE_INFINITY);
 }
 
-/** A requested subset is no problem, unless the cloud accepts fewer targets than requested. */
+/** A requested subset is not a problem, unless the cloud accepts fewer targets than requested. */
 function limited(count: number, rules: TargetPolicy): readonly Problem[] {
   const max = limitOf(rules);
-  const isAskedFor = rules.policy === "subset" && max === rules.limit;
-  return count <= max || isAskedFor
+  const isRequested = rules.policy === "subset" && max === rules.limit;
+  return count <= max || isRequested
     ? []
     : [
         warning(

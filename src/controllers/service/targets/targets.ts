@@ -1,5 +1,5 @@
-// The targets of each Service: those of all Nodes that its rules choose, and those that still have time to drain. The list of
-// all Nodes is built once per change and shared.
+// Chooses the targets of each Service: the eligible Nodes that match its rules, and those that are still draining. The list of
+// all candidates is built once per change and shared.
 
 import type { Milliseconds, NodeName } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -34,10 +34,10 @@ export class Targets {
   readonly #deps: ServiceControllerDeps;
   readonly #endpoints: Pick<EndpointNodes, "nodesOf">;
   #departures: Departures = new Map();
-  /** Built when a Service first asks: without Services, thousands of Nodes cost nothing. */
+  /** Built when a Service first needs it: without Services, thousands of Nodes cost nothing. */
   #all: readonly BalancerTarget[] | undefined;
   #staying: readonly BalancerTarget[] = [];
-  /** Shared by all Services that take every Node, which is nearly all of them. */
+  /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
 
   constructor(deps: ServiceControllerDeps, endpoints: Pick<EndpointNodes, "nodesOf">) {
@@ -54,7 +54,7 @@ export class Targets {
     return true;
   }
 
-  /** For a Service that asks for a load balancer. */
+  /** For a Service that needs a load balancer. */
   choose(
     service: Service,
     state: ServiceState,
@@ -101,7 +101,7 @@ export class Targets {
     this.#everyNode = undefined;
   }
 
-  /** All targets that stay, and those that still have time to drain. */
+  /** All targets that stay, and those that are still draining. */
   #candidates(drain: Milliseconds): Candidates {
     const { balancers, clock } = this.#deps;
     // Without draining, leaving Nodes are removed immediately, as upstream does.
@@ -123,14 +123,14 @@ export class Targets {
   }
 }
 
-/** The Service no longer chooses its targets by endpoints, or no longer asks for a load balancer. */
+/** For a Service that no longer chooses its targets by endpoints, or no longer needs a load balancer. */
 export function forgetTargets(state: ServiceState, what: "endpoints" | "all"): void {
   state.endpoints?.close();
   state.endpoints = undefined;
   if (what === "all") state.lastTargetRules = undefined;
 }
 
-/** Only where the Service asks for it: the flag applies to all Services, where possible. */
+/** Reported only for the annotation: the flag applies to all Services, where possible. */
 function drainUnsupported({ values }: OwnSettings): readonly Problem[] {
   if ((values["target-drain"] ?? 0) === 0) return [];
   return [

@@ -1,5 +1,5 @@
-// After each listing: compares the marks in the cloud with the groups of the Services. A Service that has something in a group
-// it does not belong to, or that no longer asks for a load balancer, gets that group released.
+// After each listing, compares the marks in the cloud with the groups of the Services, and enqueues the release of leftovers: load
+// balancers of Services that have moved to another group, or that no longer need one.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
@@ -9,18 +9,18 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors } from "../desired/member.ts";
 import { markedBalancers } from "../observed/ownership.ts";
 import type { GroupStates } from "../state/group-states.ts";
-import type { Placement } from "./placement.ts";
+import type { GroupAssignment } from "./group-assignment.ts";
 
-export interface ClaimDeps {
+export interface LeftoverDeps {
   readonly controller: Pick<ServiceControllerDeps, "services" | "listing">;
   readonly groupStates: GroupStates;
   readonly desiredServices: Pick<DesiredServices, "tryOf">;
-  readonly placement: Pick<Placement, "placeLeftover" | "retryLeftover">;
+  readonly assignment: Pick<GroupAssignment, "assignLeftover" | "retryLeftover">;
   readonly queue: Pick<WorkQueue, "add">;
 }
 
 /** Never throws: listeners call it. */
-export function claimMarkedBalancers(deps: ClaimDeps): void {
+export function enqueueLeftovers(deps: LeftoverDeps): void {
   const balancers = markedBalancers(deps.controller);
   if (balancers.length === 0) return;
   const byUID = new Map(
@@ -31,36 +31,36 @@ export function claimMarkedBalancers(deps: ClaimDeps): void {
       const service = byUID.get(uid);
       if (service === undefined) continue;
       try {
-        for (const affected of claimOne(deps, service, group)) deps.queue.add(affected);
+        for (const affected of assignOrRelease(deps, service, group)) deps.queue.add(affected);
       } catch {
-        deps.placement.retryLeftover(keyOf(service.metadata), service);
+        deps.assignment.retryLeftover(keyOf(service.metadata), service);
       }
     }
   }
 }
 
 /** Returns the groups to reconcile for a Service that a load balancer of this group serves. */
-function claimOne(deps: ClaimDeps, service: Service, group: string): readonly string[] {
-  const { groupStates, placement } = deps;
+function assignOrRelease(deps: LeftoverDeps, service: Service, group: string): readonly string[] {
+  const { groupStates, assignment } = deps;
   const key = keyOf(service.metadata);
   const uid = serviceUID(service.metadata.uid);
-  // It asks for no load balancer, but the cloud still has something of it.
-  const placed = groupStates.groupOf(uid) === undefined ? placement.placeLeftover(key, service) : [];
+  // It needs no load balancer, but the cloud still has one for it.
+  const assigned = groupStates.groupOf(uid) === undefined ? assignment.assignLeftover(key, service) : [];
   const current = groupStates.groupOf(uid);
   const isInPlace = current === undefined || current === group;
-  if (isInPlace || groupStates.isReleasePending(uid, group)) return placed;
-  // It may have moved while no replica led, or its annotations may be invalid: then it stays where the cloud shows it.
-  const stays = !isShown(deps, current, uid) && isStuck(deps, service);
-  if (stays) return [...placed, ...groupStates.place(key, uid, group)];
+  if (isInPlace || groupStates.isReleasePending(uid, group)) return assigned;
+  // It may have moved while there was no leader, or its annotations may be invalid. Then it stays where the cloud shows it.
+  const stays = !isMarked(deps, current, uid) && isUnreadable(deps, service);
+  if (stays) return [...assigned, ...groupStates.assign(key, uid, group)];
   groupStates.addPendingRelease(group, uid);
-  return [...placed, group];
+  return [...assigned, group];
 }
 
-function isShown({ controller }: ClaimDeps, group: string, uid: ServiceUID): boolean {
+function isMarked({ controller }: LeftoverDeps, group: string, uid: ServiceUID): boolean {
   return markedBalancers(controller).some((item) => item.group === group && item.owners.includes(uid));
 }
 
-function isStuck({ desiredServices }: ClaimDeps, service: Service): boolean {
+function isUnreadable({ desiredServices }: LeftoverDeps, service: Service): boolean {
   const member = desiredServices.tryOf(service);
   return member === undefined || hasErrors(member);
 }

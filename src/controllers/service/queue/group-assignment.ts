@@ -1,5 +1,5 @@
-// Places each Service into the group that the provider names. A Service that cannot be placed gets an event and is retried, and
-// the others continue.
+// Assigns each Service to the group that the provider returns. A Service that cannot be assigned gets an event and is retried,
+// without blocking the others.
 
 import { backoffAfter } from "../../../cloud/error-policies.ts";
 import { serviceUID } from "../../../core/brand.ts";
@@ -15,7 +15,7 @@ import type { ServiceStates } from "../state/service-states.ts";
 import { syncFailed } from "../status/events.ts";
 import type { EventPublisher } from "../status/publisher.ts";
 
-export interface PlacementDeps {
+export interface GroupAssignmentDeps {
   readonly controller: Pick<ServiceControllerDeps, "services" | "balancers" | "clock" | "random">;
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
@@ -25,63 +25,63 @@ export interface PlacementDeps {
   readonly queue: WorkQueue;
 }
 
-export class Placement {
-  readonly #deps: PlacementDeps;
-  /** Keys of Services that could not be placed. */
-  readonly #unplaced: WorkQueue;
+export class GroupAssignment {
+  readonly #deps: GroupAssignmentDeps;
+  /** Keys of Services that could not be assigned. */
+  readonly #unassigned: WorkQueue;
 
-  constructor(deps: PlacementDeps) {
+  constructor(deps: GroupAssignmentDeps) {
     this.#deps = deps;
-    this.#unplaced = new WorkQueue(deps.controller.clock);
+    this.#unassigned = new WorkQueue(deps.controller.clock);
   }
 
-  /** A Service has changed: places it, and enqueues its groups first in line. */
+  /** Assigns a Service that has changed, and puts its groups at the front of the queue. */
   enqueue(key: string): void {
-    for (const group of this.place(key)) {
+    for (const group of this.assign(key)) {
       this.#deps.groupStates.get(group)?.restartPacing();
       this.#deps.queue.add(group, { priority: priorities.urgent });
     }
   }
 
   /** Returns the groups to reconcile. Never throws: listeners call it. */
-  place(key: string): readonly string[] {
+  assign(key: string): readonly string[] {
     const { controller, groupStates } = this.#deps;
     const service = controller.services.get(key);
     try {
-      return this.#placeManaged(key, service);
+      return this.#assignManaged(key, service);
     } catch {
-      this.#unplaced.add(key);
-      // It must not take the place of another Service that had its name.
-      const isPlaced =
+      this.#unassigned.add(key);
+      // It must not replace another Service that had the same name.
+      const isAssigned =
         service === undefined || groupStates.groupOf(serviceUID(service.metadata.uid)) !== undefined;
-      return isPlaced ? [] : groupStates.remove(key);
+      return isAssigned ? [] : groupStates.remove(key);
     }
   }
 
-  /** Places a Service that may no longer ask for a load balancer. Throws the provider's error. */
-  placeLeftover(key: string, service: Service): readonly string[] {
+  /** Assigns a Service that may no longer need a load balancer. Throws the provider's error. */
+  assignLeftover(key: string, service: Service): readonly string[] {
     const { controller, groupStates, desiredServices } = this.#deps;
     const member = desiredServices.of(service);
     const { uid } = member.desired.owner;
     const named = controller.balancers.groupOf?.(member.desired) ?? uid;
-    // An invalid annotation moves no Service: it may be the one that names the group.
+    // An invalid annotation does not move the Service, because it may be the one that names the group.
     const current = hasErrors(member) ? groupStates.groupOf(uid) : undefined;
-    return groupStates.place(key, uid, current ?? named);
+    return groupStates.assign(key, uid, current ?? named);
   }
 
-  /** The cloud has something of a Service that could not be placed. */
+  /** The cloud has a load balancer of a Service that could not be assigned. */
   retryLeftover(key: string, service: Service): void {
     this.#deps.serviceStates.of(service).hasLeftovers = true;
-    this.#unplaced.add(key);
+    this.#unassigned.add(key);
   }
 
-  /** Retries the Services that could not be placed, until the signal is aborted. */
+  /** Retries the Services that could not be assigned, until the signal is aborted. */
   run(signal: AbortSignal): Promise<void> {
     const { controller, queue, publisher } = this.#deps;
     const { services, clock, random } = controller;
     return runWorkers(
       {
-        queue: this.#unplaced,
+        queue: this.#unassigned,
         count: 1,
         reconcile: async (key) => {
           for (const group of this.#retry(key)) queue.add(group);
@@ -90,7 +90,7 @@ export class Placement {
         onError: (key, error, failures) => {
           const service = services.get(key);
           if (service !== undefined) publisher.publishOnce(service, "failure", [syncFailed(service, error)]);
-          return requeue(backoffAfter(error, failures, clock, random), "it cannot be placed");
+          return requeue(backoffAfter(error, failures, clock, random), "its group could not be determined");
         },
         clock,
       },
@@ -101,15 +101,15 @@ export class Placement {
   #retry(key: string): readonly string[] {
     const service = this.#deps.controller.services.get(key);
     const state = service && this.#deps.serviceStates.get(serviceUID(service.metadata.uid));
-    if (service === undefined || state?.hasLeftovers !== true) return this.#placeManaged(key, service);
-    const groups = this.placeLeftover(key, service);
+    if (service === undefined || state?.hasLeftovers !== true) return this.#assignManaged(key, service);
+    const groups = this.assignLeftover(key, service);
     state.hasLeftovers = false;
     return groups;
   }
 
-  #placeManaged(key: string, service: Service | undefined): readonly string[] {
+  #assignManaged(key: string, service: Service | undefined): readonly string[] {
     return service === undefined || !isManaged(service)
       ? this.#deps.groupStates.remove(key)
-      : this.placeLeftover(key, service);
+      : this.assignLeftover(key, service);
   }
 }

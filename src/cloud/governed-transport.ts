@@ -1,7 +1,7 @@
 // The only way to a cloud: adds rate budget, circuit breaker, signature, write fence, deadline and metrics to a plain
 // transport. A provider sees none of it; every failure is a CloudError.
 
-import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -93,12 +93,15 @@ export class GovernedTransport {
   async #enterBudget({ operation }: CloudRequest, call: Call): Promise<void> {
     const { budget } = this.#options;
     const rank = urgencyRanks[call.urgency];
-    const wait = budget.waitFor(rank);
+    const waitOfAccount = budget.waitFor(rank);
+    const waitOfOperation = budget.waitOf(operation);
+    const wait = milliseconds(Math.max(waitOfAccount, waitOfOperation));
     if (wait > maxWait) {
-      const text = `${operation} was not sent: the rate limit of the cloud API is used up for ${Math.ceil(wait / 1000)}s. Fairlead will retry then.`;
+      const scope = waitOfOperation > waitOfAccount ? "this operation" : "the cloud API";
+      const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s. Fairlead will retry then.`;
       throw new CloudError("rate-limited", text, { operation, retryAfter: { in: wait } });
     }
-    await budget.enter(rank, call.signal);
+    await budget.enter(rank, call.signal, operation);
   }
 
   async #sendGuarded<T>(
@@ -121,13 +124,15 @@ export class GovernedTransport {
     }
     const { attempt } = permission;
     let status: number | undefined;
+    let hasResponded = false;
     try {
-      const response = await this.#exchange(request, signed, call);
+      const response = await this.#exchange(request, signed, call, () => {
+        hasResponded = true;
+        attempt.succeeded();
+      });
       status = response.status;
       onStatus(status);
-      const result = await read(response);
-      attempt.succeeded();
-      return result;
+      return await read(response);
     } catch (error) {
       if (call.signal.aborted) {
         attempt.abandoned();
@@ -136,17 +141,21 @@ export class GovernedTransport {
       const failure = CloudError.is(error)
         ? withHint(error, credentialHint)
         : unavailable(request, `failed: ${messageOf(error)}`, { cause: error });
-      this.#learnFromRefusal(failure, status);
-      // Any response that the provider could interpret shows that the endpoint is up.
+      this.#learnFromRefusal(request, failure, status);
+      // Any response shows that the endpoint is up, also a 500: that operation fails, and others may succeed.
       if (failure.detail.cause === "fenced") attempt.abandoned();
-      else if (failure.kind === "unavailable") attempt.failed();
-      else attempt.succeeded();
+      else if (!hasResponded) attempt.failed();
       throw failure;
     }
   }
 
   /** The complete response, within the deadline: a response that stalls halfway is treated like none. */
-  async #exchange(request: CloudRequest, signed: CloudRequest, call: Call): Promise<Response> {
+  async #exchange(
+    request: CloudRequest,
+    signed: CloudRequest,
+    call: Call,
+    onResponse: () => void,
+  ): Promise<Response> {
     const { clock, budget, transport, deadline, mayMutate } = this.#options;
     const fence = request.mutates ? mayMutate() : { may: true as const };
     if (!fence.may) throw unavailable(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
@@ -157,20 +166,24 @@ export class GovernedTransport {
     const what = `The cloud API at ${hostAndPort(request.url)}`;
     const response = await withDeadline(clock, deadline, what, call.signal, async (signal) => {
       const head = await transport(signed, signal).catch(failWith(describeUnreachable));
+      onResponse();
       return buffered(head).catch(failWith(describeTruncated));
     });
-    budget.learn(rateLimitOf(response, clock.now()));
+    const { closedFor, ...limit } = rateLimitOf(response, clock.now());
+    budget.learn(limit);
+    if (closedFor !== undefined) budget.close(request.operation, closedFor);
     return response;
   }
 
-  /** For refusals that only the provider recognises. The headers of a 429 have been processed already. */
-  #learnFromRefusal(error: CloudError, status: number | undefined): void {
+  /** For refusals, and their scope, that only the provider recognises. The headers of a 429 have been processed already. */
+  #learnFromRefusal({ operation }: CloudRequest, error: CloudError, status: number | undefined): void {
     const { clock, budget } = this.#options;
-    const { retryAfter } = error.detail;
-    if (error.kind !== "rate-limited" || (retryAfter === undefined && status === 429)) return;
-    budget.learn({
-      closedFor: retryAfter === undefined ? defaultDelay : delayUntil(retryAfter, clock.now()),
-    });
+    const { retryAfter, scope } = error.detail;
+    if (error.kind !== "rate-limited") return;
+    const named = retryAfter && delayUntil(retryAfter, clock.now());
+    const delay = named ?? (status === 429 ? budget.waitOf(operation) : defaultDelay);
+    if (scope === "account") budget.learn({ closedFor: delay });
+    else budget.close(operation, delay);
   }
 
   #breakerOf(url: string): Breaker {

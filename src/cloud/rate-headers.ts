@@ -24,10 +24,12 @@ export function rateLimitOf(response: Response, now: number): RateLimit {
   const after = retryAfterIn(headers);
   const requested = after === undefined ? undefined : delayUntil(after, now);
   const refused = status === 429 ? (requested ?? resetIn ?? defaultDelay) : undefined;
+  // Nothing is left: Retry-After says when the limit is replenished.
+  const resetAfterRefusal = remaining === 0 ? requested : undefined;
   return {
     limit,
     remaining,
-    resetIn,
+    resetIn: resetIn ?? resetAfterRefusal,
     closedFor: refused,
   };
 }

@@ -33,6 +33,8 @@ export interface JsonRequest {
 export interface ErrorReport {
   readonly message?: string;
   readonly kind?: CloudErrorKind;
+  /** "account" when the cloud says that a rate limit concerns the account and not only this operation. */
+  readonly scope?: "operation" | "account";
 }
 
 /** Options of `jsonApi`. */
@@ -124,7 +126,11 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   ): Promise<JsonAnswer<T>> => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
-    const fail = (kind: CloudErrorKind, text: string): CloudError => {
+    const fail = (
+      kind: CloudErrorKind,
+      text: string,
+      scope?: "operation" | "account" | undefined,
+    ): CloudError => {
       const mayNameTime = kind === "rate-limited" || status === 503;
       const retryAfter = mayNameTime
         ? retryMoment(headers, { quotaIsUsedUp: kind === "rate-limited" })
@@ -132,7 +138,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       return new CloudError(kind, cutText(text, hidden), {
         operation,
         status,
-        ...defined({ requestID: requestID ? cutText(requestID, hidden) : undefined, retryAfter }),
+        ...defined({ requestID: requestID ? cutText(requestID, hidden) : undefined, retryAfter, scope }),
       });
     };
 
@@ -163,7 +169,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       const from = `${status} from ${method} ${withoutQuery(url)}: ${reason.replace(/\.$/, "")}`;
       throw fail(kind, `The cloud rejected the credentials (${from}).`);
     }
-    throw fail(kind, `${operation} failed with ${status}: ${reason}`);
+    throw fail(kind, `${operation} failed with ${status}: ${reason}`, report?.scope);
   };
 
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {

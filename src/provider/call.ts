@@ -29,7 +29,7 @@ export interface CloudRequest extends TransportRequest {
 
 /**
  * Sends requests with the account's credential, within its rate limit, with deadline, circuit breaker and metrics. `read` turns
- * the response into a value or throws a CloudError. The kind of that error counts for the rate limit and the circuit breaker,
+ * the response into a value or throws a CloudError. The kind and scope of that error count for the rate limit,
  * because only the provider knows, for example, that a 400 means throttling.
  */
 export type CloudTransport = <T>(

@@ -33,6 +33,8 @@ export interface CloudErrorDetail {
   readonly operation: string;
   /** HTTP status, if there was a response. */
   readonly status?: number;
+  /** What a `rate-limited` error concerns: this operation, which is the default, or all operations of the account. */
+  readonly scope?: "operation" | "account";
   /** The cloud's id of the request, for its support. */
   readonly requestID?: string;
   /** When the cloud accepts requests again. Fairlead retries then, but after at most 15 minutes. */

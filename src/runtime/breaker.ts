@@ -1,4 +1,5 @@
-// A circuit breaker: after several failures in a row it rejects calls for a backoff, then admits one probe at a time.
+// A circuit breaker of an endpoint: after several calls in a row without a response it rejects calls for a backoff, then
+// admits one probe at a time.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -17,7 +18,9 @@ export type BreakerState = "closed" | "open" | "half-open";
 
 /** An admitted call. The caller reports once how it ended. */
 export interface Attempt {
+  /** There was a response, whatever it says. */
   readonly succeeded: () => void;
+  /** There was none. */
   readonly failed: () => void;
   /** The caller gave up before a response: no information about the endpoint. */
   readonly abandoned: () => void;
@@ -31,6 +34,7 @@ export type Permission =
 export class Breaker {
   readonly #options: BreakerOptions;
   #failures = 0;
+  #successes = 0;
   #openUntil: number | undefined;
   #probe: Attempt | undefined;
 
@@ -45,9 +49,11 @@ export class Breaker {
   }
 
   ask(): Permission {
+    const successes = this.#successes;
     const attempt: Attempt = {
       succeeded: () => this.#close(),
-      failed: () => this.#countFailure(attempt),
+      // Another call got a response in the meantime: only this one has failed, not the endpoint.
+      failed: () => (successes === this.#successes ? this.#countFailure(attempt) : this.#end(attempt)),
       abandoned: () => this.#end(attempt),
     };
     if (this.#openUntil === undefined) return { may: true, attempt };
@@ -60,6 +66,7 @@ export class Breaker {
 
   /** Any response shows that the endpoint is up, including one to a call that began before the breaker opened. */
   #close(): void {
+    this.#successes += 1;
     this.#failures = 0;
     this.#openUntil = undefined;
     this.#probe = undefined;

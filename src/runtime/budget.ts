@@ -1,18 +1,22 @@
 // The rate budget of one account: admits calls within the cloud's rate limit, the most urgent first, and keeps a reserve for
-// them. It learns the limit from response headers; nothing is configured.
+// them. It learns the limit from response headers and from refusals, which concern one operation or the account; nothing is
+// configured.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
 /** What a response says about the rate limit. Most clouds send only a part of it. */
 export interface RateLimit {
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;
-  /** Until the limit is replenished. */
+  /** Until the limit is replenished. Unknown: a minute, during which the most urgent calls are sent nevertheless. */
   readonly resetIn?: Milliseconds | undefined;
-  /** After a refusal: no calls for this long. */
+  /** After a refusal: no calls for this long. For `learn`, no calls of the account. */
   readonly closedFor?: Milliseconds | undefined;
 }
+
+/** Without a reset time in the headers. */
+const defaultReset = seconds(60);
 
 export interface BudgetLevel {
   readonly limit: number | undefined;
@@ -20,6 +24,8 @@ export interface BudgetLevel {
   readonly inFlight: number;
   readonly waiting: number;
   readonly closedFor: Milliseconds;
+  /** The operations that the cloud refuses, and for how long. */
+  readonly closedOperations: Readonly<Record<string, Milliseconds>>;
 }
 
 export interface BudgetOptions {
@@ -31,7 +37,16 @@ export interface BudgetOptions {
 
 interface Waiter {
   readonly rank: number;
+  readonly operation: string;
   readonly admit: () => void;
+}
+
+interface KnownLimit {
+  readonly limit: number;
+  remaining: number;
+  readonly resetAt: number;
+  /** Whether the cloud named the reset time. */
+  readonly isResetKnown: boolean;
 }
 
 export class Budget {
@@ -39,7 +54,8 @@ export class Budget {
   readonly #waiters: Waiter[] = [];
   #inFlight = 0;
   #closedUntil = 0;
-  #known: { readonly limit: number; remaining: number; readonly resetAt: number } | undefined;
+  readonly #closedOperations = new Map<string, number>();
+  #known: KnownLimit | undefined;
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: BudgetOptions) {
@@ -48,17 +64,22 @@ export class Budget {
 
   get level(): BudgetLevel {
     const known = this.#current();
+    const now = this.#options.clock.monotonic();
+    const closed = [...this.#closedOperations].filter(([, until]) => until > now);
     return {
       limit: known?.limit,
       remaining: known?.remaining,
       inFlight: this.#inFlight,
       waiting: this.#waiters.length,
-      closedFor: milliseconds(Math.max(0, this.#closedUntil - this.#options.clock.monotonic())),
+      closedFor: milliseconds(Math.max(0, this.#closedUntil - now)),
+      closedOperations: Object.fromEntries(
+        closed.map(([operation, until]) => [operation, milliseconds(until - now)]),
+      ),
     };
   }
 
   /** Resolves when a call of this rank is admitted: by rank, then in order of arrival. Call `leave` afterwards. */
-  enter(rank: number, signal: AbortSignal): Promise<void> {
+  enter(rank: number, signal: AbortSignal, operation = ""): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -70,6 +91,7 @@ export class Budget {
       };
       const waiter: Waiter = {
         rank,
+        operation,
         admit: () => {
           signal.removeEventListener("abort", onAbort);
           resolve();
@@ -86,9 +108,13 @@ export class Budget {
   waitFor(rank: number): Milliseconds {
     const now = this.#options.clock.monotonic();
     if (now < this.#closedUntil) return milliseconds(this.#closedUntil - now);
-    const known = this.#current();
-    const isLow = known !== undefined && known.remaining <= known.limit * (this.#options.reserve[rank] ?? 0);
-    return milliseconds(isLow ? Math.max(0, known.resetAt - now) : 0);
+    return milliseconds(this.#isLow(rank) ? Math.max(0, (this.#current()?.resetAt ?? now) - now) : 0);
+  }
+
+  /** How long the cloud refuses this operation. */
+  waitOf(operation: string): Milliseconds {
+    const until = this.#closedOperations.get(operation) ?? 0;
+    return milliseconds(Math.max(0, until - this.#options.clock.monotonic()));
   }
 
   leave(): void {
@@ -104,9 +130,17 @@ export class Budget {
       this.#known = {
         limit: update.limit,
         remaining: update.remaining,
-        resetAt: now + (update.resetIn ?? 60_000),
+        resetAt: now + (update.resetIn ?? defaultReset),
+        isResetKnown: update.resetIn !== undefined,
       };
     }
+    this.#admit();
+  }
+
+  /** The cloud refused this operation: it is not sent for this long, others are. */
+  close(operation: string, delay: Milliseconds): void {
+    const until = this.#options.clock.monotonic() + delay;
+    this.#closedOperations.set(operation, Math.max(until, this.#closedOperations.get(operation) ?? 0));
     this.#admit();
   }
 
@@ -118,29 +152,47 @@ export class Budget {
 
   #admit(): void {
     const now = this.#options.clock.monotonic();
-    let waiter = this.#waiters[0];
-    while (waiter !== undefined && this.#mayEnter(waiter.rank, now)) {
-      this.#waiters.shift();
+    for (const [operation, until] of this.#closedOperations) {
+      if (until <= now) this.#closedOperations.delete(operation);
+    }
+    let index = 0;
+    for (let waiter = this.#waiters[index]; waiter !== undefined; waiter = this.#waiters[index]) {
+      if (!this.#mayEnter(waiter.rank, now)) break;
+      // Calls behind one whose operation is closed do not wait with it.
+      if (this.#closedOperations.has(waiter.operation)) {
+        index += 1;
+        continue;
+      }
+      this.#waiters.splice(index, 1);
       this.#inFlight += 1;
       const known = this.#current();
       if (known !== undefined) known.remaining = Math.max(0, known.remaining - 1);
       waiter.admit();
-      waiter = this.#waiters[0];
     }
-    if (waiter !== undefined) this.#scheduleAdmission(now);
+    if (this.#waiters.length > 0) this.#scheduleAdmission(now);
   }
 
   #mayEnter(rank: number, now: number): boolean {
     if (this.#inFlight >= this.#options.maxInFlight || now < this.#closedUntil) return false;
-    const known = this.#current();
-    return known === undefined || known.remaining > known.limit * (this.#options.reserve[rank] ?? 0);
+    return !this.#isLow(rank);
   }
 
-  /** A refusal and a used-up limit end with time; all other waits end when a call leaves. */
+  /** Whether the remaining requests are reserved for more urgent calls, or used up. */
+  #isLow(rank: number): boolean {
+    const known = this.#current();
+    if (known === undefined) return false;
+    const reserve = this.#options.reserve[rank] ?? 0;
+    if (reserve === 0 && !known.isResetKnown) return false;
+    return known.remaining <= known.limit * reserve;
+  }
+
+  /** Refusals and a used-up limit end with time; all other waits end when a call leaves. */
   #scheduleAdmission(now: number): void {
     this.#cancelTimer?.();
-    const opens = now < this.#closedUntil ? this.#closedUntil : this.#current()?.resetAt;
-    if (opens === undefined) return;
+    const known = this.#current();
+    const ends = [...this.#closedOperations.values(), ...(known === undefined ? [] : [known.resetAt])];
+    const opens = now < this.#closedUntil ? this.#closedUntil : Math.min(...ends);
+    if (opens === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = this.#options.clock.after(milliseconds(Math.max(1, opens - now)), () =>
       this.#admit(),
     );

@@ -37,9 +37,10 @@ const setUp = (transport: Transport) => {
 };
 
 test("the circuit breaker closes again after its probe was aborted", async () => {
-  let answer: Transport = async () => new Response("", { status: 503 });
+  let answer: Transport = () => Promise.reject(new Error("ECONNREFUSED"));
   const { clock, send } = setUp((request, signal) => answer(request, signal));
   for (let count = 0; count < 5; count += 1) await send();
+  expect(String(await send())).toContain("was not sent");
   await clock.advance(seconds(60));
   answer = (_, signal) =>
     new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

@@ -14,8 +14,8 @@ describe("a budget [F71 F87]", () => {
     const clock = new VirtualClock();
     const budget = new Budget({ clock, maxInFlight: 100, reserve: [0, 0.05, 0.1, 0.25], ...options });
     const entered: string[] = [];
-    const enter = (name: string, rank: number, signal = never) =>
-      void budget.enter(rank, signal).then(
+    const enter = (name: string, rank: number, signal = never, operation = "") =>
+      void budget.enter(rank, signal, operation).then(
         () => entered.push(name),
         () => entered.push(`${name} gave up`),
       );
@@ -87,6 +87,20 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["user"]);
   });
 
+  test("admits calls of other operations while one is closed", async () => {
+    const { clock, budget, entered, enter } = setUp();
+    budget.close("create", seconds(30));
+    budget.close("create", seconds(5));
+    enter("user", 0, never, "create");
+    enter("refresh", 3, never, "list");
+    expect([budget.waitOf("create"), budget.waitOf("list")]).toEqual([seconds(30), seconds(0)]);
+    await clock.advance(milliseconds(29_999));
+    expect(entered).toEqual(["refresh"]);
+    await clock.advance(milliseconds(1));
+    expect(entered).toEqual(["refresh", "user"]);
+    expect(budget.level.closedOperations).toEqual({});
+  });
+
   test("removes aborted callers and their listeners", async () => {
     const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
     const gaveUp = new AbortController();
@@ -116,6 +130,7 @@ describe("a budget [F71 F87]", () => {
       fc.constant("leave" as const),
       fc.constant("give up" as const),
       news,
+      fc.record({ operation: fc.constantFrom("0", "1"), refusedFor: fc.integer({ min: 0, max: 5000 }) }),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -126,8 +141,10 @@ describe("a budget [F71 F87]", () => {
           if (typeof each === "number") {
             const controller = new AbortController();
             signals.push(controller);
-            enter("x", each, controller.signal);
+            enter("x", each, controller.signal, String(each));
           } else if (each === "give up") signals.at(-1)?.abort();
+          else if (each !== "leave" && "operation" in each)
+            budget.close(each.operation, milliseconds(each.refusedFor));
           else if (each !== "leave") budget.learn(each);
           else if (budget.level.inFlight > 0) {
             budget.leave();
@@ -203,6 +220,16 @@ describe("a breaker", () => {
     await clock.advance(seconds(4));
     begin().abandoned();
     expect(breaker.ask().may).toBe(true);
+  });
+
+  test("ignores a failure of a call during which another one succeeded", () => {
+    const { breaker, begin, failing } = setUp();
+    const slow = Array.from({ length: 3 }, begin);
+    begin().succeeded();
+    for (const attempt of slow) attempt.failed();
+    expect(breaker.state).toBe("closed");
+    failing(3);
+    expect(breaker.state).toBe("open");
   });
 
   test("does not extend the backoff for calls that were in flight when it opened", () => {

@@ -94,3 +94,30 @@ test("a change is retried when the cloud asks for it, however often it has faile
 test("a change is retried after at most 15 minutes, whatever Retry-After says", async () => {
   expect(await gapsBetweenAttempts("21600", 2000)).toEqual([900, 900]);
 });
+
+test("20 load balancers that the cloud fails to delete delay neither other Services nor their targets", async () => {
+  const broken = new Set<string>();
+  const w = new ServiceWorld({
+    cloud: () => async (request, signal) =>
+      request.method === "DELETE" && broken.has(request.url.split("/").at(-1) ?? "")
+        ? new Response('{"error":{"message":"internal"}}', { status: 500 })
+        : asTransport(w.cloud)(request, signal),
+  });
+  await w.start();
+  const names = Array.from({ length: 20 }, (_, index) => `broken-${index}`);
+  for (const name of [...names, "healthy", "leaving"]) w.create(name);
+  await w.pass(60);
+  const owners = new Set<string | undefined>(names.map((name) => w.get(name).metadata.uid));
+  for (const { id, labels } of w.cloud.balancers.list()) if (owners.has(labels["owner-uid"])) broken.add(id);
+  for (const name of names) w.delete(name);
+  await w.pass(0.2);
+  w.create("late");
+  w.delete("leaving");
+  w.addNode("node-3");
+  await w.pass(1.5);
+  expect(w.addressesOf("late")).toHaveLength(1);
+  expect(w.find("leaving")).toBeUndefined();
+  const { uid } = w.get("healthy").metadata;
+  const healthy = w.cloud.balancers.list().find(({ labels }) => labels["owner-uid"] === uid);
+  expect(healthy?.targets).toHaveLength(4);
+});

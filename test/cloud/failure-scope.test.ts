@@ -1,0 +1,174 @@
+import { describe, expect, test } from "bun:test";
+import { type GovernedAccount, openAccount } from "../../src/cloud/account.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { jsonApi } from "../../src/kit/json-api.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport } from "../../src/platform/transport.ts";
+import type { Call, Urgency } from "../../src/provider/call.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+// How far a failure of one operation reaches: to that operation, to the endpoint, or to the whole account.
+
+/** An account whose cloud has machines and load balancers; `answers` replaces the answer to a method. */
+const setUp = (answers: Partial<Record<string, Transport>>, scope?: "account") => {
+  const clock = new VirtualClock();
+  const sent: string[] = [];
+  const account: GovernedAccount<string> = openAccount<string>(
+    { name: "main", fetch: async () => ({ value: "token" }), sign: (request) => request },
+    {
+      transport: async (request, signal) => {
+        sent.push(`${request.method} ${new URL(request.url).pathname}`);
+        return answers[request.method]?.(request, signal) ?? new Response("{}");
+      },
+      clock,
+      random: { ...seededRandom(1), fraction: () => 1 },
+      mayMutate: () => ({ may: true }),
+      report: () => undefined,
+      signal: new AbortController().signal,
+    },
+  );
+  const api = jsonApi({
+    base: "https://cloud",
+    transport: account.transport,
+    ...(scope !== undefined && { readError: () => ({ scope }) }),
+  });
+  const send = (method: "GET" | "POST" | "DELETE", path: string, urgency: Urgency = "user-change") => {
+    const call: Call = { signal: new AbortController().signal, urgency };
+    const operation = `${method} ${path.replace(/\d+$/, "{id}")}`;
+    return api.call({ operation, method, path }, call).then(
+      () => "fine",
+      (error: Error) => error.message,
+    );
+  };
+  const lookUp = () => send("GET", "/machines", "new-node");
+  /** "waiting" when there is no result yet. */
+  const resultNow = async (result: Promise<string>) => {
+    let ended = "waiting";
+    void result.then((text) => {
+      ended = text;
+    });
+    await clock.advance(milliseconds(0));
+    return ended;
+  };
+  return { clock, account, sent, send, lookUp, resultNow };
+};
+
+const answering =
+  (status: number, headers: Record<string, string> = {}): Transport =>
+  async () =>
+    new Response('{"message":"no"}', { status, headers });
+
+const refusing: Transport = () => Promise.reject(new Error("ECONNREFUSED"));
+const hanging: Transport = (_, signal) =>
+  new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe("a failing operation", () => {
+  test("that returns 500 does not stop lookups of Nodes, nor the same operation on other objects", async () => {
+    const { send, lookUp, sent } = setUp({
+      DELETE: async ({ url }) =>
+        new Response("{}", { status: Number(url.split("/").at(-1)) < 20 ? 500 : 200 }),
+    });
+    const deletions = await Promise.all(numbers(40).map((id) => send("DELETE", `/balancers/${id}`)));
+    expect(deletions.filter((result) => result === "fine")).toHaveLength(20);
+    const lookups = await Promise.all(numbers(60).map(lookUp));
+    expect(lookups.filter((result) => result === "fine")).toHaveLength(60);
+    expect(sent).toHaveLength(100);
+  });
+
+  test("whose response is cut off does not stop other operations", async () => {
+    const cutOff = () =>
+      new ReadableStream({
+        pull: (to) => to.error(new Error("ECONNRESET")),
+      });
+    const { send, lookUp } = setUp({ POST: async () => new Response(cutOff()) });
+    for (const _ of numbers(10)) expect(await send("POST", "/balancers")).toContain("failed");
+    expect(await lookUp()).toBe("fine");
+  });
+
+  test("that hangs does not stop operations that succeed in the meantime", async () => {
+    const { clock, send, lookUp } = setUp({ POST: hanging });
+    const creations = numbers(10).map(() => send("POST", "/balancers"));
+    await clock.advance(seconds(10));
+    expect(await lookUp()).toBe("fine");
+    await clock.advance(seconds(20));
+    for (const creation of creations) expect(await creation).toContain("failed");
+    expect(await lookUp()).toBe("fine");
+  });
+
+  test.each([
+    ["refuses connections", refusing, 0],
+    ["does not respond", hanging, 30],
+  ])("stops all operations of an endpoint that %s", async (_, answer, lasts) => {
+    const { clock, send, lookUp, sent } = setUp({ POST: answer });
+    const creations = numbers(5).map(() => send("POST", "/balancers"));
+    await clock.advance(seconds(lasts));
+    await Promise.all(creations);
+    expect(await lookUp()).toContain("failed to respond several times in a row");
+    expect(sent).toHaveLength(5);
+    await clock.advance(seconds(2));
+    expect(await lookUp()).toBe("fine");
+  });
+});
+
+describe("a 429", () => {
+  const retryAfter = { "retry-after": "900" };
+
+  test("stops only its own operation until its Retry-After has passed", async () => {
+    const { clock, account, send, lookUp, resultNow, sent } = setUp({ POST: answering(429, retryAfter) });
+    await send("POST", "/balancers");
+    expect(await resultNow(lookUp())).toBe("fine");
+    expect(await resultNow(send("DELETE", "/balancers/1"))).toBe("fine");
+    expect(await send("POST", "/balancers")).toContain(
+      "the rate limit of this operation is used up for 900s",
+    );
+    expect(sent).toHaveLength(3);
+    expect(account.budget.level).toMatchObject({
+      closedFor: 0,
+      closedOperations: { "POST /balancers": 900_000 },
+    });
+    await clock.advance(seconds(900));
+    await send("POST", "/balancers");
+    expect(sent).toHaveLength(4);
+  });
+
+  test("does not hold other operations back behind calls that wait for it", async () => {
+    const { clock, send, lookUp, resultNow, sent } = setUp({ POST: answering(429, { "retry-after": "30" }) });
+    await send("POST", "/balancers");
+    const waiting = send("POST", "/balancers");
+    expect(await resultNow(waiting)).toBe("waiting");
+    expect(await resultNow(lookUp())).toBe("fine");
+    await clock.advance(seconds(30));
+    expect(sent).toEqual(["POST /balancers", "GET /machines", "POST /balancers"]);
+    await waiting;
+  });
+
+  test("stops all operations when the provider says that the limit is the account's", async () => {
+    const { clock, send, lookUp } = setUp({ POST: answering(429, retryAfter) }, "account");
+    await send("POST", "/balancers");
+    expect(await lookUp()).toContain("the rate limit of the cloud API is used up for 900s");
+    await clock.advance(seconds(900));
+    expect(await lookUp()).toBe("fine");
+  });
+
+  test("stops all operations when its headers say that the account has no requests left", async () => {
+    const headers = { ...retryAfter, "ratelimit-limit": "100", "ratelimit-remaining": "0" };
+    const { clock, send, lookUp } = setUp({ POST: answering(429, headers) });
+    await send("POST", "/balancers");
+    expect(await lookUp()).toContain("the rate limit of the cloud API is used up for 900s");
+    await clock.advance(seconds(900));
+    expect(await lookUp()).toBe("fine");
+  });
+});
+
+test("an account without remaining requests and without a reset time still sends changes of users", async () => {
+  const headers = { "ratelimit-limit": "100", "ratelimit-remaining": "0" };
+  const { clock, send, lookUp, resultNow } = setUp({ DELETE: answering(200, headers) });
+  await send("DELETE", "/balancers/1");
+  expect(await resultNow(send("POST", "/balancers"))).toBe("fine");
+  const lookup = lookUp();
+  expect(await resultNow(lookup)).toBe("waiting");
+  await clock.advance(seconds(60));
+  expect(await lookup).toBe("fine");
+});

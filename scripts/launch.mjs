@@ -41,7 +41,7 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) install();
 const findBun = () => {
   const scope = join(modules, "@oven");
   const packages = existsSync(scope) ? readdirSync(scope).map((name) => join(scope, name, "bin", "bun")) : [];
-  // Install scripts, where they ran, moved the executable here.
+  // If install scripts ran, they moved the executable here.
   const candidates = [...packages, join(modules, "bun", "bin", "bun.exe")];
   const works = (path) => spawnSync(path, ["--version"]).status === 0;
   const found = candidates.find((path) => existsSync(path) && works(path));
@@ -56,7 +56,7 @@ if (bun === undefined) {
   process.exit(1);
 }
 
-// Some libraries print colours even into a file.
+// Some libraries print colors even into a file.
 const colours = process.stdout.isTTY ? {} : { NO_COLOR: process.env.NO_COLOR ?? "1" };
 const child = spawn(bun, process.argv.slice(2), {
   cwd: root,

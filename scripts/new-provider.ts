@@ -74,7 +74,7 @@ const skeleton = skeletonOf(
 const existing = writeSkeleton(skeleton);
 if (existing.length > 0) {
   const paths = existing.map((path) => `  ${relative(from, path)}\n`).join("");
-  fail(`No files were written, because these exist already:\n${paths}Remove them or choose another name.`);
+  fail(`No files were written, because these already exist:\n${paths}Remove them or choose another name.`);
 }
 process.stdout.write(nextSteps(skeleton, name.kebab, isInside));
 const similar = isInside ? similarName(name, taken) : undefined;

@@ -74,7 +74,7 @@ export function scrapeBenchmarks(options: BenchOptions, load: Load): BenchmarkGr
   );
 }
 
-/** Not part of `all`: it is about decision 0003, not about the manager. */
+/** Not part of `all`, because it measures decision 0003 and not the manager. */
 export function clientNodeBenchmarks(): BenchmarkGroup {
   return group(
     (Object.keys(imports) as (keyof typeof imports)[]).map((what) => ({
@@ -85,7 +85,7 @@ export function clientNodeBenchmarks(): BenchmarkGroup {
   );
 }
 
-/** The sizes of the page in docs/benchmarks.md. */
+/** The sizes that docs/benchmarks.md uses. */
 export function allBenchmarks(options: BenchOptions, load: Load): readonly BenchmarkGroup[] {
   return [
     startBenchmarks(options),

@@ -1,5 +1,5 @@
-// Records when each object of a selection was first seen in a watch, at little cost: only names are read. A watch that ends or
-// goes silent is opened again from its last resource version.
+// Records when a watch first delivers each object of a selection. It reads only names, to save processor time. A
+// watch that ends or goes silent is reopened from its last resource version.
 
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import type { KubeObject } from "../../src/kube/objects.ts";
@@ -9,7 +9,7 @@ import { NameReader } from "./read-names.ts";
 /** The watch starts with the existing objects, then continues with changes. */
 const fromStart = "0";
 const retryDelayMs = 200;
-/** During a benchmark changes arrive all the time; a watch that is silent for longer is opened again. */
+/** During a benchmark changes arrive all the time, so a watch that is silent for longer is reopened. */
 const maxSilenceMs = 15_000;
 
 export class FollowedNames<T extends KubeObject> {

@@ -67,7 +67,7 @@ if (output !== undefined) writeFileSync(output, page);
 if (write) {
   const whole = insertInto(readFileSync(document, "utf8"), page);
   if (whole === undefined)
-    fail(`${document} has no place for the figures: the comments that mark it are missing.`);
+    fail(`${document} lacks the comments between which the figures are written. Restore them.`);
   else writeFileSync(document, whole);
 }
 process.exit(measured.failures.length === 0 ? 0 : 1);

@@ -40,7 +40,7 @@ export function pageOf(circumstances: Circumstances, { sections, failures }: Mea
 const begin = "<!-- npm run bench -- all --write: begin -->";
 const end = "<!-- npm run bench -- all --write: end -->";
 
-/** Undefined when the document has no place for the figures. */
+/** Undefined if the document lacks the comments between which the figures are written. */
 export function insertInto(document: string, page: string): string | undefined {
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];
   if (from === -1 || to < from) return undefined;

@@ -18,7 +18,7 @@ export interface StepPlan {
   readonly name: string;
   readonly start: () => Promise<unknown>;
   readonly isDone: () => boolean | Promise<boolean>;
-  /** How far the step is, for progress lines. */
+  /** The progress of the step, for progress lines. */
   readonly describe: () => string;
 }
 

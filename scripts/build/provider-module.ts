@@ -11,7 +11,10 @@ const root = resolve(import.meta.dir, "../..");
 /** An error that the user can fix. It is printed without a stack trace. */
 export class BuildError extends Error {}
 
-/** Resolves "#ccm" outside the repository too, where our package.json does not apply, and keeps test code out of executables. */
+/**
+ * Resolves "#ccm" outside the repository too, where this package.json does not apply, and keeps test code out of
+ * executables.
+ */
 export const ccmImports: Bun.BunPlugin = {
   name: "#ccm",
   setup: (build) => {

@@ -1,5 +1,5 @@
 // The parts of a file that people read: all of a document, and the comments and strings of a program. Everything else becomes
-// spaces, so that positions and line numbers stay those of the file. Pure.
+// spaces, so that positions and line numbers do not change. Pure.
 
 const isProgram = (path: string): boolean => /\.[cm]?[jt]s$/.test(path);
 
@@ -8,7 +8,7 @@ const blank = (text: string): string => text.replaceAll(/[^\n]/g, " ");
 /** A string without a space is a name, a key or a path. */
 const inString = (text: string): string => (/\s/.test(text) ? text : blank(text));
 
-/** Inline code names things of the program. */
+/** Inline code refers to identifiers of the program. */
 const withoutCode = (text: string): string => text.replaceAll(/`[^`\n]+`/g, (code) => blank(code));
 
 const inComment = (text: string): string =>

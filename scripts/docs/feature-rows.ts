@@ -1,5 +1,6 @@
-// The features of docs/features.md by id, in groups: what at least one cloud controller manager has or its users request (F),
-// what no Go manager has (N), and what the Kubernetes documents on cloud controller managers describe (S). Data only.
+// The features of docs/features.md by id, in groups: features that a cloud controller manager has or its users
+// request (F), features that no Go manager has (N), and features in the Kubernetes documentation of cloud controller
+// managers (S). Data only.
 
 export interface FeatureGroup {
   readonly about: string;
@@ -153,7 +154,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["N2", "Suggestions for unknown annotations; one table for parsing, documentation and webhook"],
       ["N3", "Observe mode: logs the complete plan and changes nothing"],
       ["N4", "One inventory for all controllers, with a learnt request budget and priorities"],
-      ["N5", "Drift detection for the price of a listing"],
+      ["N5", "Drift detection with one listing"],
       ["N6", "Offline `cleanup` command for orphans"],
       ["N7", "`explain` and `doctor` commands"],
       ["N8", "Portable conditions and reason codes on Services and Nodes"],

@@ -68,7 +68,7 @@ export function proofsOf(results: readonly TestResult[]): Proofs {
   return Object.fromEntries([...counts].map(([id, files]) => [id, best(files)]));
 }
 
-/** From the suite that needs least to the one that needs most. */
+/** Ordered by what a suite needs, least first. */
 export const suites = {
   plain: { needs: "nothing", run: "`npm test`" },
   executable: { needs: "the executable", run: "`npm run docs -- --executable`" },

@@ -54,7 +54,7 @@ export function readName(given: string, taken: readonly string[]): ProviderName 
       error: `"${given}" is a reserved word in TypeScript. Choose another name, such as "${given}-cloud".`,
     };
   }
-  if (taken.includes(given)) return { error: `A provider "${given}" exists already. Choose another name.` };
+  if (taken.includes(given)) return { error: `A provider "${given}" already exists. Choose another name.` };
   const words = given.split("-");
   const title = words.map(capital);
   return {

@@ -18,7 +18,7 @@ import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 
-/** What this script needs of a provider's simulator; the skeleton's has it. */
+/** What this script needs from a provider's simulator; the skeleton provides it. */
 interface Simulator {
   addServer(name: string): void;
   handle(method: string, url: URL, authorization: string | null, body: string): Response;

@@ -22,13 +22,13 @@ export interface ConnectedCloud {
   readonly accounts: readonly GovernedAccount<unknown>[];
 }
 
-/** Settings of the cloud from everywhere but the environment. */
+/** Settings of the cloud from all sources except the environment. */
 export interface CloudSources {
   /** From flags: they take precedence over everything else. */
   readonly given: ReadonlyMap<string, string>;
   /** From files: the environment takes precedence. */
   readonly file?: Readonly<Record<string, string>>;
-  /** The place of each setting in a file, as `path:line:column`. */
+  /** The position of each setting in a file, as `path:line:column`. */
   readonly places?: ReadonlyMap<string, string>;
   /** Content of the files that settings name, by path. */
   readonly inputFiles?: ReadonlyMap<string, Secret>;
@@ -69,7 +69,7 @@ function placeOf(
   return place === undefined || file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
 }
 
-/** Reads the settings. Problems of settings in a file have their place. */
+/** Reads the settings. Problems with settings in a file include the position. */
 export function readConfig(provider: AnyProvider, settings: SettingSources) {
   const raw = rawConfig(provider, settings);
   const read = readSettings(provider.config, raw, { what: "setting" });

@@ -17,5 +17,5 @@ export interface Console {
   readonly serving?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }
 
-/** 0: success or a requested stop; 1: failure; 2: a mistake that the operator must fix. */
+/** 0: success or a requested stop; 1: failure; 2: an error that the operator must fix. */
 export type ExitCode = 0 | 1 | 2;

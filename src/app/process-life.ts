@@ -25,7 +25,7 @@ export interface ProcessOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly setVerbosity: (level: number) => void;
-  /** Already read, and without errors. */
+  /** Has been read, without errors. */
   readonly first: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
 }
@@ -74,7 +74,7 @@ export class ProcessLife {
     const { program, log, console } = this.#options;
     console.systemd?.watch(() => this.#manager?.stalled(), this.#stop);
     const code = await this.#runManagers();
-    // Without a manager, one error line already says why the process could not start.
+    // Without a manager, an error line already reports why the process could not start.
     if (this.#manager !== undefined) log.info(`${program} exits`, { code });
     return code;
   }

@@ -1,5 +1,5 @@
-// The entry of an executable: reads the command line and runs the command. Exit codes: 0 for success or a requested stop, 1 for
-// a failure, 2 for a mistake that the operator must fix. docs/operations.md has the whole list.
+// The entry of an executable: reads the command line and runs the command. Exit codes: 0 for success or a requested
+// stop, 1 for a failure, 2 for an error that the operator must fix. docs/operations.md has the whole list.
 
 import { messageOf } from "../core/errors.ts";
 import { keepLoopbackDirect, removeVariables, systemArguments } from "../platform/environment.ts";

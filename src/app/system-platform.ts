@@ -1,4 +1,5 @@
-// What a manager needs from the outside world, as values: clock, random numbers, files and network. Tests pass virtual ones.
+// What a manager needs from its environment, as values: clock, random numbers, files and network. Tests pass virtual
+// ones.
 
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
@@ -20,7 +21,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     files: systemFiles,
     transport: systemTransport,
     cloudTransport: systemTransport,
-    // Upstream's identity of a replica starts with the host name, which no variable holds outside a pod.
+    // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
     environment: { ...environment, HOSTNAME: systemHostname() },
   };
 }

@@ -42,7 +42,7 @@ export function createSystemd(
       const beat = (): void => {
         if (signal.aborted) return;
         const reason = problem();
-        // systemd restarts the process when it hears nothing; the status then shows the reason.
+        // Without notifications systemd restarts the process; the status then shows the reason.
         if (reason === undefined) notify("WATCHDOG=1");
         else notify(`STATUS=Unhealthy: ${onOneLine(reason)}`);
         clock.after(watchdog, beat);

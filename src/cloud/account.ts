@@ -73,7 +73,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
       return await governed.send(request, call, read);
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
-      // Without a credential on the request, it was the fetch that was rejected. Its backoff decides when to try again.
+      // The request has no credential, so the fetch itself was rejected. Its backoff decides when to try again.
       if (!signedWith.has(request)) throw error;
       credential.discard(signedWith.get(request));
       return governed.send(request, call, read);

@@ -11,7 +11,7 @@ import { delayUntil } from "./rate-headers.ts";
 export interface ErrorPolicy {
   /** Exponential backoff between retries. */
   readonly retry: BackoffLimits;
-  /** Who can fix it: the author of the object, the operator of the manager, or no one has to. */
+  /** Who can fix it: the author of the object, the operator of the manager, or nothing needs fixing. */
   readonly audience: "user" | "operator" | "none";
   /** Reason of events and conditions. */
   readonly reason: string;

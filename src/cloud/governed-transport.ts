@@ -48,7 +48,7 @@ export interface GovernedTransportOptions {
   readonly credentialHint?: string | undefined;
 }
 
-/** Limits are often counted per minute. A longer wait becomes an error, so that it can be reported on the object. */
+/** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
 const maxWait = minutes(2);
 const breakerBackoff = { first: seconds(2), cap: seconds(60) };
 
@@ -89,7 +89,7 @@ export class GovernedTransport {
     }
   };
 
-  /** Waits for a short time; a wait that is too long becomes an error that says so. */
+  /** Waits for the budget; a wait that would be too long fails with an error. */
   async #enterBudget({ operation }: CloudRequest, call: Call): Promise<void> {
     const { budget } = this.#options;
     const rank = urgencyRanks[call.urgency];
@@ -149,7 +149,7 @@ export class GovernedTransport {
     }
   }
 
-  /** The complete response, within the deadline: a response that stalls halfway is treated like none. */
+  /** The complete response, within the deadline: a response that stalls is treated like no response. */
   async #exchange(
     request: CloudRequest,
     signed: CloudRequest,

@@ -10,7 +10,7 @@ import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
-/** `asOf` is when the oldest request behind the answer began. A "gone" from before the question proves nothing. */
+/** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
 export type Answer =
   | {
       readonly kind: "exists";
@@ -26,7 +26,7 @@ export type Answer =
       readonly asOf: number;
     }
   | { readonly kind: "gone"; readonly proof: "listing" | "lookup"; readonly asOf: number }
-  /** No source of this provider knows the provider id: the Node is never touched. */
+  /** No source recognizes the provider id: the Node is never changed. */
   | { readonly kind: "foreign" }
   | { readonly kind: "unknown"; readonly failure: SourceFailure | undefined };
 

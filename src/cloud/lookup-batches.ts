@@ -31,7 +31,7 @@ function keysFor(
   return keys.some(([by]) => lookups[by] === undefined) ? undefined : keys;
 }
 
-/** The lookups that answer for all these Nodes; undefined when one of them can only be found by listing. */
+/** The lookups for all these Nodes; undefined when one of them can only be found by listing. */
 export function batchesFor(
   waiting: readonly NodeIdentity[],
   lookups: Lookups,

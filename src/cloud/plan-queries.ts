@@ -75,7 +75,8 @@ function isFound(
   return kinds.some((by) =>
     valuesOf(identity, by, keyOf).some((value) => {
       const found = answer(by, value);
-      // Several instances are no answer yet: an ambiguous name counts only from a listing that is newer than the query.
+      // Several instances do not answer the query yet: an ambiguous name counts only in a listing that is newer than
+      // the query.
       return found?.instances.length === 1 && found.asOf >= foundSince;
     }),
   );

@@ -4,7 +4,7 @@ import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { type Moment, momentOfSeconds, retryAfterIn, untilMoment } from "../core/moment.ts";
 import type { RateLimit } from "../runtime/budget.ts";
 
-/** Longer waits are not believed: an error of the cloud, of a proxy or of a clock must not close an account for a day. */
+/** Longer waits are capped: a mistake of the cloud, a proxy or a clock must not block an account for a day. */
 const maxDelay = minutes(15);
 
 /** The wait until a moment that a cloud named, capped. */
@@ -12,7 +12,7 @@ export function delayUntil(moment: Moment, now: number): Milliseconds {
   return milliseconds(Math.min(untilMoment(moment, now), maxDelay));
 }
 
-/** After a 429 that names no time. */
+/** After a 429 without a retry time. */
 export const defaultDelay = milliseconds(5000);
 
 export function rateLimitOf(response: Response, now: number): RateLimit {

@@ -58,7 +58,7 @@ export class SourceInventory {
     return this.#options.source;
   }
 
-  /** A Node may have any text as its provider id: one that makes the provider throw is not of this source. */
+  /** A provider id may be any text; one that makes the provider throw does not belong to this source. */
   keyOf(providerID: string): string | undefined {
     try {
       return this.#options.source.keyOf(providerID);

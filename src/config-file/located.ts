@@ -1,4 +1,4 @@
-// A parsed document as a tree in which every value knows its line and column, so that errors can point at it.
+// A parsed document as a tree of values with line and column, so that errors can point to them.
 
 import type { Problem } from "../core/problem.ts";
 
@@ -31,7 +31,7 @@ export interface ParsedDocument {
   readonly problems: readonly PlacedProblem[];
 }
 
-/** A problem with its place; `inFile` adds the name of the file. */
+/** A problem with its position; `inFile` adds the name of the file. */
 export interface PlacedProblem extends Problem {
   readonly place: Place;
 }

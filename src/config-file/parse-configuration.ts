@@ -1,5 +1,5 @@
 // Reads the file of --config: flags and settings of the cloud, by name. Strict: unknown keys, duplicates and values of the wrong
-// type are errors, all reported at once and each with its place.
+// type are errors, all reported together, each with its line and column.
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Field, Fields } from "../core/settings.ts";

@@ -88,7 +88,7 @@ export function parseYaml(text: string): ParsedDocument {
     }
     contents = document.contents;
   } catch {
-    // The parser overflows its stack on deep nesting before our own limit applies.
+    // The parser overflows its stack on deep nesting before `maxDepth` applies.
     return {
       root: undefined,
       problems: [problemAt(start, "InvalidYaml", `the document is nested more than ${maxDepth} levels deep`)],

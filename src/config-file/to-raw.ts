@@ -1,5 +1,5 @@
 // Converts a value of the file to the string that a flag or an environment variable would have, so that one table parses all
-// three. A value of another type than the field's is an error with its place.
+// three. A value of another type than the field's is an error with line and column.
 
 import type { Field, FieldKind } from "../core/settings.ts";
 import { type Located, type PlacedProblem, problemAt } from "./located.ts";

@@ -13,14 +13,16 @@ import { alignToGrid, backoff } from "../runtime/backoff.ts";
 
 const lostRaceBackoff = { first: seconds(0.1), cap: minutes(1) };
 
-/** The object changed or was deleted before our write: the guards of the patch or the preconditions of the delete failed. */
+/**
+ * The object changed or was deleted before the write: a guard of the patch or a precondition of the delete failed.
+ */
 export function isLostRace(error: unknown): boolean {
   return isKubeError(error, "precondition", "conflict", "not-found");
 }
 
 /**
- * The delay before a key is tried again after its n-th error in a row. Delays after cloud errors end at shared moments, unless
- * the cloud asked for a delay.
+ * The delay before a key is tried again after its n-th error in a row. Delays after cloud errors are aligned, so that keys
+ * retry together, unless the cloud requested a delay.
  */
 export function delayAfterError(
   error: unknown,
@@ -32,7 +34,7 @@ export function delayAfterError(
   return requestedDelay(error, clock) === undefined ? alignToGrid(clock.monotonic(), delay) : delay;
 }
 
-/** Undefined for errors that pass without anyone's help, such as a lost race. */
+/** Undefined for errors that need no action, such as a lost race. */
 export function describeError(error: unknown): Problem | undefined {
   if (CloudError.is(error)) {
     return { severity: "error", reason: errorPolicies[error.kind].reason, text: error.message };

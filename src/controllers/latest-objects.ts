@@ -1,5 +1,5 @@
-// The newest known version of each object: the watch cache, overlaid with the results of our own writes until the watch has
-// caught up. Without the overlay, a burst of writes would fail on stale versions and be tried twice.
+// The newest known version of each object: the watch cache, overlaid with the results of Fairlead's own writes until
+// the watch has caught up. Without the overlay, a burst of writes would fail on stale versions and be retried.
 
 import { type KubeObject, keyOf } from "../kube/objects.ts";
 
@@ -7,14 +7,16 @@ export interface ObjectStore<T> {
   get(key: string): T | undefined;
   list(): readonly T[];
   readonly size: number;
-  /** Whether `get` returns the result of our own write, which the watch has not brought yet. */
+  /** Whether `get` returns the result of a write that the watch has not delivered yet. */
   isAhead?(key: string): boolean;
   subscribe(
     listener: (change: { readonly key: string; readonly before?: T; readonly after?: T }) => void,
   ): () => void;
 }
 
-/** Resource versions are numbers of any length: comparable by contract since Kubernetes 1.35, and in practice before. */
+/**
+ * Resource versions are numbers of any length. Comparing them is guaranteed since Kubernetes 1.35, and worked before.
+ */
 export function isNewer(a: string, b: string): boolean {
   return a.length > b.length || (a.length === b.length && a > b);
 }

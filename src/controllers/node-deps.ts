@@ -13,7 +13,7 @@ export type NodeStore = ObjectStore<Node>;
 export interface NodeWrites {
   /** Undefined when it was only observed. */
   patch(node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node | undefined>;
-  /** Rejected by the API server unless this very Node is still there, unchanged. False when it was only observed. */
+  /** The API server rejects the delete if the Node was changed or replaced. Returns false in observe mode. */
   delete(node: Node, why: string, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -21,7 +21,7 @@ export interface NodeEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** Not logged: it only begins something whose end is logged, or is logged once for many objects. */
+  /** Not logged: its completion is logged, or one line covers many objects. */
   readonly quiet?: true;
 }
 

@@ -33,14 +33,14 @@ export function isUninitialized(node: Node): boolean {
   return taintsOf(node).some(({ key }) => key === uninitializedTaint);
 }
 
-/** "Unknown" where the Node has no Ready condition, as upstream. */
+/** "Unknown" if the Node has no Ready condition, as in upstream. */
 export function readiness(node: Node): string {
   return node.status.conditions?.find(({ type }) => type === "Ready")?.status ?? "Unknown";
 }
 
 export const isReady = (node: Node): boolean => readiness(node) === "True";
 
-/** Any value but "false" pauses: someone who wrote "yes" did not mean "continue". */
+/** Any value except "false" pauses, because "yes" cannot mean "continue". */
 export function isPaused({ metadata }: Node): boolean {
   return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
 }

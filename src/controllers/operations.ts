@@ -24,10 +24,10 @@ interface Operation {
   update: OperationUpdate;
 }
 
-/** Most cloud errors are gone at the next attempt. */
+/** Most cloud errors do not recur at the next attempt. */
 const failuresBeforeReport = 3;
 
-/** Operations whose check falls this shortly after another one's are checked with it. */
+/** Operations that are due this soon after another one are checked together with it. */
 const batchWindow: Milliseconds = milliseconds(100);
 
 export class Operations {
@@ -71,7 +71,7 @@ export class Operations {
     this.#operations.clear();
   }
 
-  /** False where this cloud has no operation ids: then only observing shows the result. */
+  /** Returns false if this cloud has no operation ids; the result must then be observed. */
   track(key: string, id: string, checkAfter: Milliseconds): boolean {
     const { pending, clock } = this.#deps;
     if (pending === undefined) return false;
@@ -140,7 +140,7 @@ export class Operations {
     this.#enqueue(key);
   }
 
-  /** Every waiting key is enqueued, so that it can report the problem or that the problem is over. */
+  /** Enqueues every waiting key, so that it can report the problem or its end. */
   #setProblem(problem: unknown): void {
     if (problem === this.#problem) return;
     this.#problem = problem;

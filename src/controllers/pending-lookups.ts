@@ -1,4 +1,5 @@
-// Lookups that the inventory has not answered yet: which keys wait for one, and since when. Keeps a key from asking twice.
+// Lookups that the inventory has not answered yet: which keys wait for one, and since when. Prevents duplicate
+// lookups.
 
 import type { Inventory } from "../cloud/inventory.ts";
 import type { NodeIdentity } from "../cloud/node-identity.ts";
@@ -9,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 
 interface Lookup {
   readonly since: number;
-  /** An instance that was observed at or after this moment is answer enough. */
+  /** An instance observed at or after this time is sufficient. */
   readonly foundSince: number;
   /** The identity that the lookup is about, as text. */
   readonly about: string;
@@ -40,8 +41,8 @@ export class PendingLookups {
   }
 
   /**
-   * Whether an instance observed at this moment completed the key's lookup, so that no newer answer will come. A key that
-   * reads the answer so late that it is too old by then must ask again.
+   * Whether an instance observed at this moment completed the key's lookup, so that no newer answer will come. A key
+   * that reads the answer too late must look it up again.
    */
   isUsedUpBy(key: string, asOf: number): boolean {
     const lookup = this.#lookups.get(key);
@@ -49,8 +50,8 @@ export class PendingLookups {
   }
 
   /**
-   * Asks the inventory, unless this lookup is under way. An instance observed within `maxAge` is answer enough. Throws
-   * the error with which the lookup failed; the next call asks again.
+   * Asks the inventory, unless this lookup is already pending. An instance observed within `maxAge` is sufficient.
+   * Throws the error with which the lookup failed; the next call asks again.
    */
   ask(
     key: string,
@@ -60,7 +61,7 @@ export class PendingLookups {
   ): void {
     const lookup = this.#lookups.get(key);
     const about = JSON.stringify(identity);
-    // A Node that got its provider id or UUID meanwhile needs another lookup: the first one may not find it.
+    // A Node that has since got its provider id or UUID needs another lookup: the first one may not find it.
     if (lookup === undefined || lookup.about !== about) {
       const now = this.#clock.monotonic();
       const foundSince = maxAge === undefined ? undefined : now - maxAge;

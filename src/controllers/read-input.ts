@@ -14,7 +14,7 @@ export type InputValue =
   | { readonly kind: "File"; readonly content: Secret };
 
 export interface Input {
-  /** Reveals nothing of the content. */
+  /** Does not reveal the content. */
   readonly version: string;
   /** Undefined where the object or file does not exist. */
   readonly value?: InputValue;
@@ -45,7 +45,7 @@ export async function readInput(
       }
       case "File": {
         const { path } = declaration;
-        // The version is taken before the content, so that a change in between is seen the next time.
+        // The version is read before the content, so that a change in between is detected the next time.
         const version = await files.version(path);
         if (version === undefined) return missing;
         return { version, value: { kind: "File", content: new Secret(await files.read(path)) } };

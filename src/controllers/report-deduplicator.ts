@@ -4,17 +4,17 @@
 export class ReportDeduplicator {
   readonly #reported = new Map<string, ReadonlySet<string>>();
 
-  /** Subjects with a report that still holds. */
+  /** Subjects with an active report. */
   get subjects(): Iterable<string> {
     return this.#reported.keys();
   }
 
-  /** The texts that hold for each subject. */
+  /** The active reports of each subject. */
   get all(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#reported;
   }
 
-  /** Those of the subject's present reports that were not among its last ones. */
+  /** Replaces the subject's reports, and returns those that are new. */
   news<T extends { readonly text: string }>(subject: string, reports: readonly T[]): readonly T[] {
     const before = this.#reported.get(subject);
     if (reports.length === 0) this.#reported.delete(subject);

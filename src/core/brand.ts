@@ -1,4 +1,4 @@
-// Branded types: strings and numbers that were validated once, where they entered, and that the compiler keeps apart.
+// Branded types: strings and numbers that are validated once, on input, and that the compiler distinguishes.
 
 declare const brand: unique symbol;
 /** `T` with a name, so that the compiler does not mix up two kinds of strings or numbers. */

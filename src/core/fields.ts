@@ -43,7 +43,7 @@ export function buildField<T, const O extends FieldOptions<T>>(
     parse,
     ...options,
     ...extra,
-    // The options decide the conditional type; the compiler cannot follow the spread.
+    // The options determine the conditional type; the compiler cannot infer it through the spread.
   } as Field<T> as Built<T, O>;
 }
 
@@ -197,7 +197,7 @@ export function address<const O extends FieldOptions<IpAddress>>(
   );
 }
 
-/** A value that appears in no message, not even when it is invalid. */
+/** A value that never appears in a message, not even when it is invalid. */
 export function secret<const O extends FieldOptions<Secret>>(what: string, options?: O): Built<Secret, O> {
   return buildField(
     what,

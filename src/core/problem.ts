@@ -1,6 +1,6 @@
 // A problem as a value: planners and parsers return problems, controllers publish them as events and conditions.
 
-/** `error`: what the problem affects stays unchanged until it is fixed. `warning`: everything else goes on. */
+/** `error`: what the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
 export type Severity = "error" | "warning";
 
 /** Something that is wrong with an object, an annotation or a setting. The framework publishes it; nothing is thrown. */

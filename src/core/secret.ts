@@ -10,7 +10,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value. Call it where the request is made, and keep no copy. */
+  /** Returns the value. Call it where the request is made, and do not store the result. */
   reveal(): string {
     return this.#value;
   }

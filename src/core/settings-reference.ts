@@ -16,7 +16,7 @@ function fallbackOf(field: Field<unknown>): string {
   if (field.required === true) return "required";
   if (field.fallback === undefined) return "";
   const fallback = textOf(field.fallback);
-  // The column beside it says "a duration such as 15s", so a bare number of milliseconds would be misleading.
+  // The next column says "a duration such as 15s", so a bare number of milliseconds would be misleading.
   return typeof field.fallback === "number" && field.kind === "duration"
     ? formatDuration(milliseconds(field.fallback))
     : fallback;

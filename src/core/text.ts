@@ -1,7 +1,7 @@
 // Lists and paragraphs that fit into one log line or a terminal's width. Pure.
 
 const maxLength = 400;
-/** One item may not fill the line, nor break it. */
+/** A single long item must not fill the line or break it. */
 const maxItemLength = 160;
 
 function onOneLine(item: string): string {

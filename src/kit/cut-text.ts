@@ -11,7 +11,7 @@ const minSecretLength = 4;
  * builds itself; `jsonApi` does it for all its errors.
  */
 export function cutText(text: string, secrets: readonly string[] = []): string {
-  // Cut first, because the text may be of any size.
+  // Truncated first, because the text may have any size.
   let safe = text.slice(0, 20 * maxLength);
   for (const secret of secrets) {
     if (secret.length >= minSecretLength) safe = safe.replaceAll(secret, "[secret]");

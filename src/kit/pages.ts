@@ -5,7 +5,7 @@ import { CloudError } from "../provider/errors.ts";
 
 /** One page of a listing, as the provider reads it from a response. */
 export interface Page<T> {
-  /** Anything but an array makes the listing fail, so pass on the field of the body unchecked. */
+  /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
   readonly items: readonly T[] | undefined;
   /** The total number of entries, if the cloud reports it. A listing with fewer entries fails. */
   readonly total?: number | undefined;

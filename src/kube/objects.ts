@@ -1,5 +1,6 @@
-// The Kubernetes objects that Fairlead reads: the models of @kubernetes/client-node as JSON has them, with the fields that
-// slimming keeps. Reading a field that `slim.ts` drops does not compile. Only types of client-node are used.
+// The Kubernetes objects that Fairlead reads: the models of @kubernetes/client-node in their JSON form, with the
+// fields that slimming keeps. Reading a field that `slim.ts` drops does not compile. Only types of client-node are
+// used.
 
 import type {
   CoreV1Event,

@@ -66,7 +66,7 @@ export const leases: Resource<Lease> = {
   plural: "leases",
   kind: "Lease",
   namespaced: true,
-  // Written back as a whole, so every field stays.
+  // Written back as a whole, so every field is kept.
   slim: (raw) => raw,
 };
 

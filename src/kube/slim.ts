@@ -54,7 +54,7 @@ function slimMeta(raw: ObjectMeta, maxAnnotation = Number.POSITIVE_INFINITY): Ob
   return kept;
 }
 
-/** For kinds of which there are few, or whose objects are written back: only their metadata is slimmed. */
+/** For kinds with few objects, or whose objects are written back: only their metadata is slimmed. */
 export function slimMetaOnly<T extends KubeObject>(raw: T): T {
   return { ...raw, metadata: slimMeta(raw.metadata) };
 }
@@ -96,7 +96,10 @@ function slimEndpoint(raw: Endpoint): Endpoint {
   return kept;
 }
 
-/** The node of each endpoint and whether it is ready. Addresses and ports are many, and Fairlead reads none of them. */
+/**
+ * The node of each endpoint and whether it is ready. There are many addresses and ports, and Fairlead reads none of
+ * them.
+ */
 export function slimEndpointSlice(raw: EndpointSlice): EndpointSlice {
   const metadata = slimMeta(raw.metadata);
   return raw.endpoints == null ? { metadata } : { metadata, endpoints: raw.endpoints.map(slimEndpoint) };

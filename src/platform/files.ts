@@ -7,7 +7,7 @@ export interface ProgramResult {
 }
 
 export interface Files {
-  /** Rejects with an error whose `code` is that of the system (`ENOENT`, `EACCES`, …). */
+  /** Rejects with an error that has the system's `code` (`ENOENT`, `EACCES`, …). */
   read(path: string): Promise<string>;
   /** A text that changes when the content may have changed; undefined when the file does not exist. */
   version(path: string): Promise<string | undefined>;

@@ -2,7 +2,9 @@
 
 /** The certificate of a client, whose key it proved to hold in the TLS handshake. Its issuer has not been verified. */
 export interface PeerCertificate {
-  /** DER; the client's own first, then the intermediates that it sent. The same array for all requests of a connection. */
+  /**
+   * DER: the client's certificate, then the intermediates that it sent. All requests of a connection share the array.
+   */
   readonly chain: readonly Uint8Array[];
 }
 
@@ -60,5 +62,5 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Rejects with an error whose `code` is that of the system (`EADDRINUSE`, `EACCES`, …). */
+/** Rejects with an error that has the system's `code` (`EADDRINUSE`, `EACCES`, …). */
 export type Listen = (options: ListenOptions) => Promise<Listener>;

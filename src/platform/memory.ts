@@ -5,7 +5,7 @@ export const collectGarbage = (): void => Bun.gc(true);
 
 const mebibyte = 1_048_576;
 
-/** Bytes of garbage that the reconcile of one object leaves; measured with 5,000 Nodes. */
+/** Bytes of garbage that reconciling one object leaves; measured with 5,000 Nodes. */
 export const reconcileGarbage = 2048;
 
 /**

@@ -1,5 +1,5 @@
-// Decides what a stop signal leads to. `timeout` and similar programs signal both the process and its group, so the same
-// signal twice within moments counts once. A later or different one ends the process immediately. Pure.
+// Decides how to react to a stop signal. `timeout` and similar programs signal both the process and its group, so the
+// same signal twice within moments counts once. A later or different one ends the process immediately. Pure.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 

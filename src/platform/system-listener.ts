@@ -25,7 +25,7 @@ const limits = {
   chain: 5,
 } as const;
 
-/** Methods that Bun has and its types lack. */
+/** Methods that Bun has but its types lack. */
 interface SwappableServer extends Http2Server {
   setSecureContext(options: object): void;
   addContext(name: string, options: object): void;

@@ -13,7 +13,7 @@ export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";
  * of a listing; each request has its own deadline.
  */
 export interface Call {
-  /** Aborted when the result is no longer needed. `jsonApi` stops then; code of your own should too. */
+  /** Aborted when the result is no longer needed. `jsonApi` stops then; your own code should too. */
   readonly signal: AbortSignal;
   /** Used by the framework; a provider need not read it. */
   readonly urgency: Urgency;

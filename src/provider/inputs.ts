@@ -1,5 +1,5 @@
-// Secrets, ConfigMaps and files that a provider needs. It declares them and receives their values: it never reads from
-// Kubernetes or opens a file itself.
+// Secrets, ConfigMaps and files that a provider needs. It declares them and receives their values; it never reads
+// from Kubernetes or opens files.
 
 import type { Secret } from "../core/secret.ts";
 

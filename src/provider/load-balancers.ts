@@ -29,7 +29,7 @@ export interface BalancerTarget {
   /** The labels of the Node. */
   readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly IpAddress[];
-  /** It must receive no new connections, and will be removed later. Only with `LoadBalancers.drains`. */
+  /** It must not receive new connections, and is removed later. Only with `LoadBalancers.drains`. */
   readonly draining: boolean;
 }
 
@@ -54,8 +54,9 @@ export interface DesiredLoadBalancer<A extends Fields> {
   /** What steps have stored with `remember`. */
   readonly facts: Facts;
   /**
-   * Set when the load balancer must go: its Service is deleted or has another type, or a changed setting needs a new one.
-   * `delete`: delete it. `release`: keep it and remove the mark; only with `LoadBalancers.releases`.
+   * Set when the load balancer must be removed: its Service is deleted or has another type, or a changed setting
+   * requires a new one. `delete`: delete it. `release`: keep it and remove the mark; only with
+   * `LoadBalancers.releases`.
    */
   readonly ending?: "delete" | "release";
 }
@@ -114,7 +115,7 @@ export interface LoadBalancers<
   inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
   /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
   survey?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
-  /** Pure. Whether this Service asks to adopt this unmarked load balancer. If two do, neither adopts it. */
+  /** Pure. Whether this Service requests to adopt this unmarked load balancer. If two do, neither adopts it. */
   adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
   /**
    * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default.
@@ -127,11 +128,13 @@ export interface LoadBalancers<
    * process that has not seen the valid ranges uses those that can be parsed.
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | undefined;
-  /** Pure. The maximum number of targets with these settings. Of more Nodes a stable subset is selected. */
+  /**
+   * Pure. The maximum number of targets with these settings. If there are more Nodes, a stable subset is selected.
+   */
   targetLimit?(settings: Values<A>): number | undefined;
   /**
-   * Pure. The group of a Service. Default: a group of its own, named by its uid. Two groups that share a member or an observed
-   * owner are never reconciled at the same time.
+   * Pure. The group of a Service. Default: one group per Service, named by its uid. Two groups that share a member
+   * or an observed owner are never reconciled at the same time.
    */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
   /** Lists everything with the cluster's mark and everything that could be adopted, page by page. Also finds orphans. */
@@ -153,7 +156,7 @@ export interface LoadBalancers<
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /**
    * The provider supports `ending: "release"`. Shared load balancers: only what belongs to this Service alone is released.
-   * Absent: the deletion of a Service that asks for it is on hold, with a message.
+   * Absent: the deletion of a Service that requests a release is on hold, with an event.
    */
   readonly releases?: true;
   /**

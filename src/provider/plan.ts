@@ -42,7 +42,9 @@ export interface Pending {
   check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome | CloudError>>;
 }
 
-/** What to do for one load balancer group. No steps and no `wait` means that it is as desired. */
+/**
+ * What to do for one load balancer group. No steps and no `wait` means that the observed state is the desired one.
+ */
 export interface Plan<S extends Step> {
   /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */
   readonly steps: readonly S[];

@@ -12,10 +12,10 @@ import type { Routes } from "./routes.ts";
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
 export const contractVersion = 1;
 
-/** A credential, and until when it is valid. */
+/** A credential and its expiry. */
 export interface Fetched<T> {
   readonly value: T;
-  /** Absent: until the cloud rejects it. */
+  /** Absent: it is valid until the cloud rejects it. */
   readonly goodUntil?: Moment;
 }
 
@@ -25,7 +25,7 @@ export interface Account<T> {
   readonly name: string;
   /**
    * Gets a credential. Called on first use, before it expires, and after the cloud rejected it; concurrent calls share one
-   * fetch. `plain` sends requests without a credential. Return a static token as it is.
+   * fetch. `plain` sends requests without a credential. Return a static token as is.
    */
   fetch(plain: CloudTransport, call: Call): Promise<Fetched<T>>;
   /** Adds the credential to a request immediately before it is sent. `now` is for signatures that contain the time. */
@@ -40,7 +40,7 @@ export interface OpenAccount<T> {
   credential(call: Call): Promise<T>;
 }
 
-/** What `connect` receives. It has no clock, no logger and no Kubernetes client, on purpose. */
+/** What `connect` receives. It deliberately has no clock, no logger and no Kubernetes client. */
 export interface Context {
   /**
    * Opens an account.

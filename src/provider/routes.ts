@@ -32,7 +32,7 @@ export interface ObservedRoute {
   readonly targetAddress?: IpAddress;
   /** The name of the target's Node. */
   readonly targetName?: string;
-  /** The target does not exist any more (a blackhole route). */
+  /** The target no longer exists (a blackhole route). */
   readonly leadsNowhere?: boolean;
   /**
    * `marked`: carries the cluster's mark. `unmarked`: routes of this cloud have no place for a mark, so that `--cluster-cidr`

@@ -1,4 +1,4 @@
-// Runs an action once a burst of triggers is over, and now and then while the burst does not end.
+// Runs an action when a burst of triggers is over, and periodically while a burst does not end.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -1,5 +1,5 @@
-// Shutdown in two steps: first no new work starts, then, when the grace period ends, work in progress is cancelled. The reason
-// of the abort says which step it is, so that everything with a signal takes part.
+// Shutdown in two steps: first no new work starts, then, when the grace period ends, work in progress is cancelled.
+// The abort reason names the step, so that everything with a signal can take part.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";

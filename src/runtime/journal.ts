@@ -1,5 +1,5 @@
-// A ring buffer of the last changes: what was changed, why, and with what result. It answers "who changed my node?" without
-// audit logs.
+// A ring buffer of the last changes: what was changed, why, and with which result. It shows who changed a Node
+// without audit logs.
 
 export interface JournalEntry {
   /** Wall time. */

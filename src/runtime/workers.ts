@@ -35,7 +35,7 @@ export interface WorkerOptions {
   readonly clock: Clock;
 }
 
-/** In milliseconds: thousands of keys without work must not block timers and sockets. */
+/** Milliseconds: thousands of keys without work must not block timers and sockets. */
 const maxSlice = 10;
 
 /** Time slices of the event loop, shared by all workers of a queue. */

@@ -1,5 +1,5 @@
-// The admission webhook endpoint: takes an AdmissionReview and answers with the judgement of a webhook under the same uid.
-// Requests that are no valid reviews get an error status, which `failurePolicy: Ignore` admits.
+// The admission webhook endpoint: takes an AdmissionReview and returns the webhook's decision with the same uid.
+// Invalid reviews get an error status, which `failurePolicy: Ignore` admits.
 
 import { defined } from "../core/defined.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
@@ -37,7 +37,7 @@ export interface AdmissionOptions {
 /** An object has at most 1.5 MiB in etcd, and a review has two of them. */
 const maxBody = 4 * 1024 * 1024;
 const reviewVersion = "admission.k8s.io/v1";
-/** The API server cuts longer texts. */
+/** The API server truncates longer messages. */
 const maxText = 1000;
 
 function truncate(text: string): string {
@@ -54,7 +54,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
-/** The review, or the problem of the text. */
+/** The review, or why the text is invalid. */
 function readReview(text: string): Review | string {
   let review: Fields | undefined;
   try {
@@ -87,7 +87,7 @@ function toReview(uid: string, { refusal: reason, warnings = [] }: Judgement) {
 }
 
 function isJSON({ headers }: ServedRequest): boolean {
-  // As upstream: a charset parameter is not accepted.
+  // As in upstream, a charset parameter is not accepted.
   return headers.find(([name]) => name === "content-type")?.[1] === "application/json";
 }
 

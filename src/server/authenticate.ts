@@ -28,7 +28,7 @@ function checkProxy(
   if (verified.kind === "invalid") return verified;
   const name = commonNameOf(verified.certificate) ?? "";
   if (headers.allowedNames.length > 0 && !headers.allowedNames.includes(name)) {
-    return { kind: "invalid", reason: `the front proxy ${JSON.stringify(name)} is not an allowed name` };
+    return { kind: "invalid", reason: `the front proxy's name ${JSON.stringify(name)} is not allowed` };
   }
   const user = userInHeaders(request.headers, headers);
   return user === undefined ? noCredential : { kind: "user", user };

@@ -1,5 +1,6 @@
 // The certificate authorities of clients and front proxies, from files or from the ConfigMap
-// kube-system/extension-apiserver-authentication, always current. Content that cannot be parsed leaves the previous in use.
+// kube-system/extension-apiserver-authentication, always current. If the content cannot be parsed, the previous
+// authorities stay in use.
 
 import type { X509Certificate } from "node:crypto";
 import type { WatchedFile } from "../kube/connection/watched-file.ts";
@@ -23,7 +24,7 @@ export interface AuthoritiesOptions {
   readonly proxyFile: WatchedFile | undefined;
   /** From flags; used only together with `proxyFile`. */
   readonly headers: RequestHeaderNames;
-  /** Undefined until it was read, or when it is not looked up. */
+  /** Undefined until it has been read, or if it is not looked up. */
   readonly configMap: () => ConfigMap | undefined;
   readonly onProblem: (text: string) => void;
 }

@@ -1,5 +1,5 @@
-// Authorizes requests: administrators may do everything, open paths are allowed to all, and the API server decides the
-// others by SubjectAccessReview. Its decisions are cached for some seconds.
+// Authorizes requests: administrators and open paths are always allowed, and the API server decides all other
+// requests by SubjectAccessReview. Its decisions are cached for some seconds.
 
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -20,7 +20,7 @@ export interface AuthorizerOptions {
   readonly deniedFor: Milliseconds;
 }
 
-/** As upstream: a missing leading slash is added. */
+/** As in upstream, a missing leading slash is added. */
 const withSlash = (path: string): string => (path.startsWith("/") ? path : `/${path}`);
 
 function isOpen(path: string, openPaths: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-// A text that is expensive to make, made at most once per lifetime.
+// A text that is expensive to build, built at most once per lifetime.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";

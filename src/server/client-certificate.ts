@@ -72,7 +72,7 @@ function listOf(value: unknown): readonly string[] {
   );
 }
 
-/** The last one where there are several, as in Go. */
+/** The last one if there are several, as in Go. */
 export function commonNameOf(certificate: X509Certificate): string | undefined {
   return listOf(
     (certificate.toLegacyObject().subject as unknown as Readonly<Record<string, unknown>>)["CN"],

@@ -22,7 +22,7 @@ function answer(page: HealthPage, results: readonly CheckResult[], query: URLSea
   return textAnswer(`${[...lines, `${page} check passed`].join("\n")}\n`);
 }
 
-/** Only the page of a single check shows the problem, because it is no open path. */
+/** Only the page of a single check shows the problem, because that page requires authorization. */
 function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
   const result = health.runOne(page, path.slice(page.length + 2));
   if (result === undefined)

@@ -54,7 +54,7 @@ export class Health {
 
   #checksOf(page: HealthPage): readonly HealthCheck[] {
     const checks = [...this.#checks.values()].filter(({ pages }) => pages.includes(page));
-    // As upstream: without any check, "ping" passes because the server answers.
+    // As in upstream, "ping" passes without any check, because the server answers.
     return checks.length > 0 ? checks : [{ name: "ping", pages: [page], check: () => undefined }];
   }
 

@@ -1,5 +1,5 @@
-// The self-made certificate of a port without a configured one: an authority of this process issues it and renews it before
-// it expires. With a folder, both are stored there under upstream's file names, and loaded at the next start.
+// The generated certificate of a port without a configured one: an authority of this process issues it and renews it
+// before it expires. With a folder, both are stored there under upstream's file names, and loaded at the next start.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const lifetime: Milliseconds = milliseconds(365 * day);
 /** The remaining validity at which it is renewed. */
 const renewBefore: Milliseconds = milliseconds(30 * day);
 
-/** As upstream: localhost and, unless the port listens on all addresses, the bind address. */
+/** As in upstream: localhost and, unless the port listens on all addresses, the bind address. */
 export function ownNames(bindAddress: string, more: readonly string[] = []): readonly string[] {
   const isUnspecified = bindAddress === "0.0.0.0" || bindAddress === "::";
   return [...new Set(["localhost", "127.0.0.1", ...(isUnspecified ? [] : [bindAddress]), ...more])];
@@ -54,7 +54,7 @@ export function makeOwnCertificate(
 
 export interface CertificateFolder {
   readonly folder: string;
-  /** The name of the files: "cloud-controller-manager", as upstream. */
+  /** The base name of the files: "cloud-controller-manager", as in upstream. */
   readonly name: string;
   readonly files: Files;
 }

@@ -1,5 +1,5 @@
-// The certificates of one port: from files that are read again when they change, or self-made and renewed. A certificate
-// without its matching key never replaces a valid pair.
+// The certificates of one port: from files that are reloaded when they change, or generated and renewed. A
+// certificate without its matching key never replaces a valid pair.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { milliseconds, seconds } from "../core/brand.ts";
@@ -26,11 +26,11 @@ export interface CertificateSettings {
   readonly byName: readonly {
     readonly certFile: string;
     readonly keyFile: string;
-    /** Empty: the DNS names in the certificate. */
+    /** If empty, the DNS names in the certificate. */
     readonly names: readonly string[];
   }[];
   readonly keep?: Omit<CertificateFolder, "files">;
-  /** The names of a self-made certificate. */
+  /** The names of a generated certificate. */
   readonly names: readonly string[];
 }
 
@@ -58,7 +58,7 @@ function checked(pair: KeyPair, where: string): KeyPair {
     if (new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) return pair;
   } catch (cause) {
     throw new UnusableCertificate(
-      `Cannot use ${where}: expected a PEM certificate and a PEM private key without a passphrase.`,
+      `Cannot use ${where}: expected a PEM certificate and an unencrypted PEM private key.`,
       { cause },
     );
   }
@@ -179,7 +179,7 @@ export class CertificateSource {
     if (folder !== undefined) {
       await storeCertificate(folder, made).catch((error: unknown) =>
         onProblem(
-          `Cannot store the certificate in ${folder.folder}: ${messageOf(error)}. It will change with the next start.`,
+          `Cannot store the certificate in ${folder.folder}: ${messageOf(error)}. A new one is generated at the next start.`,
         ),
       );
     }

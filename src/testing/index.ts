@@ -1,5 +1,5 @@
-// What a provider author tests with, as "#ccm/testing": the conformance suites, virtual time, and what a simulator needs
-// besides "#ccm". It is for tests and simulators only; a build refuses to put it into an executable.
+// The test API for provider authors, imported as "#ccm/testing": the conformance suites, virtual time, and what a
+// simulator needs besides "#ccm". Only for tests and simulators: the build refuses to bundle it.
 
 // For tests of one provider beyond the suites: a connected provider, desired load balancers, faults.
 export { readSettings } from "../core/read-settings.ts";

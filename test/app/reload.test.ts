@@ -12,8 +12,8 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A whole process with its port, while its configuration file changes: what belongs to the process continues,
-// and what belongs to a manager is replaced.
+// A whole process with its port, while its configuration file changes: the parts of the process continue, and the
+// manager is replaced.
 
 const path = "/etc/fairlead.yaml";
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\nflags:\n";

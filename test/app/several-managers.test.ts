@@ -121,7 +121,7 @@ test("two managers for two accounts of one cloud both lead, and each changes onl
   expect(node("east-1")).toBeDefined();
   expect(west.made.journal.entries().filter(({ object }) => object.includes("east"))).toEqual([]);
 
-  // A Node whose machine west really lost is deleted.
+  // A Node whose machine in west no longer exists is deleted.
   west.cloud.machines.remove("west-1");
   leaves("west-1");
   await clock.until(

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
-import "../../src/app/process-life.ts"; // Loaded late by the program itself, which would take real time here.
+import "../../src/app/process-life.ts"; // Imported here, because its lazy import would take real time.
 import { runProgram } from "../../src/app/run.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";

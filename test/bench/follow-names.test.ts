@@ -1,4 +1,4 @@
-// Tests the observer of the benchmarks: what it misses or sees late would look like a slow manager.
+// Tests the observer of the benchmarks: a name that it misses or reads late would look like a slow manager.
 
 import { expect, test } from "bun:test";
 import { FollowedNames } from "../../scripts/bench/follow-names.ts";

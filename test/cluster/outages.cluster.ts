@@ -1,5 +1,5 @@
-// Outages of the API server and its network: a killed server, cut watches, silent connections, rotated credentials. The manager
-// must lose nothing, delete nothing, and need no restart.
+// Outages of the API server and its network: a killed server, broken watches, silent connections, rotated
+// credentials. The manager must lose nothing, delete nothing, and need no restart.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { renameSync } from "node:fs";

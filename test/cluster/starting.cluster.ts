@@ -1,4 +1,4 @@
-// Starts of the executable with kubeconfig problems: one that only the operator can fix ends it with 2, one that may go away is
+// Starts of the executable with kubeconfig problems: permanent ones end it with exit code 2, temporary ones are
 // retried, and each has its own message.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";

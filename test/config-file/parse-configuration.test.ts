@@ -4,7 +4,7 @@ import { maxDocumentLength, parseYaml } from "../../src/config-file/parse-yaml.t
 import { duration, flag, integer, secret, text } from "../../src/core/fields.ts";
 import { list, pairs } from "../../src/core/list-fields.ts";
 
-// Reading one configuration file: values come out as text by name, and all mistakes are reported together.
+// Reading one configuration file: values become text by name, and all errors are reported together.
 
 const tables = {
   flags: {

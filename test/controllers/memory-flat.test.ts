@@ -4,11 +4,11 @@ import { scriptedWorld } from "../support/scripted-world.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { TrackedCollections } from "../support/tracked-collections.ts";
 
-// Memory stays flat: objects that came and went leave nothing behind in a process that runs for months.
+// Memory stays flat: deleted objects leave nothing behind in a process that runs for months.
 
 const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
-/** Bounded by a size of their own: recent events, one series per label value of a metric, and the like. */
+/** Bounded by their own limits, such as recent events and one series per label value of a metric. */
 const bounded = [
   "src/kube/events/lru-map.ts",
   "src/telemetry/metrics.ts",
@@ -40,10 +40,7 @@ const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<r
   return found;
 };
 
-/**
- * Everything that can be remembered about a Service or a Node: created, changed, refused, failed, wrong,
- * deleted.
- */
+/** Every kind of record about a Service or a Node: created, changed, refused, failed, invalid, deleted. */
 const cycle = async (w: ServiceWorld, number: number): Promise<void> => {
   const names = Array.from({ length: 12 }, (_, index) => `s${number}-${index}`);
   const nodes = Array.from({ length: 6 }, (_, index) => `n${number}-${index}`);
@@ -110,7 +107,7 @@ const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
     w.addNode(`n-${name}`);
     w.changeNode(`n-${name}`, (node) => ({
       ...node,
-      // One that joins without a machine, one whose machine is switched off, and a healthy one.
+      // A Node that joins without a machine, a Node whose machine is switched off, and a healthy Node.
       spec: index % 2 === 0 ? { taints: [uninitialized] } : node.spec,
       status: { ...node.status, conditions: [{ type: "Ready", status: index % 3 === 0 ? "True" : "False" }] },
     }));

@@ -5,7 +5,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 
-// Checks the manifests in deploy as text; test/cluster runs the executable with these permissions.
+// Checks the manifests in deploy/ as text; test/cluster runs the executable with these permissions.
 
 const readManifest = (path: string): string =>
   readFileSync(resolve(import.meta.dir, "../../deploy", path), "utf8");

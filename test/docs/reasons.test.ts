@@ -22,7 +22,7 @@ const literalReasons = found(/(?:reason: |\b(?:normal|warning|failed|hold)\(\s*)
 const composedReasons = filesIn("src/core").flatMap((text) =>
   [...text.matchAll(/reason: `([A-Z][a-z]+)\$\{noun\}`/g)].map(([, verb]) => `${verb}Annotation`),
 );
-/** About flags and files at the start, on no object. */
+/** About flags and files at startup, not on an object. */
 const startupReasons = ["InvalidLeaderMigration"];
 
 test("the list has exactly the reasons of the events and conditions in the code [N8]", () => {

@@ -169,7 +169,7 @@ test("the build also produces executables for other platforms [F93 F94]", () => 
 
 test("the executable contains neither the test API server nor the simulated cloud [S2]", () => {
   const content = readFileSync(executable);
-  // Texts of messages, which the minifier does not change. One that is inside proves that the search works.
+  // Message texts, which the minifier does not change. One text that must be found proves that the search works.
   const inside: readonly (readonly [string, string])[] = [
     ["src/app/flags/flag-problems.ts", "but this executable is for"],
   ];

@@ -8,7 +8,7 @@ import { failure } from "./support/scripted.ts";
 
 const never = new AbortController().signal;
 
-/** Files in memory, and an exec plugin that answers what the test returns. */
+/** Files in memory, and an exec plugin whose output the test provides. */
 const disk = (
   files: Record<string, string>,
   program: () => ProgramResult | Error = () => new Error("none"),
@@ -198,7 +198,7 @@ describe("exec plugin", () => {
     const clock = new VirtualClock();
     const { platform } = disk({ "/k": kubeconfig(user) }, () => result);
     const open = openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
-    // Failures that may go away do not prevent the start; the first request reports them.
+    // Temporary failures do not prevent the start; the first request reports them.
     const error = await failure(open.then((connection) => connection.access(never)));
     expect(error).toMatchObject({ fatal });
     expect(String(error)).toContain(words);

@@ -11,7 +11,7 @@ const partsOf = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** Enough of RFC 6902 for one map at `/m`. */
+/** The part of RFC 6902 that a map at `/m` needs. */
 const applied = (map: Record<string, string> | undefined, steps: readonly JsonPatchStep[]) => {
   let result = map === undefined ? undefined : { ...map };
   for (const step of steps) {

@@ -164,7 +164,7 @@ test("watch falls back to paged lists when objects arrive but the end of the str
   await finish();
 });
 
-/** Streaming lists that break off after the first object, and pages that work. Records when each request arrives. */
+/** Streaming lists that end after the first object, and pages that work. Records when each request arrives. */
 const endsStreamingLists = (breakOff: (lines: ReturnType<typeof openLines>) => void) => {
   const requests: { readonly at: number; readonly what: string }[] = [];
   const answered = run((request) => {
@@ -470,7 +470,7 @@ test("an answer to another request ends the watch's backoff after an outage, but
   await clock.advance(seconds(120));
   isAway = false;
   const before = watches();
-  // When only the watch is refused, it does not retry as often as other requests succeed.
+  // A watch that alone is refused does not retry each time another request succeeds.
   for (let index = 0; index < 100; index += 1) {
     await answerOne();
     await clock.advance(seconds(0.2));

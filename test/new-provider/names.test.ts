@@ -40,7 +40,7 @@ describe("a name", () => {
     ],
     ["-", `A provider's name consists of lowercase words joined by dashes, got "-".`],
     ["", `A provider's name consists of lowercase words joined by dashes, got "".`],
-    ["fake", 'A provider "fake" exists already. Choose another name.'],
+    ["fake", 'A provider "fake" already exists. Choose another name.'],
     ["try", '"try" is a reserved word in TypeScript. Choose another name, such as "try-cloud".'],
     ["a".repeat(41), `A provider's name has at most 40 characters, but "${"a".repeat(40)}…" has 41.`],
   ];

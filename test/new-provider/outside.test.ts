@@ -62,7 +62,7 @@ describe("npm run new-provider with --dir", () => {
     writeFileSync(join(existing, "routes.ts"), "mine");
     const { code, output } = await script("new-provider", "meadow", "--dir", existing);
     expect([code, readdirSync(existing)]).toEqual([2, ["routes.ts"]]);
-    expect(output).toContain("No files were written, because these exist already");
+    expect(output).toContain("No files were written, because these already exist");
   }, 30_000);
 });
 

@@ -95,7 +95,7 @@ describe("a fresh skeleton", () => {
       'meadow: instances: finds no source for the provider id "other-cloud://1"',
       'meadow: instances: finds no source for the provider id "meadow://"',
       "meadow: instances: a lookup has no answer for a machine when its request fails",
-      "meadow: routes: keeps what another client wrote between reading and changing",
+      "meadow: routes: keeps a change that another client made between read and write",
     ]);
     expect(suiteNames.map((suite) => failuresIn("1", suite).length > 5)).toEqual([true, true, true]);
   });

@@ -7,8 +7,8 @@ import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// Rows of upstream's tests of modules that the Go managers inherit: node IP annotations, rate limiters and work
-// queues. Health is in test/server.
+// Rows of upstream's tests of modules that the Go managers use: node IP annotations, rate limiters and work queues.
+// The health tests are in test/server.
 
 describe("TestParseNodeIPAnnotation", () => {
   /** Tests the parser through its caller, with a cloud that has each of these addresses. */

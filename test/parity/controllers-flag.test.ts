@@ -3,7 +3,7 @@ import { chooseControllers, controllerNamed } from "../../src/app/flags/controll
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 
 // Rows of upstream's tests of controller names and --controllers. Fairlead's controllers replace upstream's made-up
-// names (alpha, red-controller), because the known names are no parameter.
+// names (alpha, red-controller), because the known names are not a parameter.
 
 const upstreamNames = [
   "cloud-node-controller",
@@ -46,7 +46,7 @@ describe("TestCloudControllerManagerAliases", () => {
       "route",
       "-cloud-node-lifecycle-controller",
     ]);
-    // In upstream the first mention wins. In Fairlead a minus wins, wherever it is. See docs/differences.md.
+    // In upstream the first mention wins. In Fairlead a minus wins in any position. See docs/differences.md.
     expect([problems, [...enabled] as string[]]).toEqual([[], ["node-route"]]);
   });
 });

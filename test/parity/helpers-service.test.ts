@@ -143,7 +143,7 @@ describe("TestPatchService", () => {
     const original = toService({ annotations: {}, spec: { clusterIP: "10.0.0.1" } });
     const current = toService({ annotations: { foo: "bar" }, spec: { clusterIP: "10.0.0.1" } });
     const marked = applied(current, finalizerPatch(original, "foo", "present", "status"));
-    // A change of the spec in the local copy has no way into a patch of the status.
+    // A change of the spec in the local copy cannot get into a patch of the status.
     const stale = { ...original, spec: { ...original.spec, clusterIP: "10.0.0.2" } };
     const patch = serviceStatusPatch({ service: stale, ingress: [{ ip: "8.8.8.8" }] });
     const result = applied(marked, patch);

@@ -6,7 +6,8 @@ import { seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import { json, scripted, silence } from "../kube/support/scripted.ts";
 
-// Rows of client-go's leader election tests. Our identity is "baz", the other one "bing", and the Lease lasts 10 s.
+// Rows of client-go's leader election tests. This replica's identity is "baz", the other one's "bing", and the Lease
+// lasts 10 s.
 
 const verbs: Readonly<Record<string, string>> = { GET: "get", POST: "create", PUT: "update" };
 
@@ -149,7 +150,7 @@ test("TestTryAcquireOrRenew sequence: a renewal is a single update, preceded by 
   const one = s.candidate();
   await s.clock.advance(seconds(2));
   expect(s.calls).toEqual(["get", "create", "update", "update"]);
-  // Another writer changes the Lease and keeps us as its holder.
+  // Another writer changes the Lease and keeps its holder.
   s.state.beforeUpdate = () => void s.write({ ...s.spec() });
   await s.clock.advance(seconds(2));
   expect(s.calls.slice(4)).toEqual(["update", "get", "update", "update"]);
@@ -238,7 +239,7 @@ describe("TestLeaderElectionHealthChecker", () => {
     const one = s.candidate();
     await s.clock.advance(seconds(0));
     const jump = silentFor * 1000;
-    // A process that was paused for that long: its loop has not noticed yet.
+    // The process was paused for that long, and its loop has not detected it yet.
     const monotonic = s.clock.monotonic.bind(s.clock);
     s.clock.monotonic = () => monotonic() + jump;
     const reported = one.leader.health(tolerance);

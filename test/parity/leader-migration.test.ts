@@ -31,7 +31,7 @@ describe("TestLeaderMigratorFilterFunc", () => {
 });
 
 test("TestLeaderMigratorFilterFunc (Fairlead): the built-in configuration migrates all three controllers [F68]", () => {
-  // Upstream compares only current names and finds one of its own three. See docs/differences.md.
+  // Upstream compares only current names, and matches one of the three in its default. See docs/differences.md.
   const { placeOf, leaderName } = createMigration(defaultMigration);
   expect(leaderName).toBe("cloud-provider-extraction-migration");
   expect([

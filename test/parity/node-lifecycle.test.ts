@@ -15,7 +15,7 @@ import { U } from "../support/upstream-nodes.ts";
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
-/** One negative answer is enough, as upstream. The other half of each changed row is Fairlead's default. */
+/** One negative answer is sufficient, as in upstream. The other half of each changed row is Fairlead's default. */
 const asUpstream: Partial<LifecycleSettings> = {
   proofs: 1,
   massLimit: "off",

@@ -5,8 +5,8 @@ import { ServiceStates } from "../../src/controllers/service/state/service-state
 import type { ServiceUID } from "../../src/core/brand.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// Rows of upstream's controllers/service/controller_test.go whose means do not exist in Fairlead: a nil in a cache, a
-// failing lister, an unparsable key. Each tests the same behaviour by other means.
+// Rows of upstream's controllers/service/controller_test.go whose setup does not exist in Fairlead: a nil in a cache,
+// a failing lister, an unparsable key. Each tests the same behavior with another setup.
 
 const four = ["s0", "s1", "s3", "s4"];
 

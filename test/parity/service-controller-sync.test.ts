@@ -4,7 +4,8 @@ import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
 // Rows of upstream's controllers/service/controller_test.go, second part: how one Service is synced, deleted and
 // retried, and what no Go test covers. TestServiceCache has no counterpart, because only the watched Services are
-// cached. Nor has TestSyncService 1, a key of three parts: keys are made by the store and never parsed.
+// cached. TestSyncService 1, a key of three parts, has none either: the store creates keys, and Fairlead never parses
+// them.
 
 const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
   const w = new ServiceWorld({ nodes });

@@ -49,7 +49,7 @@ describe("TestSyncLoadBalancerIfNeeded", () => {
   });
 
   // Upstream writes the finalizer and the status separately. Without its last finalizer the Service is deleted, so
-  // the second write fails. Fairlead writes once. Row 6 starts with a status that the server clears by itself.
+  // the second write fails. Fairlead writes once. Row 6 starts with a status that the server clears.
   test.each([
     [
       "6: a ClusterIP with finalizer and load balancer",
@@ -168,8 +168,8 @@ describe("TestNodeChangesForStableNodeSetEnabled", () => {
     ]);
   });
 
-  // Upstream remembers the Nodes before the call and counts three calls in all; it repeats failed calls through its
-  // other queue as a full ensure. Fairlead repeats them as target updates.
+  // Upstream remembers the Nodes before the call and counts three calls in all; it retries failed calls through its
+  // other queue as a full ensure. Fairlead retries them as target updates.
   test("TestNodeChangesForStableNodeSetEnabled 3: a failed call is repeated until every load balancer has the Node", async () => {
     const w = await three();
     w.cloud.faults.add({ kind: "status", status: 500, operation: "PATCH /balancers/{id}", calls: 3 });

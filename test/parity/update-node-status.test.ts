@@ -9,8 +9,8 @@ let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
 describe("TestNodeAddressesNotUpdate", () => {
-  // Upstream writes addresses after it removed the taint. Fairlead writes them first, so that any observer of the
-  // removal sees them.
+  // Upstream writes the addresses after it has removed the taint. Fairlead writes them first, so that any observer of
+  // the removal sees them.
   test.each(["TestNodeAddressesNotUpdate", "TestNodeAddressesNotUpdateV2"])(
     "%s: a refresh gives a tainted Node no addresses; only its initialization does [S4]",
     async (_) => {

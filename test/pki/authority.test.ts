@@ -1,4 +1,4 @@
-// Certificates that our authority issues, read and verified with node:crypto.
+// Certificates that the authority issues, read and verified with node:crypto.
 
 import { describe, expect, test } from "bun:test";
 import { createPrivateKey, X509Certificate } from "node:crypto";

@@ -1,4 +1,4 @@
-// Health pages as text: what upstream's tests pin word for word, and Fairlead's additions.
+// Health pages as text: the text that upstream's tests require verbatim, and Fairlead's additions.
 
 import { describe, expect, test } from "bun:test";
 import { Health, type HealthPage } from "../../src/server/health.ts";

@@ -10,7 +10,7 @@ import { CertificateSource } from "../../src/server/served-certificates.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// The self-made serving certificate: which files it is stored in, and which authority signs it after a year.
+// The generated serving certificate: the files that store it, and the authority that signs it after a year.
 
 const day = 86_400_000;
 let folder: string;

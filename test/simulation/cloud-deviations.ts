@@ -1,5 +1,5 @@
-// What differs from the expected load balancers and routes once the disruptions are over and time has passed: missing,
-// duplicate, wrong or left-over objects in the cloud, and wrong status.
+// Finds deviations from the expected load balancers and routes once the disruptions are over: missing, duplicate,
+// wrong or left-over objects in the cloud, and wrong status.
 
 import { hasFinalizer, isLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { isEligible } from "../../src/controllers/service/targets/eligible-nodes.ts";

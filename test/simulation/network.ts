@@ -1,5 +1,5 @@
-// The network between a simulated process and a server: requests and responses take time, a request may reach the server
-// although its sender gave up, and streams can be cut or go silent.
+// The network between a simulated process and a server: requests and responses take time, a request may reach the
+// server after its sender gave up, and streams can be cut or go silent.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { milliseconds } from "../../src/core/brand.ts";

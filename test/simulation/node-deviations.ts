@@ -1,5 +1,5 @@
-// What differs from the expected state once the disruptions are over and time has passed: every Node must match its machine,
-// and no Node may be left without one.
+// Finds deviations from the expected state once the disruptions are over: every Node must match its machine, and no
+// Node may be left without one.
 
 import { hasTaint, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import { cloudCondition, labelPairs, shutdownTaint } from "../../src/controllers/well-known.ts";

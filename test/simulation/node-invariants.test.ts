@@ -1,4 +1,4 @@
-// Tests that the invariants can fail: with Fairlead's protections switched off by flags, hidden machines violate them.
+// Tests that the invariants can fail: with Fairlead's protections disabled by flags, hidden machines violate them.
 
 import { describe, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";

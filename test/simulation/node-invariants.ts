@@ -70,7 +70,7 @@ export class Invariants {
   #deletions: { readonly at: number; readonly by: string }[] = [];
   #managed: { readonly at: number; readonly count: number }[] = [];
   readonly #wereTerminating = new Set<string>();
-  /** Number of writes to Nodes by replicas; idle times must have none. */
+  /** Number of writes to Nodes by replicas; there must be none in idle times. */
   nodeWrites = 0;
 
   constructor(world: World, settings: LifecycleSettings) {

@@ -83,7 +83,7 @@ export class Replica {
     );
   }
 
-  /** As SIGTERM: the replica finishes its work, then releases the Lease. */
+  /** Like SIGTERM: the replica finishes its work, then releases the Lease. */
   terminate(): void {
     this.#stop.abort(new Error("SIGTERM"));
   }

@@ -1,5 +1,5 @@
-// Changes of Services, and faults of load balancers and routes: users who change their mind within a second, tools that keep
-// editing, and a cloud that loses, refuses or has objects edited by hand.
+// Changes of Services, and faults of load balancers and routes: users who revert a change within a second, tools that
+// edit continuously, and a cloud in which objects are lost, refused or edited by hand.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import { isManagedRoute } from "./cloud-deviations.ts";

@@ -30,12 +30,12 @@ export class SimulatedProcess {
     else if (this.#state === "paused") this.#waiting.push({ kind, work });
   }
 
-  /** As SIGSTOP: deliveries wait until the process is resumed. */
+  /** Like SIGSTOP: deliveries wait until the process is resumed. */
   pause(): void {
     if (this.#state === "running") this.#state = "paused";
   }
 
-  /** As SIGCONT: everything that waited is delivered, timers or answers first. */
+  /** Like SIGCONT: everything that waited is delivered, timers or answers first. */
   resume(first: Delivery): void {
     if (this.#state !== "paused") return;
     this.#state = "running";

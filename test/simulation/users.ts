@@ -1,4 +1,4 @@
-// What users and tools do with Services: create, edit, change the type, delete, and sometimes remove the finalizers.
+// Actions of users and tools on Services: create, edit, change the type, delete, and sometimes remove the finalizers.
 
 import type { Service } from "../../src/kube/objects.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";

@@ -45,7 +45,7 @@ export class World {
   readonly invariants: Invariants;
   readonly cloudInvariants: CloudInvariants;
   readonly users: Users;
-  /** The replicas that run. */
+  /** The running replicas. */
   readonly replicas: Replica[] = [];
   readonly checksRoutesOften: boolean;
   /** Nodes whose kubelets send no heartbeats although their machines run. */
@@ -142,7 +142,7 @@ export class World {
     this.replicas.splice(this.replicas.indexOf(replica), 1);
   }
 
-  /** As SIGTERM: the replica may finish its work and release the Lease; it is killed after 30 s. */
+  /** Like SIGTERM: the replica may finish its work and release the Lease; it is killed after 30 s. */
   terminateReplica(replica: Replica): void {
     this.history.log(`${replica.name} is terminated`);
     this.replicas.splice(this.replicas.indexOf(replica), 1);

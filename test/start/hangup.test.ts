@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 const script = join(import.meta.dir, "../../scripts/start.ts");
 
-/** Reads the output until it names the kubeconfig. */
+/** Reads the output until it contains the path of the kubeconfig. */
 const kubeconfigOf = async (lines: ReadableStream<Uint8Array>): Promise<string> => {
   let text = "";
   for await (const chunk of lines) {

@@ -23,7 +23,7 @@ import { resourceNamed } from "../../src/testing/apiserver/objects/resource-tabl
 
 const stored = resourceNamed("nodes");
 
-/** What a test sets; everything else gets a default. */
+/** The fields that a test sets; all others have defaults. */
 export interface NodeDraft {
   readonly name: string;
   readonly uid?: string;

@@ -20,7 +20,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   kube: ["core", "platform", "runtime"],
   cloud: ["core", "platform", "provider", "runtime"],
   controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
-  // The secure port. It gets what it shows injected and knows no controllers.
+  // The secure port. Its content is injected, so it does not import controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
   testing: ["core", "platform", "pki", "provider", "runtime"],
   // The public API for provider authors.
@@ -50,7 +50,7 @@ export const importsOf = (text: string): readonly Import[] => [
   ...[...text.matchAll(bare)].map(([, specifier = ""]) => ({ specifier, isType: false })),
 ];
 
-/** The path that a relative import leads to; undefined for packages. */
+/** The path that a relative import resolves to; undefined for packages. */
 export const resolveImport = (from: string, specifier: string): string | undefined => {
   if (specifier === "#ccm") return "src/index.ts";
   if (specifier === "#ccm/testing") return "src/testing/index.ts";

@@ -23,7 +23,7 @@ import { sleep } from "../../src/platform/clock.ts";
 
 export interface Thing {
   readonly id: string;
-  /** Absent when the load balancer does not have our mark. */
+  /** Absent when the load balancer does not have Fairlead's mark. */
   readonly group?: string;
   readonly owners: readonly string[];
   readonly targets: number;
@@ -63,7 +63,7 @@ const groupOf = ({ settings, owner }: Desired): string =>
 
 export class ScriptedBalancers {
   readonly things = new Map<string, Thing>();
-  /** Steps in the order they began: "make group-x". */
+  /** Steps in the order in which they began: "make group-x". */
   readonly applied: string[] = [];
   /** The number of plans: one for every reconcile of a group with a recent listing. */
   plans = 0;

@@ -1,5 +1,5 @@
-// A scripted source of machines: it counts its calls and can fail, stall, break off or lie. It takes no time but the
-// given delay.
+// A scripted source of machines: it counts its calls, and can fail, stall, end early or return wrong answers. It
+// takes only the given delay.
 
 import { type Milliseconds, milliseconds, providerID } from "../../src/core/brand.ts";
 import { type Clock, sleep } from "../../src/platform/clock.ts";

@@ -57,7 +57,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
     (name) => {
       const service = w.find(name);
       if (service === undefined || !w.isRunning) return;
-      // When the process crashes now, the next one has not seen this Service.
+      // If the process crashes now, the next one has not seen this Service.
       unseen.add(service.metadata.uid);
       w.edit(name, ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
     },

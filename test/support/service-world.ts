@@ -1,5 +1,5 @@
-// A manager with a test API server and a cloud, in virtual time and from one seed, for tests of whole behaviour with
-// Services. Its process can crash at any request; the next process starts with nothing but the stored state.
+// A manager with a test API server and a cloud, in virtual time and from one seed, for end-to-end tests of Services.
+// Its process can crash at any request; the next process starts with nothing but the stored state.
 
 import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -77,7 +77,7 @@ export class ServiceWorld {
   /** Paths that a manager read. */
   readonly read: string[] = [];
   readonly logged: string[] = [];
-  /** Errors of processes that ended without being stopped. */
+  /** Errors of processes that ended unexpectedly. */
   readonly unexpectedErrors: unknown[] = [];
   onCrossing: Crossing | undefined;
   /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
@@ -311,7 +311,7 @@ export class ServiceWorld {
       .toSorted();
   }
 
-  /** The owners that the cloud should have: one load balancer per Service that asks for one. */
+  /** The owners that the cloud should have: one load balancer per Service that needs one. */
   wanted(): readonly string[] {
     return this.services()
       .filter(({ spec }) => spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined)

@@ -1,4 +1,4 @@
-// Lists the titles of tests as bun sees them, without running them, for indexes that refer to tests.
+// Lists the titles of tests as bun reports them, without running them, for indexes that refer to tests.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // Decisions of upstream's service controller that differ from Fairlead's: for rows of its tests that expect
-// upstream's result, and for changes that Fairlead must notice at least.
+// upstream's result, and for the changes that Fairlead must detect at least.
 
 import {
   hasFinalizer,
@@ -48,7 +48,7 @@ const comparedOf = ({ metadata, spec }: Service): string =>
     (spec.ipFamilies ?? []).length,
   ]);
 
-/** Upstream's needsUpdate. */
+/** Like upstream's needsUpdate. */
 export const upstreamNeedsUpdate = (before: Service, after: Service): boolean => {
   const wanted = wantsLoadBalancer(before);
   if (wanted !== wantsLoadBalancer(after)) return true;

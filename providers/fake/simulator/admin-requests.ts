@@ -1,5 +1,5 @@
-// Parses the request bodies of the admin API strictly. Any other body is rejected with 400 and the expected form, because a
-// request with a typo must not look successful.
+// Parses the request bodies of the admin API strictly. Any other body is rejected with 400 and the expected form, so
+// that a typo never looks like success.
 
 import { type Query, Refusal } from "./answer.ts";
 import { type Fault, faultKinds, type Lie } from "./faults.ts";

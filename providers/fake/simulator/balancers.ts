@@ -63,13 +63,13 @@ export class Balancers {
     const { name = "" } = spec;
     if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
     if ([...this.#byID.values()].some((balancer) => balancer.name === name)) {
-      throw new Refusal(409, "uniqueness_error", `a balancer named ${name} exists`);
+      throw new Refusal(409, "uniqueness_error", `a balancer named ${name} already exists`);
     }
     const number = this.#next++;
     const id = `b${number}`;
     const ip = spec.ip ?? `192.0.2.${number % 256}`;
     if (spec.ip !== undefined && [...this.#byID.values()].some((balancer) => balancer.ip === ip))
-      throw new Refusal(409, "address_taken", `another balancer has ${ip}`);
+      throw new Refusal(409, "address_taken", `another balancer already has ${ip}`);
     this.#byID.set(id, {
       labels: {},
       families: ["IPv4"],
@@ -118,7 +118,7 @@ export class Balancers {
 
   #existing(id: string): StoredBalancer {
     const balancer = this.#byID.get(id);
-    if (balancer === undefined) throw new Refusal(404, "not_found", `there is no balancer ${id}`);
+    if (balancer === undefined) throw new Refusal(404, "not_found", `balancer ${id} not found`);
     return balancer;
   }
 

@@ -23,7 +23,7 @@ export class NetworkRoutes {
     if (destination === "" || machine === "")
       throw new Refusal(422, "invalid_input", "destination and machine are required");
     if (this.list().some((route) => route.destination === destination)) {
-      throw new Refusal(409, "uniqueness_error", `a route to ${destination} exists`);
+      throw new Refusal(409, "uniqueness_error", `a route to ${destination} already exists`);
     }
     const route = { id: `r${this.#next++}`, destination, machine, labels };
     this.#byID.set(route.id, route);

@@ -1,5 +1,6 @@
-// Every reason that the manager writes on events and conditions, or in the log if it is about no single object: the source of
-// docs/events.md. A test compares it with the code in both directions. Providers may add their own reasons.
+// Every reason that the manager writes on events and conditions, or in the log if it does not concern a single
+// object: the source of docs/events.md. A test compares it with the code in both directions. Providers may add their
+// own reasons.
 
 import { onNodes } from "./nodes.ts";
 import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
@@ -69,7 +70,7 @@ export const ofNetworks: Reasons = {
   },
 };
 
-/** About no single Node. */
+/** Not about a single Node. */
 export const inTheLog: Reasons = {
   RoutesSkipped: {
     type: "Warning",

@@ -1,5 +1,5 @@
-// The entry for one reason of an event or condition in docs/events.md. The entries are in the other files of this folder, by
-// the object that they are about.
+// The entry for one reason of an event or condition in docs/events.md. The entries are in the other files of this
+// folder, by the object that they concern.
 
 export interface Reason {
   readonly type: "Normal" | "Warning";

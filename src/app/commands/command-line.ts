@@ -21,7 +21,7 @@ function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),
   };
-  // citty looks a word up with `in`, so the names of Object.prototype must not be there.
+  // citty looks up words with `in`, so the object must not inherit from Object.prototype.
   return Object.assign(Object.create(null), commands, { help: defineHelp(invocation, commands) });
 }
 

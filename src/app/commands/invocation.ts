@@ -50,12 +50,12 @@ export class Invocation {
     return errors.length > 0;
   }
 
-  /** Refuses invalid flags and words that the command does not take; problems of the cloud's settings do not matter here. */
+  /** Refuses invalid flags and unexpected words; problems with the cloud's settings do not matter here. */
   refuseArguments(command: string, words: readonly string[]): boolean {
     return this.refuse([...this.configuration.flagProblems, ...this.unexpectedWords(command, words)]);
   }
 
-  /** What follows an unknown flag may be its value, so only the flag is reported. */
+  /** The word after an unknown flag may be its value, so only the flag is reported. */
   unexpectedWords(command: string, [word]: readonly string[]): readonly Problem[] {
     if (word === undefined || this.#hasUnknownFlag) return [];
     const text = `Unexpected argument ${JSON.stringify(word)} after ${command}: give one command, and flags that begin with --.`;

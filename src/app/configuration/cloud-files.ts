@@ -1,5 +1,5 @@
 // Reads the cloud's settings from files: the cloud's own file, the cloud section of the --config file, which takes precedence,
-// and the files that settings name. Each setting keeps its place, so that errors can point at it.
+// and the files that settings name. Each setting keeps its position, so that errors can point to it.
 
 import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -10,7 +10,7 @@ import type { FileReader } from "./file-reader.ts";
 export interface CloudFile {
   /** Settings by name. */
   readonly file: Readonly<Record<string, string>>;
-  /** The place of each setting, as `path:line` or `path:line:column`. */
+  /** The position of each setting, as `path:line` or `path:line:column`. */
   readonly places: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
 }

@@ -1,5 +1,5 @@
-// Compares two configurations: the changes as text for the log, and what it takes to apply them. Values of secrets are never
-// shown, whatever their name.
+// Compares two configurations: the changes as text for the log, and whether they need a new manager or a restart.
+// Secret values are never shown.
 
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -12,7 +12,7 @@ import { type FlagName, flagFields } from "../flags/table.ts";
 import type { Configuration } from "./configuration.ts";
 
 export interface ConfigurationDiff {
-  /** "--cluster-name: kubernetes -> prod" and "token: changed". */
+  /** Such as "--cluster-name: kubernetes -> prod" and "token: changed". */
   readonly changes: readonly string[];
   /** Changed flags that take effect only after a restart of the process. */
   readonly needRestart: readonly FlagName[];

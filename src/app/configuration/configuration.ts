@@ -22,7 +22,7 @@ export interface Configuration {
   readonly problems: readonly Problem[];
   /** The problems with flags and the --config file, without those of the cloud's settings: for commands that do not run the manager. */
   readonly flagProblems: readonly Problem[];
-  /** The version of each file that was read, by path: when one changes, the configuration is read again. */
+  /** The version of each file that was read, by path: when one changes, the configuration is reloaded. */
   readonly versions: ReadonlyMap<string, string | undefined>;
 }
 

@@ -1,4 +1,4 @@
-// Reads the operator's files up to a size limit, and remembers the version of each, so that changes are noticed. A file that
+// Reads the operator's files up to a size limit, and remembers the version of each, to detect changes. A file that
 // cannot be read is a problem that names it, never an exception.
 
 import { messageOf } from "../../core/errors.ts";
@@ -28,7 +28,7 @@ export class FileReader {
       problem: { severity: "error", reason, key: what, text: `${path}: ${text}` },
     });
     try {
-      // The version is read before the content, so that the next check notices a change in between.
+      // The version is read before the content, so that the next check detects a change in between.
       this.#versions.set(path, await this.#files.version(path));
       const text = await this.#files.read(path);
       if (text.length <= maxLength) return { text };

@@ -1,6 +1,6 @@
-// Runs managers, one after another: when the configuration changes and is valid, the running manager drains and a new one takes
-// over in the same process. An invalid configuration changes nothing. All state is in Kubernetes and the cloud, so managers
-// hand nothing over.
+// Runs managers, one after another: when the configuration changes and is valid, the running manager drains and a new
+// one takes over in the same process. An invalid configuration changes nothing. All state is in Kubernetes and the
+// cloud, so the new manager needs nothing from the old one.
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -23,10 +23,10 @@ export interface Runnable {
 }
 
 export interface ManagerRunnerOptions {
-  /** Already read, and without errors. */
+  /** Has been read, without errors. */
   readonly first: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
-  /** Sends no requests and starts nothing. An error that it throws refuses the configuration. */
+  /** Sends no requests and starts nothing. If it throws, the configuration is rejected. */
   readonly createManager: (configuration: Configuration, signal: AbortSignal) => Promise<Runnable>;
   readonly provider: AnyProvider;
   readonly environment: Environment;
@@ -74,7 +74,7 @@ export class ManagerRunner {
     }
   }
 
-  /** Creates a manager, and returns what starts it. */
+  /** Creates a manager, and returns the function that starts it. */
   async #prepare(configuration: Configuration): Promise<() => Running> {
     const { controller, unlink } = linkedController(this.#options.signal);
     const creating = this.#options.createManager(configuration, controller.signal);

@@ -1,4 +1,4 @@
-// Requests to reload the configuration now, which SIGHUP makes. Requests before the next check count as one.
+// Requests to reload the configuration immediately, made by SIGHUP. Requests before the next check count as one.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";

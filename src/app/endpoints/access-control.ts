@@ -1,5 +1,5 @@
 // Composes authentication and authorization of the secure port: client certificates, front proxies, TokenReviews and
-// SubjectAccessReviews, through the connection of the manager that runs.
+// SubjectAccessReviews, through the connection of the running manager.
 
 import type { KubeApi } from "../../kube/client/api.ts";
 import { WatchedFile } from "../../kube/connection/watched-file.ts";
@@ -32,7 +32,7 @@ export interface AccessOptions {
   readonly signal: AbortSignal;
 }
 
-/** The connection for reviews: of the kubeconfig if one is set, else the manager's own. */
+/** The connection for reviews: that of the given kubeconfig, or else the manager's own. */
 async function reviewer(
   kubeconfig: string | undefined,
   { flags, platform, program, manager, signal }: AccessOptions,
@@ -52,7 +52,9 @@ async function reviewer(
   return client.reserved;
 }
 
-/** Forwards to the connection of the manager that runs now: a reload creates another, with its own limits and credentials. */
+/**
+ * Forwards to the connection of the current manager: a reload creates a new one, with its own limits and credentials.
+ */
 export function currentConnection(connection: () => WatchApi): WatchApi {
   return {
     get origin() {

@@ -5,7 +5,7 @@ import { keyOf } from "../../kube/objects.ts";
 import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";
 
-/** Longer lists are cut off; `count` has the full length. */
+/** Longer lists are truncated; `count` has the full length. */
 const maxListed = 1000;
 const listed = <T>(items: readonly T[]) => ({ count: items.length, first: items.slice(0, maxListed) });
 const at = (time: number): string => new Date(time).toISOString();
@@ -78,7 +78,7 @@ function serviceProblemsOf(manager: Manager) {
   return [...manager.serviceProblems()].map(([service, problems]) => ({ service, problems }));
 }
 
-/** Each of our load balancers, with its Services and their addresses. */
+/** Each load balancer with Fairlead's mark, with its Services and their addresses. */
 function balancersOf(manager: Manager) {
   const services = new Map(manager.services.list().map((service) => [keyOf(service.metadata), service]));
   return (manager.balancers?.latest?.items ?? [])

@@ -1,5 +1,5 @@
-// The health checks of a manager. /healthz, as upstream: leader election and controllers. /livez: watches are not stalled.
-// /readyz: the caches are synced and the cloud has answered once; standby replicas are ready too.
+// The health checks of a manager. /healthz, as in upstream: leader election and controllers. /livez: watches are not
+// stalled. /readyz: the caches are synced and the cloud has answered once; standby replicas are ready too.
 
 import { minutes } from "../../core/brand.ts";
 import type { Health } from "../../server/health.ts";
@@ -13,7 +13,7 @@ const taskQueues = {
   "node-route": "Routes",
 } as const satisfies Record<ControllerName, string>;
 
-/** Every call has a deadline of seconds, so a worker with one key for this long is stuck. */
+/** Every call has a deadline of some seconds, so a worker that takes this long for one key is stuck. */
 const stuckAfter = minutes(10);
 
 function stuck(manager: Manager, name: ControllerName): string | undefined {

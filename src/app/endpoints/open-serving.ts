@@ -1,4 +1,5 @@
-// Opens the secure port and the webhook port, once per process. Their pages show the manager that runs, on standby replicas too.
+// Opens the secure port and the webhook port, once per process. Their pages show the running manager, on standby
+// replicas too.
 
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
@@ -39,7 +40,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** The manager that the pages and health checks are about. */
+/** The manager that the pages and health checks show. */
 class ShownManager {
   readonly #health: Health;
   #current: Manager;

@@ -1,4 +1,4 @@
-// The pages of the secure port, by path. They show the manager that runs now, and are generated on each request.
+// The pages of the secure port, by path. They show the running manager, and are generated on each request.
 
 import { seconds } from "../../core/brand.ts";
 import { Secret } from "../../core/secret.ts";
@@ -35,7 +35,7 @@ export interface PagesOptions {
 
 const exposition = "text/plain; version=0.0.4; charset=utf-8";
 
-/** As /version of Kubernetes components, with our own version. */
+/** Like /version of Kubernetes components, with Fairlead's version. */
 function versionInfo() {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   return {

@@ -4,7 +4,7 @@
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
-/** By our name: upstream's current name and its older aliases. */
+/** Upstream's current name and its older aliases, by Fairlead's name. */
 const names = {
   "cloud-node": ["cloud-node-controller"],
   "cloud-node-lifecycle": ["cloud-node-lifecycle-controller"],
@@ -22,7 +22,7 @@ const spellings = new Map<string, ControllerName>(
 
 export const controllerNamed = (spelling: string): ControllerName | undefined => spellings.get(spelling);
 
-/** `*` enables all, a name enables one, `-name` disables one and takes precedence wherever it stands. */
+/** `*` enables all, a name enables one, `-name` disables one and takes precedence in any position. */
 export function chooseControllers(wanted: readonly string[]): {
   readonly enabled: ReadonlySet<ControllerName>;
   readonly problems: readonly Problem[];

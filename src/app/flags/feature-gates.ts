@@ -4,7 +4,7 @@
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
-/** Why a value has no effect; a value without a reason is what happens anyway. */
+/** Why a value has no effect. Values without a reason match Fairlead's behavior. */
 type Reasons = Readonly<Partial<Record<"on" | "off", string>>>;
 
 const routes = "routes are reconciled when something changes; --route-reconciliation-period adds an interval";
@@ -19,7 +19,7 @@ const relevant: Readonly<Record<string, Reasons>> = {
   ContextualLogging: {},
 };
 
-const notRelevant = "it concerns a feature that this manager does not have";
+const notRelevant = "Fairlead does not have this feature";
 
 /** Gates of logging, metrics and the API server library, which upstream's manager shares. */
 const irrelevant = new Set(

@@ -1,11 +1,11 @@
-// Merges flags from several places, such as the file and the command line: the later place takes precedence, under whichever
-// of its names a flag is written there.
+// Merges flags from several layers, such as the file and the command line: the later layer takes precedence, even if
+// it uses another name of the same flag.
 
 import type { Field, Fields } from "../../core/settings.ts";
 
 export type RawFlags = Readonly<Record<string, string>>;
 
-/** The last layer takes precedence. Two names in one layer both stay, so that the conflict can be reported. */
+/** The last layer takes precedence. Two names in one layer are both kept, so that the conflict can be reported. */
 export function mergeLayers(fields: Fields, layers: readonly RawFlags[]): RawFlags {
   const namesOf = namesOfRenamed(fields);
   return layers.reduce((below, above) => {

@@ -1,5 +1,5 @@
 // Notes that a flag may have besides its field: why it has no effect, that it is deprecated, its shorthand, and whether a
-// change needs a restart. Each is a wrapper, so that the table reads as one sentence per flag.
+// change needs a restart. Each is a wrapper around the field.
 
 import type { Field, Fields } from "../../core/settings.ts";
 
@@ -29,7 +29,7 @@ export function noEffect<F extends Field<unknown>>(field: F, why: string): F & F
   };
 }
 
-/** As upstream: hidden from the help, and still accepted. */
+/** As in upstream: hidden from the help, but still accepted. */
 export function deprecated<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
   return {
     ...field,

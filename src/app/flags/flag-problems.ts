@@ -32,7 +32,10 @@ export const removedFlags: Readonly<Record<string, string>> = {
   address: `${insecurePort}; use --bind-address`,
 };
 
-/** A flag without effect needs no warning when it is set to what happens anyway: --use-service-account-credentials=false. */
+/**
+ * A flag without effect needs no warning if its value matches Fairlead's behavior, such as
+ * --use-service-account-credentials=false.
+ */
 function isDefault(field: Field<unknown>, value: string): boolean {
   const parsed = field.parse(value);
   return field.fallback !== undefined && "value" in parsed && parsed.value === field.fallback;

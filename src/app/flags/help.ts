@@ -10,7 +10,7 @@ import { flagGroups } from "./table.ts";
 const width = 96;
 const indent = "          ";
 
-/** The value after the flag's name, in pflag's words. */
+/** The placeholder for the value, as pflag prints it. */
 const valueNames: Readonly<Record<FieldKind, string>> = {
   switch: "",
   number: " number",

@@ -1,11 +1,12 @@
-// Parses command-line flags as pflag does, so that argument lists of the Go managers work unchanged: list flags add up, the last
-// scalar takes precedence, bare booleans are true, underscores are dashes, and unknown flags are errors.
+// Parses command-line flags as pflag does, so that argument lists of the Go managers work unchanged: list flags
+// accumulate, the last scalar takes precedence, bare booleans are true, underscores are dashes, and unknown flags are
+// errors.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
 export interface FlagShape {
-  /** `switch`: needs no value. `list`: adds up. `repeated`: adds up, and its values may contain commas. */
+  /** `switch`: needs no value. `list`: accumulates. `repeated`: accumulates, and its values may contain commas. */
   readonly kind: "value" | "switch" | "list" | "repeated";
   readonly shorthand?: string | undefined;
 }

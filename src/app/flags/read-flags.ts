@@ -1,5 +1,5 @@
-// Reads the flags from the command line, the configuration file and the compatibility profile, and reports every problem with
-// its place.
+// Reads the flags from the command line, the configuration file and the compatibility profile, and reports every
+// problem with its position.
 
 import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -45,7 +45,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
-  // Observing needs no Lease: it is meant to run next to the manager that holds it.
+  // Observe mode needs no Lease, because it runs next to the manager that holds it.
   const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   problems.push(...gateProblems(flags["feature-gates"] ?? new Map()));

@@ -54,7 +54,7 @@ export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
   help: commandLineOnly,
   notices: commandLineOnly,
   version: commandLineOnly,
-  "config-set": "is for the command line; in the file, write the settings under cloud",
+  "config-set": "can only be set on the command line; in the file, put the settings under cloud",
 };
 
 /** The values of all flags. */

@@ -32,7 +32,7 @@ export async function readMigrationText(text: string): Promise<ParsedMigration> 
   return readMigration(document.toJS() as unknown);
 }
 
-/** As upstream, without leader election there is no leader migration. */
+/** As in upstream, there is no leader migration without leader election. */
 export async function readMigrationOf(
   flags: Pick<Flags, "leader-elect" | "enable-leader-migration" | "leader-migration-config">,
   files: Pick<Files, "read">,

@@ -42,7 +42,8 @@ export function createMigration(
 ): LeaderMigration {
   const places = new Map<ControllerName, Place>();
   for (const leader of controllerLeaders) {
-    // By every name: upstream compares only current names, so two of the three in its own default match nothing.
+    // Compares all names of a controller. Upstream compares only current names, so two of the three in its default
+    // match nothing.
     const name = controllerNamed(leader.name);
     if (name === undefined) continue;
     places.set(name, leader.component === component || leader.component === "*" ? "migrated" : "elsewhere");

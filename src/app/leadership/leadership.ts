@@ -19,7 +19,7 @@ import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { isStalled, LeaseWatch } from "./lease-watch.ts";
 
-/** Upstream's: the process counts as healthy for this long after its Lease has expired. */
+/** As in upstream, the process counts as healthy for this long after its Lease has expired. */
 const healthTolerance = seconds(20);
 
 export interface LeadershipOptions {
@@ -121,7 +121,7 @@ export class Leadership {
         { name: `the Lease ${main}`, run: (signal) => this.#runSessions(run, main, signal, first.resolve) },
         {
           name: `the Lease ${migration.leaderName}`,
-          // As upstream: a replica acquires the shared Lease only after it has acquired the main one.
+          // As in upstream, a replica acquires the shared Lease only after it has acquired the main one.
           run: async (signal) => {
             await abortable(first.promise, signal);
             await this.#runSessions(run, migration.leaderName, signal);

@@ -49,7 +49,7 @@ export async function missingLeasePermissions(
   };
   const allowed = await Promise.all(verbs.map(isAllowed));
   const missing = verbs.filter((_, at) => allowed[at] === false);
-  // Without create only, an existing Lease still works.
+  // If only create is missing, an existing Lease still works.
   if (missing.every((verb) => verb === "create")) return undefined;
   return `Missing permissions for leader election: ${missing.join(", ")} on the Lease ${namespace}/${name}, so this replica cannot become leader. Grant get, create and update as in deploy/rbac.yaml, and check the subject of the RoleBinding.`;
 }

@@ -33,7 +33,7 @@ function serviceReference({ metadata: { name, namespace = "default", uid } }: Ku
 export interface ComposedServices {
   readonly queue: WorkQueue;
   readonly listing: SharedListing<ObservedLoadBalancer>;
-  /** Load balancers with our mark that no Service needs. */
+  /** Load balancers with Fairlead's mark that no Service needs. */
   orphans(): readonly ObservedLoadBalancer[];
   activeProblems(): ReadonlyMap<string, readonly string[]>;
   /** Keys of the Services in a group. */

@@ -45,7 +45,7 @@ export class ManagerEvents {
     ];
   }
 
-  /** Waits until pending events are written, but not for long. */
+  /** Waits until pending events are written, for a limited time. */
   async flush(): Promise<void> {
     const flushed = withDeadline(
       this.#clock,

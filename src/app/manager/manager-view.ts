@@ -1,4 +1,4 @@
-// What can be read of a running manager: by the pages, the health checks and tests. It changes nothing.
+// The read-only view of a running manager, for pages, health checks and tests.
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
@@ -33,7 +33,7 @@ export interface ViewDeps {
   readonly composed: Controllers;
   /** Names of the tasks that run while this replica leads. */
   readonly running: readonly string[];
-  /** Only watches that run: without a controller that needs it, a resource is not watched. */
+  /** Only running watches: a resource is watched only if a controller needs it. */
   readonly watches: Readonly<Record<string, Pick<WatchedResource, "cache" | "isSynced" | "stalled">>>;
   readonly events: { readonly pending: number };
   /** For reviews: in the reserved lane and without a write gate. */

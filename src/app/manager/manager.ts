@@ -214,7 +214,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     service,
   });
 
-  /** Runs the controllers while this replica leads, from the first sync of the caches on. */
+  /** Runs the controllers while this replica leads, once the caches are synced. */
   const lead = async (stop: AbortSignal): Promise<void> => {
     try {
       for (const watch of allWatches) await watch.whenSynced(stop);

@@ -1,5 +1,5 @@
-// A watched resource: the objects of its watch, with our own writes visible before the watch returns them, and whether the
-// watch is synced or stalled.
+// A watched resource: the objects of its watch, with Fairlead's own writes visible before the watch delivers them,
+// and whether the watch is synced or stalled.
 
 import { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { KubeApi } from "../../kube/client/api.ts";

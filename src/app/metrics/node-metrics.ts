@@ -1,4 +1,4 @@
-// Metrics of joining Nodes, by upstream's names and buckets. As upstream, both are observed at the same moment.
+// Metrics of joining Nodes, by upstream's names and buckets. As in upstream, both are observed at the same moment.
 
 import type { Metrics } from "../../telemetry/metrics.ts";
 

@@ -91,7 +91,7 @@ export class QueueMetrics {
     });
   }
 
-  /** Seconds that a worker has had its current key, at most. */
+  /** The longest time that a worker has been processing its current key, in seconds. */
   longestActive(name: string): number {
     const queue = this.#watched.get(name);
     return queue === undefined ? 0 : Math.max(0, ...this.#ages(queue));

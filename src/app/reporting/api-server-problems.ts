@@ -1,4 +1,4 @@
-// Logs problems of the API server once for everything that runs into them, again if they last, and when they are over. If the
+// Logs problems with the API server once for all callers, again if they last, and when they are over. If the
 // API server is unavailable, every watch fails, and one line is enough.
 
 import { minutes } from "../../core/brand.ts";

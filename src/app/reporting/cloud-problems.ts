@@ -16,10 +16,10 @@ interface AccountProblem {
 
 /** How often to repeat the message of a lasting problem. */
 const repeatAfter = minutes(5);
-/** How often to report a problem that comes and goes. */
+/** How often to report an intermittent problem. */
 const reportAgainAfter = seconds(30);
 
-/** What a call says about its account: "answered" is an error that proves that the cloud is reachable. */
+/** What a call shows about its account. "answered" is an error which proves that the cloud is reachable. */
 function kindOf({ failure, status }: CloudCallReport): Kind | "answered" | "succeeded" | undefined {
   switch (failure) {
     case undefined:

@@ -1,5 +1,6 @@
-// The summary of observe mode: how many changes would be made, logged once everything was evaluated and whenever it changes. It
-// also says when nothing would change, so that a manager that could not evaluate is not mistaken for one without changes.
+// The summary of observe mode: how many changes would be made, logged once everything was evaluated and whenever it
+// changes. It is also logged when nothing would change, because a missing summary means that the evaluation did not
+// finish.
 
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";

@@ -45,7 +45,7 @@ export async function removeNode(
     if (isDeleted) report(node, deletingNode(node));
     return isDeleted;
   } catch (error) {
-    // Changed meanwhile, deleted already, or stopped by the leadership fence: not a failure.
+    // The Node has changed, is already deleted, or leadership was lost: not a failure.
     if (!isKubeError(error, "conflict", "not-found", "fenced")) report(node, deletingNodeFailed(node, error));
     throw error;
   }

@@ -12,7 +12,9 @@ import type { PendingLookups } from "../pending-lookups.ts";
 import { addObservation, type Evidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
-  /** The Node's uid and provider id: another Node may take the name, and a proof about a name is none about an id. */
+  /**
+   * The Node's uid and provider id: another Node may take the name, and a proof for a name is not valid for an id.
+   */
   readonly subject: string;
   /** Evidence that the instance is gone; undefined before the first answer, and after the Node was Ready. */
   readonly evidence?: Evidence | undefined;
@@ -47,7 +49,7 @@ export class Candidates {
     return this.#byName.get(name)?.evidence ?? noEvidence(0);
   }
 
-  /** The record of this very Node; a new one if the record was about another Node of this name. */
+  /** The record of this Node; a new one if the existing record belongs to a predecessor of the same name. */
   of(node: Node): Candidate {
     const { name, uid } = node.metadata;
     const subject = `${uid} ${node.spec.providerID ?? ""}`;
@@ -87,7 +89,7 @@ export class Candidates {
     this.#listeners.add(listener);
   }
 
-  /** Drops the proofs about every Node whose instance was observed, also by answers to other questions. */
+  /** Drops the proofs about every Node whose instance was observed, also by answers to other lookups. */
   noteObservations(answerFor: (name: string) => Answer | undefined): void {
     for (const [name, { evidence }] of this.#byName) {
       if (evidence === undefined || evidence.proofs.length === 0) continue;

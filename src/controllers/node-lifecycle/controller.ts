@@ -118,7 +118,7 @@ export class LifecycleController {
     if ("asOf" in answer && this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
       this.#pendingLookups.forget(name);
     }
-    // An instance observed before the lookup was answer enough, so no newer answer will come.
+    // An instance observed before the lookup was recent enough, so no newer answer will come.
     if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
       this.#pendingLookups.forget(name);
     }
@@ -134,7 +134,7 @@ export class LifecycleController {
     return this.#apply(node, decision, signal);
   }
 
-  /** Not affected when the wall clock is set forward while the process runs: no Node gets old by that. */
+  /** Setting the wall clock forward does not make a Node older. */
   #steadyWallTime(): number {
     const { clock } = this.#options;
     return Math.min(clock.now(), clock.monotonic() + this.#wallAtStart);
@@ -203,15 +203,16 @@ export class LifecycleController {
   async #remove(node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> {
     const { nodes } = this.#options;
     const { name, uid } = node.metadata;
-    // The answer to our own last write has a version whose status was not read from the watch: too weak for a delete.
-    if (nodes.isAhead?.(name) === true) return requeue(seconds(1), "the watch is behind our own write");
+    // The last write returned a version that the watch has not delivered yet. A delete must be based on the watch.
+    if (nodes.isAhead?.(name) === true)
+      return requeue(seconds(1), "the watch has not delivered the last write yet");
     if (!(await removeNode(node, this.#options, signal))) return requeue(observedDelay, "observe mode");
     if (!isAnnounced) this.#massCount.addDeletion(uid);
     // The record stays until the watch reports the deletion: it says whether the deletion was announced.
     return settled;
   }
 
-  /** `requests`: what one check costs. The interval keeps the requests per minute bounded. */
+  /** `requests`: the number of requests per check. The interval limits the requests per minute. */
   #scheduleCheck(name: string, requests: () => number): Milliseconds {
     const { shortest, longest } = this.#options.settings.recheck;
     return this.#candidates.scheduleCheck(name, () =>

@@ -1,5 +1,5 @@
-// Every event of the node-lifecycle controller, as a function of what it is about. Pure; the texts marked "upstream" begin
-// as upstream's do, word for word.
+// Every event of the node-lifecycle controller, as a function of what it is about. Pure; messages marked "upstream"
+// begin exactly as in upstream.
 
 import { messageOf } from "../../core/errors.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -43,7 +43,7 @@ export function deletionObserved(): NodeEvent {
 }
 
 export interface MassDeletion {
-  /** Nodes that were deleted unannounced inside the window. */
+  /** Nodes that were deleted within the window without an announcement. */
   readonly recent: number;
   /** Unannounced Nodes without an instance, by at least one proof or by the inventory. Ready Nodes are included. */
   readonly candidates: number;

@@ -27,7 +27,7 @@ const maxCountAge = 1000;
 export class MassCount {
   readonly #options: MassCountOptions;
   readonly #candidates: Candidates;
-  /** Instances of Nodes of other accounts are in none of our listings, so those Nodes do not count. */
+  /** No listing contains the instances of other accounts, so their Nodes do not count. */
   readonly #isManaged: (node: Node) => boolean;
   readonly #deletions = new RecentDeletions();
   readonly #shares = new Map<string, Share>();
@@ -44,7 +44,7 @@ export class MassCount {
     this.#isManaged = isManaged;
   }
 
-  /** Follows the Nodes for the life of the process: deletions count no matter what made them. */
+  /** Follows the Nodes for the life of the process: deletions by any client count. */
   follow(): void {
     this.#candidates.subscribe((name) => this.noteChange(name));
     this.#options.nodes.subscribe(({ key, before, after }) => {

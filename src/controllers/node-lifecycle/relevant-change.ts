@@ -1,4 +1,5 @@
-// Filters Nodes and their changes for those that concern the lifecycle controller; almost none of a healthy Node's do. Pure.
+// Selects the Nodes and the changes that concern the lifecycle controller. Changes of a healthy Node almost never do.
+// Pure.
 
 import type { Node } from "../../kube/objects.ts";
 import { hasTaint, isReady, readiness } from "../node-facts.ts";

@@ -9,13 +9,19 @@ export interface LifecycleSettings {
   readonly proofs: 1 | 2;
   /** The minimum time between the first and the last proof. */
   readonly confirmAfter: Milliseconds;
-  /** The share of all managed Nodes that may be deleted unannounced within the window, and a number that always may. */
+  /**
+   * The share of all managed Nodes that may be deleted unannounced within the window, and the number that is always
+   * allowed.
+   */
   readonly massLimit:
     | { readonly share: number; readonly atLeast: number; readonly window: Milliseconds }
     | "off";
   /** A Node without provider id is not deleted before this age: its instance may not be visible yet. */
   readonly minAgeWithoutID: Milliseconds;
-  /** When to remove the shutdown taint: as soon as the instance is running, or, as upstream, when the Node is Ready. */
+  /**
+   * When to remove the shutdown taint: as soon as the instance is running, or when the Node is Ready (as in
+   * upstream).
+   */
   readonly removeShutdownTaint: "when-running" | "when-ready";
   /** The interval between checks of a Node that is not Ready although its instance exists. */
   readonly recheck: { readonly shortest: Milliseconds; readonly longest: Milliseconds };

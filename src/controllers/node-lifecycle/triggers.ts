@@ -41,7 +41,7 @@ export function startTriggers({
     onInventoryUpdate(update);
     for (const name of pendingLookups.keys) queue.add(name);
   });
-  // Subscribers receive only later changes, so the present Nodes are enqueued once.
+  // Subscribers receive only later changes, so the existing Nodes are enqueued once.
   for (const { metadata } of nodes.list()) queue.add(metadata.name);
   return () => {
     stopNodes();

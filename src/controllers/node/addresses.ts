@@ -13,7 +13,7 @@ import { preferProvidedNodeIP } from "./provided-node-ip.ts";
 import type { AddressPolicy } from "./settings.ts";
 
 export interface AddressPlan {
-  /** Undefined: keep the present addresses, because the cloud has none or something is wrong. */
+  /** Undefined: keep the current addresses, because the cloud has none or there is a problem. */
   readonly desired?: readonly NodeAddress[];
   readonly problems: readonly Problem[];
 }
@@ -46,7 +46,7 @@ export function planAddresses(
     : { desired: preferred.addresses, problems: [] };
 }
 
-/** In order and exactly: detects two addresses of one kind and another order, which upstream does not. */
+/** Compares the order too, and detects two addresses of one kind; upstream does neither. */
 export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   return (
     a.length === b.length &&
@@ -54,7 +54,7 @@ export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress
   );
 }
 
-/** In any order: a different order alone does not cause a write. */
+/** Ignores the order: a different order alone does not cause a write. */
 export function sameAddressSet(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   const text = ({ type, address }: NodeAddress) => `${type} ${address}`;
   const known = new Set(a.map(text));

@@ -19,8 +19,8 @@ export interface ApplyContext {
 }
 
 /**
- * Returns the written Node, or the same one when nothing was sent. The order is visible to other programs: when the
- * uninitialized taint is gone, everything else is in place.
+ * Returns the written Node, or the same one when nothing was sent. Other programs rely on the order: once the
+ * uninitialized taint is removed, everything else is set.
  */
 export async function applyPlan(
   node: Node,

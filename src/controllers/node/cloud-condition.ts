@@ -4,10 +4,10 @@ import type { Problem } from "../../core/problem.ts";
 import type { Condition, Node } from "../../kube/objects.ts";
 import { cloudCondition } from "../well-known.ts";
 
-/** The watch cache cuts longer messages, so they could not be compared with what the Node shows. */
+/** The watch cache truncates longer messages, so they could not be compared with the Node's. */
 const maxMessageLength = 256;
 
-/** Has no retry time and no counter, because each change of them would be a write. */
+/** Contains neither a retry time nor a counter, because every change would cause a write. */
 export function toCloudCondition({ reason, text }: Problem, now: number): Condition {
   return {
     type: cloudCondition,

@@ -1,5 +1,5 @@
-// The node controller: initializes joining Nodes, and keeps addresses and labels of the others as the cloud reports them. All
-// decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
+// The node controller: initializes joining Nodes, and keeps the addresses and labels of all others in sync with the
+// cloud. All decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
 
 import { minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";

@@ -1,5 +1,5 @@
-// Every event and problem that the node controller reports, as a function of the objects that it is about. Pure; the texts
-// marked "upstream" begin as upstream's do, word for word.
+// Every event and problem that the node controller reports, as a function of the objects that it is about. Pure;
+// messages marked "upstream" begin exactly as in upstream.
 
 import type { Answer } from "../../cloud/inventory.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -62,11 +62,11 @@ export function noAddressLeft({ metadata: { name } }: Node, cloud: readonly Inst
   return {
     severity: "error",
     reason: "NoAddressLeft",
-    text: `The address policy excludes all addresses that the cloud reports for Node ${name}: ${addresses}. The Node keeps its present addresses. Correct --node-address-include, --node-address-exclude or --node-address-families.`,
+    text: `The address policy excludes all addresses that the cloud reports for Node ${name}: ${addresses}. The Node keeps its current addresses. Correct --node-address-include, --node-address-exclude or --node-address-families.`,
   };
 }
 
-/** Begins as upstream's message. */
+/** Begins like upstream's message. */
 export function nodeIPMismatch(
   { metadata: { name } }: Node,
   requested: string,

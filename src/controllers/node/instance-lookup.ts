@@ -41,7 +41,7 @@ export class InstanceLookup {
   request(node: Node, answer: Answer): void {
     const { settings, clock } = this.#options;
     const { name } = node.metadata;
-    // The answer was fresh when it arrived, and became too old while thousands of other Nodes were in the queue.
+    // The answer was fresh when it arrived, but became too old while the Node waited in the queue.
     if (answer.kind === "exists" && this.pending.isUsedUpBy(name, answer.asOf)) this.pending.forget(name);
     const maxAge = Math.min(settings.maxObservationAge, clock.monotonic() - this.#countsFrom(node));
     this.pending.ask(name, identityOf(node), { urgency: "new-node" }, milliseconds(maxAge));

@@ -1,5 +1,5 @@
-// Plans the label changes of a Node. The key decides who owns a label, and the policy of the key what to do about a difference.
-// Pure.
+// Plans the label changes of a Node. The key determines the owner of a label, and the key's policy what to do about a
+// difference. Pure.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Labels } from "../../kube/objects.ts";
@@ -16,7 +16,7 @@ export interface LabelChanges {
 export interface LabelInput {
   readonly labels: Labels;
   readonly instance: Instance;
-  /** The Node joins: everything that is known is written, as upstream does. */
+  /** The Node joins: all known labels are written, as upstream does. */
   readonly isNew: boolean;
   readonly ownPrefixes: readonly string[];
   readonly settings: Pick<NodeSettings, "labelPolicies" | "betaLabelsWin" | "reconcileLabels">;
@@ -86,7 +86,7 @@ function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, pr
   if (labels[beta] !== undefined && labels[beta] !== desired) set[beta] = desired;
 }
 
-/** A policy for this very label takes precedence. */
+/** A policy for the label itself takes precedence. */
 function policyFor(
   key: string,
   defaultPolicy: LabelPolicy,

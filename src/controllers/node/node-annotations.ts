@@ -11,7 +11,7 @@ const fields = {
   "node-deletion": oneOf("Whether the Node may be deleted.", ["never", "confirmed"]),
 };
 
-/** All are warnings: an invalid value has the careful meaning, and delays nothing else. */
+/** All are warnings: an invalid value is read as the safest one, and blocks nothing else. */
 export function nodeAnnotationProblems({ metadata }: Node): readonly Problem[] {
   return readSettings(fields, metadata.annotations ?? {}, {
     prefix: ownPrefix,

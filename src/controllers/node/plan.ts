@@ -53,7 +53,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
   };
 }
 
-/** The order matters when a Node joins. Later it is ignored, so that a take-over from the Go manager writes nothing. */
+/** The order matters when a Node joins. Later it is ignored, so that switching from the Go manager writes nothing. */
 function mustWrite(node: Node, desired: readonly NodeAddress[]): boolean {
   const present = node.status.addresses ?? [];
   return isUninitialized(node) ? !sameAddresses(present, desired) : !sameAddressSet(present, desired);

@@ -5,7 +5,7 @@ import { ReportDeduplicator } from "../report-deduplicator.ts";
 
 export interface NodeProblem {
   readonly problem: Problem;
-  /** Failed attempts in a row, whatever their problem was. */
+  /** Failed attempts in a row, with any problem. */
   readonly count: number;
 }
 
@@ -17,7 +17,7 @@ export class ProblemTracker {
     return this.#byNode;
   }
 
-  /** All Nodes about which anything is remembered. */
+  /** All Nodes with a record. */
   get names(): readonly string[] {
     return [...new Set([...this.#byNode.keys(), ...this.#reported.subjects])];
   }

@@ -1,5 +1,5 @@
-// Filters changes of a Node for those that concern the node controller: kubelets update their Node's status all the time, and
-// almost none of that does. Pure.
+// Filters changes of a Node for those that concern the node controller: kubelets update their Node's status all the
+// time, and almost none of these updates do. Pure.
 
 import type { Node } from "../../kube/objects.ts";
 import { cloudConditionOf } from "./cloud-condition.ts";

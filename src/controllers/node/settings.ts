@@ -34,7 +34,7 @@ export interface NodeSettings {
   readonly maxObservationAge: Milliseconds;
   /** Failed attempts in a row before the CloudReady condition is written. */
   readonly failuresBeforeCondition: number;
-  /** For a Node whose instance the cloud does not show yet. */
+  /** The delays between lookups of an instance that is not visible yet. */
   readonly notVisibleBackoff: { readonly first: Milliseconds; readonly cap: Milliseconds };
 }
 

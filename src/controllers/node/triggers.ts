@@ -38,7 +38,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
   for (const name of [...syncedWith.keys(), ...problems.names]) {
     if (nodes.get(name) === undefined) queue.add(name);
   }
-  // Subscribers receive only later changes, so the present Nodes are enqueued once.
+  // Subscribers receive only later changes, so the existing Nodes are enqueued once.
   for (const node of nodes.list()) enqueue(queue, node);
   return () => {
     stopNodes();

@@ -1,5 +1,5 @@
 // Remembers names that Nodes had before. An instance observed under such a name may be the predecessor's, and a provider id is
-// never changed once written, so only observations since the present Node was created count.
+// never changed once written, so only observations since the current Node was created count.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -36,7 +36,7 @@ export class UsedNames {
     });
   }
 
-  /** The moment since when an instance observed under this name is the present Node's. */
+  /** The time from which an instance observed under this name belongs to the current Node. */
   countsFrom(name: string): number {
     return this.#names.get(name)?.takenAt ?? Number.NEGATIVE_INFINITY;
   }

@@ -59,7 +59,7 @@ export class RouteController {
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, inventory, routes, settings, clock, isSelected } = this.#options;
-    // A drain lets a listing that is under way complete.
+    // During a drain, a running listing completes.
     this.#table = new RouteTable(routes, clock, endOf(signal).signal);
     this.#schedule.begin();
     // Drops the decisions of the last session: another replica has led since.

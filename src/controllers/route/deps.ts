@@ -42,7 +42,7 @@ export interface RouteControllerOptions {
   readonly random: Random;
   readonly report: (node: Node, event: NodeEvent) => void;
   readonly note: Note;
-  /** Reports problems that are not about a single Node. */
+  /** Reports problems that do not concern a single Node. */
   readonly reportProblem: (problem: Problem) => void;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];

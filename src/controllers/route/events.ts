@@ -1,5 +1,5 @@
-// Every event and problem that the route controller reports, as a function of the objects that it is about. Pure; the texts
-// marked "upstream" are upstream's, word for word.
+// Every event and problem that the route controller reports, as a function of the objects that it is about. Pure;
+// messages marked "upstream" are upstream's, verbatim.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -79,7 +79,7 @@ export function removeFailed({ destination, handle }: ObservedRoute, error: unkn
   };
 }
 
-/** For a change that the cloud has accepted and not completed. */
+/** For a change that the cloud has accepted but not completed. */
 export function changeUnknown(action: "create" | "remove", destination: Cidr, error: unknown): Problem {
   return {
     severity: "warning",
@@ -128,7 +128,7 @@ export function tableNearLimit({ routes, limit }: TableFill, nearLimit: number):
     {
       severity: "warning",
       reason: "RouteTableNearLimit",
-      // Without the count, which would make it a new report with every Node; a metric has the count.
+      // Without the count, because every new Node would cause another report; a metric has the count.
       text: `The cloud's route table is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
     },
   ];

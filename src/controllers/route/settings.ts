@@ -1,5 +1,5 @@
-// The settings of the route controller and their defaults. Upstream lists the whole route table every ten seconds; Fairlead
-// reconciles routes when something changed and checks everything only rarely.
+// The settings of the route controller and their defaults. Upstream lists the whole route table every ten seconds;
+// Fairlead reconciles routes when something changes, and runs a full sync only rarely.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 
@@ -16,9 +16,9 @@ export interface RouteSettings {
   readonly concurrentChanges: number;
   /** Nodes whose condition is written in parallel. */
   readonly concurrentConditions: number;
-  /** The share of the table's limit from which on a warning is reported. */
+  /** The share of the table's limit above which a warning is reported. */
   readonly nearLimit: number;
-  /** For a Node whose instance the cloud does not show yet. */
+  /** The delays between lookups of an instance that is not visible yet. */
   readonly notVisibleBackoff: { readonly first: Milliseconds; readonly cap: Milliseconds };
 }
 

@@ -3,10 +3,10 @@
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition, pausedAnnotation } from "../well-known.ts";
 
-/** A warning on a Service: an unknown annotation, a limit that was reached. */
+/** A warning on a Service: an unknown annotation, or or a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
-/** The Go managers' name. It must never change: every Service with a load balancer has it. */
+/** The name that the Go managers use. It must never change: every Service with a load balancer has this finalizer. */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";

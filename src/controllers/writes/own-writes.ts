@@ -1,5 +1,5 @@
-// Recognises our own writes when the watch brings them back, so that they do not enqueue the object again. A change by
-// someone else that arrives with them still does.
+// Recognizes Fairlead's own writes when the watch delivers them, so that they do not enqueue the object again. A
+// change by someone else that arrives with them still does.
 
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
@@ -18,7 +18,10 @@ export class OwnWrites<T extends KubeObject> {
   readonly #isRelevantChange: (before: T, after: T) => boolean;
   /** Written, and not yet returned by the watch. */
   readonly #written = new Map<string, T>();
-  /** Writes under way, each with the last watch event meanwhile. It may be our own write: the watch is often faster. */
+  /**
+   * Running writes, each with the last watch event since it began. The event may be the write itself: the watch is
+   * often faster.
+   */
   readonly #underWay = new Map<string, { seen?: { readonly after: T | undefined } }>();
 
   constructor(isRelevantChange: (before: T, after: T) => boolean) {
@@ -40,7 +43,10 @@ export class OwnWrites<T extends KubeObject> {
     return wasChangedByOthers || (written !== undefined && this.#hasOtherChanges(base, patch, written));
   }
 
-  /** The answer may contain changes by others, such as a deletion. Their watch event would look like our own write. */
+  /**
+   * The response may contain other clients' changes, such as a deletion. Their watch event would look like Fairlead's
+   * own write.
+   */
   #hasOtherChanges(base: T, { contentType, body }: Patch, written: T): boolean {
     if (contentType !== "application/json-patch+json") return false;
     return this.#isRelevantChange(applySteps(base, body), written);
@@ -53,8 +59,9 @@ export class OwnWrites<T extends KubeObject> {
   }
 
   /**
-   * Whether the object must be reconciled. A change by others that came before our write and was mistaken for it is also in
-   * this version, and does not show when compared with the version before. So it is compared with what we wrote as well.
+   * Whether the object must be reconciled. Another client's change that came before Fairlead's write and was
+   * mistaken for it is also in this version, and a comparison with the previous version does not show it. So the
+   * object is also compared with what Fairlead wrote.
    */
   isNews(key: string, before: T | undefined, after: T | undefined): boolean {
     const written = this.#written.get(key);
@@ -74,7 +81,7 @@ export class OwnWrites<T extends KubeObject> {
     const written = this.#written.get(key);
     if (written === undefined) return false;
     const isSameObject = after?.metadata.uid === written.metadata.uid;
-    // Older than our write: its changes are also in the later version, which is yet to come.
+    // Older than Fairlead's write: a later version, which has not arrived yet, contains the same changes.
     if (isSameObject && isNewer(written.metadata.resourceVersion, after.metadata.resourceVersion))
       return true;
     this.#written.delete(key);

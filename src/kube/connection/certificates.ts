@@ -5,7 +5,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** The problem of a bundle of CA certificates, or undefined. */
+/** The problem with a bundle of CA certificates, or undefined. */
 export function caBundleProblem(pem: string): string | undefined {
   const blocks = pem.match(certificateBlock);
   if (blocks === null) return "The certificate authority contains no PEM certificate";
@@ -19,7 +19,7 @@ export function caBundleProblem(pem: string): string | undefined {
   return undefined;
 }
 
-/** The problem of a client certificate and its key, or undefined. It does not check the period of validity. */
+/** The problem with a client certificate and its key, or undefined. It does not check the period of validity. */
 export function clientCertificateProblem(cert: string, key: string): string | undefined {
   let certificate: X509Certificate;
   try {
@@ -32,7 +32,7 @@ export function clientCertificateProblem(cert: string, key: string): string | un
       ? undefined
       : "The client key does not match the client certificate";
   } catch {
-    return "The client key is not a PEM private key without a passphrase";
+    return "The client key is not an unencrypted PEM private key";
   }
 }
 

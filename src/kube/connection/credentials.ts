@@ -126,7 +126,7 @@ export class Credentials {
   explainRefusal(): string | undefined {
     const end = this.#tls?.cert === undefined ? undefined : certificateEnd(this.#tls.cert);
     if (end === undefined || end > this.#clock.now()) return undefined;
-    return `The client certificate expired on ${new Date(end).toISOString()}. Renew it; Fairlead reads it again when its file changes.`;
+    return `The client certificate expired on ${new Date(end).toISOString()}. Renew it; Fairlead reloads it when the file changes.`;
   }
 
   /** A file that is truncated before it is written again keeps the previous token in use. */

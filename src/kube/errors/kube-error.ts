@@ -1,5 +1,5 @@
 // The one error of the Kubernetes client: a closed set of kinds with facts in fields, so that no caller compares messages.
-// Callers decide what each kind leads to; nothing is retried here.
+// Callers decide how to react; nothing is retried here.
 
 import type { Milliseconds } from "../../core/brand.ts";
 
@@ -19,16 +19,16 @@ export type KubeErrorKind =
   | "unreachable"
   | "tls"
   | "server"
-  /** Our own write gate refused before anything was sent: no lease, or observe mode. */
+  /** The write gate refused the request before it was sent: no Lease, or observe mode. */
   | "fenced"
-  /** Kubeconfig, context, key or command are wrong: waiting does not help. */
+  /** The kubeconfig, context, key or command is invalid: retrying does not help. */
   | "configuration"
   | "unexpected";
 
 export interface KubeErrorFacts {
-  /** "patch nodes", "read the kubeconfig". */
+  /** Such as "patch nodes" or "read the kubeconfig". */
   readonly operation: string;
-  /** "node-1", "kube-system/cloud-controller-manager". */
+  /** Such as "node-1" or "kube-system/cloud-controller-manager". */
   readonly object?: string;
   readonly status?: number;
   readonly retryAfter?: Milliseconds;

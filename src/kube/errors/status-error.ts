@@ -28,7 +28,7 @@ const kindByStatus: Readonly<Record<number, KubeErrorKind>> = {
 };
 
 const advice: Partial<Record<KubeErrorKind, string>> = {
-  unauthorized: "Check the token or client certificate in use. Fairlead reads them again before it retries.",
+  unauthorized: "Check the token or client certificate in use. Fairlead reloads them before it retries.",
   forbidden: "Grant the missing permission; deploy/rbac.yaml lists all that Fairlead needs.",
   precondition: "The object changed since Fairlead read it and will be reconciled again.",
 };

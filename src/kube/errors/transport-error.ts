@@ -38,7 +38,7 @@ export function transportError(error: unknown, origin: string, facts: KubeErrorF
   if (wrongName.has(code)) {
     return new KubeError(
       "tls",
-      `The certificate of ${origin} is not valid for this host name (${code}). Connect by a name that the certificate contains, or set tls-server-name in the kubeconfig.`,
+      `The certificate of ${origin} is not valid for this host name (${code}). Use a host name that the certificate contains, or set tls-server-name in the kubeconfig.`,
       withCause,
     );
   }

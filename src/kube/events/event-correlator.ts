@@ -1,5 +1,5 @@
-// Decides which occurrences become events and which count up an earlier one, as client-go does: equal messages are counted,
-// many different ones are combined, and floods about one object are dropped. It writes nothing.
+// Decides which occurrences become events and which increment the count of an earlier one, as client-go does: equal
+// messages are counted, many different ones are combined, and floods about one object are dropped. It writes nothing.
 
 import { minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -68,7 +68,7 @@ const capacity = 4096;
 const burst = 25;
 const refillInterval = seconds(300);
 const maxDistinct = 10;
-/** Messages of one reason whose counts are kept. */
+/** The maximum number of messages per reason with their own count. */
 const maxSeries = 32;
 const maxGap = minutes(10);
 
@@ -128,7 +128,7 @@ export class EventCorrelator {
     return true;
   }
 
-  /** The series that an occurrence counts up: its own, or the combined one when there are too many different messages. */
+  /** The series of an occurrence: its own, or the combined one if there are too many different messages. */
   #seriesOf(group: Group, message: string): Series {
     const all = listed(group.series);
     const known = all.find((series) => series.message === message);

@@ -14,13 +14,13 @@ export interface LeaderElectionOptions extends LeaseLockOptions {
   readonly retryPeriod?: Milliseconds;
   readonly onAcquired: () => void;
   readonly onLost: (reason: string) => void;
-  /** Called when a held Lease was released, so that the next replica need not wait for its end. */
+  /** Called when a held Lease was released, so that the next replica need not wait until it expires. */
   readonly onReleased?: () => void;
   /** Called when an attempt fails; further attempts follow. */
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** The problem of the timing, by client-go's rules, or undefined. */
+/** The problem with the timing by client-go's rules, or undefined. */
 export function electionTimingProblem(
   leaseDuration: Milliseconds,
   renewDeadline: Milliseconds,
@@ -66,7 +66,7 @@ export class LeaderElection {
     return this.#lock.uid;
   }
 
-  /** As upstream: a problem only while this replica believes to hold a Lease that expired longer than the tolerance ago. */
+  /** As in upstream: a problem only while this replica claims a Lease that expired longer than the tolerance ago. */
   health(tolerance: Milliseconds): string | undefined {
     const age = this.age();
     return age !== undefined && age > this.#duration + tolerance
@@ -88,7 +88,7 @@ export class LeaderElection {
     return this.#lock.mayWrite(margin);
   }
 
-  /** Makes a waiting candidate try immediately, because the Lease was seen to change. */
+  /** Makes a waiting candidate try immediately, because the Lease has changed. */
   nudge(): void {
     // An attempt in progress may have read the Lease before the change, so another one follows it.
     this.#isNudged = true;

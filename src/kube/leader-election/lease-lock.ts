@@ -1,5 +1,5 @@
-// The Lease of a leader election, compatible with client-go: takes it when it is free by local observation, renews it,
-// releases it, and proves at any moment whether this replica still holds it.
+// The Lease of a leader election, compatible with client-go: acquires it when it has expired by local observation,
+// renews it, releases it, and knows at any moment whether this replica still holds it.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -84,7 +84,7 @@ export class LeaseLock {
       try {
         return await this.#write(this.#observed.lease, signal);
       } catch (error) {
-        // Another client wrote the Lease, or our last write succeeded without a response: read it.
+        // Another client wrote the Lease, or the last write succeeded without a response: read it.
         if (!isKubeError(error, "conflict", "not-found")) throw error;
         onSlowPath?.();
       }

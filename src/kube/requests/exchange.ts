@@ -21,7 +21,7 @@ export interface ExchangeDeps {
   readonly connection: Connection;
   readonly transport: Transport;
   readonly clock: Clock;
-  /** For requests that state none. */
+  /** For requests without their own deadline. */
   readonly deadline?: Milliseconds;
 }
 

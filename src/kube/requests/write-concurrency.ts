@@ -16,13 +16,13 @@ export type WriteOutcome =
   | { readonly kind: "overloaded"; readonly retryAfter?: Milliseconds }
   | { readonly kind: "unknown" };
 
-/** What a failed write says about the server's load. */
+/** What a failed write shows about the server's load. */
 export function writeOutcomeOf(error: unknown): WriteOutcome {
   if (!isKubeError(error, "throttled", "server", "timeout")) return { kind: "unknown" };
   return { kind: "overloaded", ...defined({ retryAfter: error.retryAfter }) };
 }
 
-/** A wrong Retry-After from a proxy must not stop all writes for an hour. */
+/** An incorrect Retry-After from a proxy must not stop all writes for an hour. */
 const maxClosed = minutes(1);
 /** The limit grows while the mean latency is below this multiple of the best one. */
 const growBelow = 1.25;

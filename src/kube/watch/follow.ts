@@ -12,7 +12,7 @@ import { readWatchStream, SilenceError } from "./watch-stream.ts";
  * connection shows whether the server is still there.
  */
 const maxSilence = seconds(100);
-/** A server that supports streaming lists starts sending within a moment, and completes the list within a minute. */
+/** A server that supports streaming lists starts sending immediately, and completes the list within a minute. */
 const maxInitialSilence = seconds(10);
 const maxInitialList = seconds(60);
 

@@ -19,7 +19,7 @@ export interface Index<T> {
 
 export interface ReadonlyStore<T> {
   readonly size: number;
-  /** True from the first complete list on. */
+  /** True after the first complete list. */
   readonly synced: boolean;
   /** Resolves after the first complete list. */
   whenSynced(signal: AbortSignal): Promise<void>;

@@ -104,13 +104,13 @@ export async function* readWatchStream<T extends KubeObject>(
     if (lines.isCut) {
       throw new KubeError(
         "unreachable",
-        `A watch of ${resource.plural} was cut in the middle of an object. Fairlead will resume after the last whole object.`,
+        `A watch of ${resource.plural} ended in the middle of an object. Fairlead will resume after the last complete object.`,
         factsOf(resource),
       );
     }
   } finally {
     stream.close();
-    // A stream that has failed or closed rejects; there is nothing left to cancel.
+    // Cancelling a stream that has already failed or closed rejects.
     reader.cancel().catch(() => {});
   }
 }

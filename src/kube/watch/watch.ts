@@ -101,7 +101,7 @@ export async function* watch<T extends KubeObject>(
     if (failure.kind === "gone" && !wasInitial && goneInARow++ < maxImmediateLists) continue;
     failures += 1;
     position.endedNormally = false;
-    // Never sooner than the server's Retry-After.
+    // Never earlier than the server's Retry-After.
     const retryIn = milliseconds(
       Math.max(failure.retryAfter ?? 0, backoff(failures, failureBackoff, random)),
     );

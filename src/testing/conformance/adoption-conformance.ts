@@ -1,5 +1,6 @@
-// The contract of a provider that adopts existing load balancers: it adopts only the one that a Service names, creates none
-// beside it, reaches the same end state whatever fails, and can release it. Called for providers that have `adopts`.
+// The contract of a provider that adopts existing load balancers: it adopts only the one that a Service names,
+// creates no second one, reaches the same end state after any fault, and can release it. Called for providers that
+// have `adopts`.
 
 import { expect, test } from "bun:test";
 import type { Fields } from "../../core/settings.ts";
@@ -66,7 +67,7 @@ export function adoptionConformance(harness: Harness): void {
     return stateOf(world);
   };
 
-  test("adopts the load balancer that a Service names and creates none beside it [F39]", async () => {
+  test("adopts the load balancer that a Service names, and creates no second one [F39]", async () => {
     const world = fresh();
     expect(await ownershipOf(world)).toEqual([["unmarked", []]]);
     const { observed, members } = await converge(world, [world.adopting]);

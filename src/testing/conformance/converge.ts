@@ -19,7 +19,7 @@ type Balancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 /** Thrown by a simulated crash of the process. */
 export class Crash extends Error {}
 
-/** Runs the work and says whether it ended in a simulated crash. */
+/** Runs the work and returns whether it ended in a simulated crash. */
 export async function crashes(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
@@ -33,12 +33,12 @@ export async function crashes(work: Promise<unknown>): Promise<boolean> {
 /** The facts of each Service, as annotations keep them: they outlive the provider's process. */
 export type SavedFacts = Map<ServiceUID, Facts>;
 
-/** The world that `converge` works on. */
+/** What `converge` works on. */
 export interface ConvergeOptions {
   readonly lab: Lab;
   readonly savedFacts: SavedFacts;
   /**
-   * Owners that are not among the desired load balancers and may still exist: what serves them must stay. Every other
+   * Owners that are not among the desired load balancers and may still exist: their parts must stay. Every other
    * owner without a desired load balancer counts as deleted.
    */
   readonly unknownOwners?: readonly ServiceUID[];
@@ -172,7 +172,7 @@ class Convergence {
     throw new Error(`Operation ${operation} did not end within ${maxPasses} checks.`);
   }
 
-  /** For a group without a load balancer: the unmarked one that a member asks to adopt. */
+  /** For a group without a load balancer: the unmarked one that a member requests to adopt. */
   #adoptable(
     members: readonly Desired[],
     listed: readonly ObservedLoadBalancer[],

@@ -8,7 +8,7 @@ import type { Transport, TransportRequest } from "../../platform/transport.ts";
  */
 export type FaultKind = "reset" | "error" | "hang" | "cut" | "lost-answer" | "nonsense";
 
-/** Faults that any request may meet. */
+/** Faults for any request. */
 export const faultKinds = [
   "reset",
   "error",
@@ -17,7 +17,7 @@ export const faultKinds = [
   "lost-answer",
 ] as const satisfies readonly FaultKind[];
 
-/** Faults that a reading request may meet. */
+/** Faults for requests that only read. */
 export const readFaultKinds = [...faultKinds, "nonsense"] as const satisfies readonly FaultKind[];
 
 function hang(signal: AbortSignal): Promise<never> {

@@ -1,5 +1,5 @@
-// The contract of a provider's instances: a listing is complete or an error, a lookup finds, finds nothing or has no answer,
-// each id belongs to one source, and reading changes nothing.
+// The contract of a provider's instances: a listing is complete or an error; a lookup finds machines, finds none, or
+// has no answer; each id belongs to one source; and reads change nothing.
 
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";

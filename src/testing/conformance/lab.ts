@@ -28,7 +28,7 @@ export class Lab {
   readonly faulty: FaultyTransport;
   /** Every request, with the provider's declaration of whether it mutates. */
   readonly requests: CloudRequest[] = [];
-  /** Operations declared as reading that changed the cloud's state. */
+  /** Operations that changed the cloud's state although they were declared as reads. */
   readonly undeclaredMutations: string[] = [];
   /** Abort listeners that calls did not remove from their signal. */
   leakedListeners = 0;

@@ -1,5 +1,5 @@
-// The contract of a provider's load balancers: the same end state whatever fails, no changes once there, nothing left after
-// deletion, and no change to load balancers of other owners.
+// The contract of a provider's load balancers: the same end state after any fault, no changes once converged, nothing
+// left after deletion, and no change to load balancers of other owners.
 
 import { describe, expect, test } from "bun:test";
 import { adoptionConformance } from "./adoption-conformance.ts";
@@ -12,7 +12,7 @@ import type { AnyCloud, Harness } from "./simulated-cloud.ts";
 
 const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
 
-/** The optional parts that this provider has. A provider that is not implemented yet has none. */
+/** The optional capabilities of this provider. A provider that is not implemented yet has none. */
 function optionalPartsOf(harness: Harness): Partial<AnyCloud> {
   try {
     return new Lab(harness).cloud;
@@ -123,7 +123,7 @@ export function loadBalancersConformance(
       expect(lab.mutations).toBe(0);
     });
 
-    test("keeps what serves an owner that is not known to be deleted", async () => {
+    test("keeps the parts of an owner that is not known to be deleted", async () => {
       const { lab, savedFacts } = fresh();
       await converge({ lab, savedFacts }, first);
       const before = stateOf(lab);

@@ -7,7 +7,7 @@ import type { Fields } from "../../core/settings.ts";
 import type { BalancerTarget, DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-/** What a test says about a Service. */
+/** What a test specifies about a Service. */
 export interface DesiredOptions {
   /** Name of the Service; its uid is made from it. */
   readonly name: string;

@@ -52,7 +52,7 @@ function planOf(wanted: readonly DesiredRoute[], observed: readonly ObservedRout
 }
 
 interface Disturbance {
-  /** Called once, between reading and changing. */
+  /** Called once, between read and write. */
   beforeChange?: (() => void) | undefined;
   /** The process crashes after this many steps. */
   stepsLeft?: number;
@@ -194,7 +194,7 @@ export function routesConformance(name: string, harness: Harness): void {
       }
     });
 
-    test("keeps what another client wrote between reading and changing", async () => {
+    test("keeps a change that another client made between read and write", async () => {
       const lab = fresh();
       const { disturbRoutes } = lab.simulated;
       if (disturbRoutes === undefined) return;

@@ -9,7 +9,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Lets every promise chain that can proceed do so: microtasks, and what needs one turn of the event loop. */
+/** Lets all pending promise chains proceed: microtasks, and one turn of the event loop. */
 const flushPromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A `Clock` in virtual time; it starts at 2026-01-01 UTC unless given another epoch. */
@@ -37,7 +37,7 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** How many timers are set. */
+  /** The number of timers that are set. */
   get pending(): number {
     return this.#timers.size;
   }

@@ -5,7 +5,7 @@ import { diffConfigurations } from "../../../src/app/configuration/configuration
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
-// Where a value comes from, and which source takes precedence.
+// The source of each value, and which source takes precedence.
 
 const provider = fake as unknown as AnyProvider;
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\n";

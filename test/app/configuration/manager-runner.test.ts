@@ -89,7 +89,7 @@ test("ten broken and repaired configurations lose no Service and leave nothing b
       world.create(name);
       names.push(name);
     }
-    // While those Services are being worked on.
+    // While those Services are being reconciled.
     await world.pass(1);
     process.disk.put(config, body("8", "  no-such-flag: 1\n"));
     await world.pass(6);
@@ -107,7 +107,7 @@ test("ten broken and repaired configurations lose no Service and leave nothing b
   expect(process.linesWith("unknown flag no-such-flag")).toHaveLength(10);
   expect(process.linesWith("Configuration: --concurrent-service-syncs")).toHaveLength(10);
   expect(process.linesWith("ended badly")).toEqual([]);
-  // The next manager changes nothing in a converged world.
+  // The next manager changes nothing, because everything has converged.
   world.forget();
   process.disk.put(config, body("30"));
   await world.pass(60);
@@ -124,7 +124,7 @@ test("a wrong file keeps the old configuration and is reported once, and again o
   await world.pass(60);
   const reported = () => process.linesWith(`${config}:4:29: concurrent-service-syncs must be a number`);
   expect(reported()).toHaveLength(1);
-  // The same mistake, noticed again by the process itself.
+  // The process detects the same error again, without SIGHUP.
   process.disk.put(config, body("many"));
   await world.pass(60);
   expect(process.results).toEqual(["refused", "refused"]);

@@ -12,7 +12,7 @@ test("a gate that matches Fairlead's behaviour is accepted silently", () => {
 
 test("a gate without effect is accepted with an explanation", () => {
   expect(reported("WatchList=true")).toEqual([
-    "warning: --feature-gates: WatchList=true has no effect: it concerns a feature that this manager does not have",
+    "warning: --feature-gates: WatchList=true has no effect: Fairlead does not have this feature",
   ]);
   expect(reported("CloudControllerManagerWatchBasedRoutesReconciliation=false")).toEqual([
     "warning: --feature-gates: CloudControllerManagerWatchBasedRoutesReconciliation=false has no effect: routes are reconciled when something changes; --route-reconciliation-period adds an interval",

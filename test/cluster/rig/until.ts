@@ -1,4 +1,4 @@
-// Polls until a condition holds, up to a deadline. The error says what was missing.
+// Polls until a condition holds, up to a deadline. The error names the missing condition.
 
 export interface UntilOptions {
   readonly seconds?: number;

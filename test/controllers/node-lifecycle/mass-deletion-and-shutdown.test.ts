@@ -137,7 +137,7 @@ describe("mass deletion", () => {
     w.cloud.hidden.clear();
     await w.pass(120);
     expect(heldFor(w)).toEqual([]);
-    // A Node that is still missing after the cloud recovered is judged again.
+    // A Node whose machine is still missing after the cloud recovered is evaluated again.
     w.cloud.machines.delete("n0");
     await w.pass(400);
     expect(w.nodes.names()).toEqual(all.slice(1).sort());

@@ -4,7 +4,7 @@ import { CloudError } from "../../../src/provider/errors.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// Regressions of the lifecycle controller: each once deleted a Node on old evidence, or kept a Node forever.
+// Regressions of the lifecycle controller: bugs that deleted a Node based on stale evidence, or kept a Node forever.
 
 type Readiness = "True" | "False";
 const conditions = (status: Readiness) => ({ conditions: [{ type: "Ready", status }] });

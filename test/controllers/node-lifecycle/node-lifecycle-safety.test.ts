@@ -54,7 +54,7 @@ test("keeps a Node whose proof is from an earlier leadership session, even when 
 test("keeps a Node that became Ready just before the controller's own write to it", async () => {
   const lifecycle = { proofs: 1, recheck: { shortest: seconds(1), longest: seconds(1) } } as const;
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
-  // A real server answers such a write with metadata only, so the status stays as it was known before.
+  // A real server answers such a write with metadata only, so the previously known status stays.
   const send = w.nodes.api.patchKnown.bind(w.nodes.api);
   const answered: typeof send = async (resource, known, ...rest) => {
     const fresh = await send(resource, known, ...rest);

@@ -111,7 +111,7 @@ test("a Node that is reconciled long after its lookup was answered triggers a ne
   };
   w.inventory.requestListing(0, "refresh");
   await w.pass(0.5);
-  // The listing under way answers all of them.
+  // The running listing answers all of them.
   for (const name of names) joins(w, name);
   await w.until(() => w.initialized.length === 2, "two nodes to be initialised", 120);
   expect(w.cloud.listings).toBe(1);

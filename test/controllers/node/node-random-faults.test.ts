@@ -6,9 +6,9 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
-// A seeded storm over both node controllers: outages of any length, wrong answers of one kind of proof for any
-// time, wrong answers of both for less than the confirmation time, Nodes that flap, are deleted, and come back
-// under their names.
+// Seeded random faults for both node controllers: outages of any length, wrong answers from one kind of proof for any
+// time, wrong answers from both kinds for less than the confirmation time, and Nodes that flap, are deleted, and
+// return under their names.
 
 const storm = async (seed: number) => {
   const random = seededRandom(seed);
@@ -17,7 +17,7 @@ const storm = async (seed: number) => {
   const names = Array.from({ length: 8 }, (_, index) => `n${index}`);
   const lookups = chance(0.5) ? { lookups: { id: 3 } } : {};
   const script = { takes: milliseconds(1 + random.fraction() * 3000), pageSize: 3, ...lookups };
-  // One kind of lie per storm: two lies of different kinds with an outage in between would be two proofs.
+  // One kind of wrong answer per run: two kinds with an outage in between would be two proofs.
   const kind = pick(["both", "listing", "lookup"] as const);
   const oneProof = kind !== "both" && "lookups" in script;
   const w = new NodeControllers({ script, machines: names.map((name) => machine(name)) });
@@ -49,8 +49,8 @@ const storm = async (seed: number) => {
     if (oneProof && chance(0.1)) w.cloud.failure = chance(0.5) ? { error: outage() } : undefined;
     if (w.clock.monotonic() >= liesUntil) w.cloud.hidden.clear();
     if (chance(0.3) && w.clock.monotonic() >= liesUntil + 60_000) {
-      // Both kinds lie together only for less than the confirmation time, and pauses separate two lies. At most
-      // two Nodes are affected: the mass limit would hold back more.
+      // Both kinds are wrong together only for less than the confirmation time, with pauses in between. At most two
+      // Nodes are affected, because the mass limit would block more.
       for (const each of [pick(names), pick(names)]) {
         w.cloud.hidden.set(each, kind);
         if (exists(each)) w.nodes.setReady(each, "False");

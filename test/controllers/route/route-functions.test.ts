@@ -184,7 +184,7 @@ describe("RouteBackoffs", () => {
       1,
       0,
     ]);
-    // Both have ended: a change that was not attempted all the same waits for something else.
+    // Both backoffs have ended: a change that was still not attempted waits for something else.
     expect(backoffs.next).toBeUndefined();
     backoffs.failed(a, seconds(10));
     expect(backoffs.failuresOf(a)).toBe(2);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { RouteWorld } from "./route-world.ts";
 
-// Two managers in one cluster, each with its own Nodes: neither touches what belongs to the other's Nodes.
+// Two managers in one cluster, each with its own Nodes: neither changes routes or conditions of the other's Nodes.
 
 const east = { account: "east" };
 const setUp = () => new RouteWorld({ selector: east });

@@ -22,7 +22,7 @@ export interface RoutesScript {
   readonly limit?: number;
   /** Duration of every call. */
   readonly takes?: Milliseconds;
-  /** What the cloud returns of a target: by default the machine and its first address. */
+  /** The members of a target that the cloud returns; by default the machine and its first address. */
   readonly knows?: (target: RouteTarget) => Partial<ObservedRoute>;
   readonly ownership?: ObservedRoute["ownership"];
 }
@@ -44,7 +44,7 @@ export class ScriptedRoutes {
   readonly failures = new Map<string, Error>();
   /** Results of the next creations, or of the next document changes. */
   readonly outcomes: StepOutcome[] = [];
-  /** Called once, before the next change is checked. */
+  /** Called once, before the revision of the next change is checked. */
   beforeChange: (() => void) | undefined;
   /** The call at this position fails, before or after it takes effect. */
   failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
@@ -97,7 +97,7 @@ export class ScriptedRoutes {
         ? cidrsOverlap(route.destination, destination)
         : route.destination === destination && route.ownership !== "foreign",
     );
-    if (clashes) throw refusal("conflict", `a route to ${destination} exists`);
+    if (clashes) throw refusal("conflict", `a route to ${destination} already exists`);
     this.put(destination, (this.#script.knows ?? machineAndAddress)(target));
   }
 

@@ -92,7 +92,7 @@ test("completed work is followed by a newer listing, so that nothing is created 
   await w.start();
   for (const name of ["a", "b"]) w.create(name);
   await w.pass(0.5);
-  // The listing for one of them does not show yet what is being created for the other.
+  // The listing for one of them does not show yet the load balancer that is being created for the other.
   script.outcomes.set("operation-2", "done");
   await w.pass(1);
   script.outcomes.set("operation-1", "done");

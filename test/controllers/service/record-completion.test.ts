@@ -4,8 +4,8 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { TrackedCollections } from "../../support/tracked-collections.ts";
 
-// The end of a reconcile: what stays known while something is left in the cloud, what is forgotten when nothing is,
-// and clouds that end in unexpected states.
+// The end of a reconcile: records that stay while something is left in the cloud, records that are dropped, and
+// clouds that end in unexpected states.
 
 const group = "scripted.example/group";
 const size = "scripted.example/size";

@@ -200,7 +200,7 @@ describe("holdImmutable", () => {
     const { settings, texts, recreate } = hold({ [`${prefix}network`]: "new" }, { network: "old" });
     expect(settings.network).toBe("old");
     expect(texts).toEqual([
-      'lb.acme.example/network cannot be changed after the load balancer was created: it stays "old", not "new". Restore the old value, or recreate the Service.',
+      'lb.acme.example/network cannot be changed after the load balancer is created: it stays "old", not "new". Restore the old value, or recreate the Service.',
     ]);
     expect(recreate).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Node } from "../../../src/kube/objects.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A Node that leaves drains first, a target without new connections, and is removed when its time is over.
+// A leaving Node first drains as a target without new connections, and is removed when its drain time is over.
 
 const tenMinutes = "--load-balancer-target-drain=10m";
 const autoscaler = "ToBeDeletedByClusterAutoscaler";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { putEndpoints } from "../../support/put-endpoints.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Only Nodes with a ready endpoint as targets of a Service, in a whole manager.
+// Services whose targets are only Nodes with a ready endpoint, in a whole manager.
 
 const policy = { annotations: { "fairlead.dev/target-policy": "endpoints" } };
 const local = { spec: { externalTrafficPolicy: "Local" } };

@@ -117,7 +117,7 @@ test.each([401, 403, 500])(
     expect(w.asked.length).toBeLessThan(80);
     expect(w.changes).toEqual([]);
     expect(w.events("a").some((text) => text.startsWith("Warning SyncLoadBalancerFailed"))).toBe(true);
-    // After that, everything recovers soon.
+    // After that, everything recovers quickly.
     w.cloud.faults.clear();
     w.delete("a");
     await w.until(() => w.find("a") === undefined, "the deletion", 90);
@@ -185,7 +185,7 @@ test("a new leader does not plan on listings from before another replica led", a
   w.holdLease("another-replica");
   await w.pass(5);
   expect(lease()?.spec).toMatchObject({ holderIdentity: "another-replica" });
-  // The other replica serves a new Service. By our old listing, that Service would have no load balancer.
+  // The other replica serves a new Service. In this replica's old listing, that Service has no load balancer.
   const { metadata, spec } = w.create("late");
   const { id: _, ip: __, ...known } = w.cloud.balancers.list()[0] ?? { id: "", ip: "" };
   const listeners = spec.ports?.map(({ port, nodePort = 0 }) => ({

@@ -5,7 +5,7 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Failures that leave the load balancer working: each is reported on the Service, and nothing else is.
+// Failures that leave the load balancer working: each is reported on the Service, without other events.
 
 const conditionsOf = (w: ServiceWorld, name: string) =>
   (w.get(name).status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`);
@@ -77,7 +77,7 @@ test("a Secret that can no longer be read is reported, and the load balancer kee
   await w.pass(300);
   const reported = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
   expect(reported()).toHaveLength(1);
-  expect(reported()[0]).toContain("Secret default/cert cannot be read any more, and its last value is used");
+  expect(reported()[0]).toContain("Secret default/cert can no longer be read, so its last value is used");
   // Updates continue, and the condition is included in the next write.
   w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
   w.changeNode("node-0", (node) => ({

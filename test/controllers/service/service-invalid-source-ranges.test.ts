@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// An invalid source range neither opens nor closes anything: the load balancer keeps its ranges.
+// An invalid source range changes no access: the load balancer keeps its ranges.
 
 const right = ["10.0.0.0/24", "10.1.0.0/24"];
 // The API server validates the field, but not the annotation.

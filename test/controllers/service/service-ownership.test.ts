@@ -51,7 +51,7 @@ test("a Service that moved and is deleted stays until the operation in its old g
   await w.pass(5);
   w.delete("web");
   await w.pass(120);
-  // Nothing of it is visible yet, and after a crash it would be unknown which Service owns the new load balancer.
+  // The new load balancer is not visible yet, and after a crash its owner would be unknown.
   expect([script.applied, script.things.size]).toEqual([
     ["make group-x", "make group-y", "remove group-y"],
     0,

@@ -193,7 +193,7 @@ test("a wrong annotation that cannot be read from the cloud does not stop target
   expect(balancer).toMatchObject({ algorithm: other });
   expect(balancer?.targets).toHaveLength(4);
   expect(w.server.store.list("events", "default").filter(({ reason }: Bent) => !reason)).toEqual([]);
-  // A process that never saw the right value changes nothing, but publishes the status and allows the deletion.
+  // A process that never saw the valid value changes nothing, but publishes the status and allows the deletion.
   w.crash();
   await w.start();
   w.addNode("later");

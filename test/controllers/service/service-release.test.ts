@@ -34,7 +34,7 @@ test("a load balancer is released with its Service's deletion, and an event name
     `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud, and Fairlead no longer manages it`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
-  // Without our mark it is no orphan: it is ignored from now on, also after a restart.
+  // Without Fairlead's mark it is not an orphan: it is ignored from now on, also after a restart.
   await w.pass(3600);
   w.crash();
   await w.start();
@@ -78,7 +78,7 @@ test.each(["releas", "Release", "relete", "keep", ""])(
     expect([w.changes, w.owners()]).toEqual([[], [w.get("web").metadata.uid]]);
     expect(conditionsOf(w, "web")).toEqual(["DeletionHeld"]);
     expect(w.events("web").join()).toContain(`must be "delete" or "release", got ${JSON.stringify(word)}`);
-    // One write for the condition, however much time passes.
+    // One write for the condition, no matter how much time passes.
     expect(w.written).toEqual([]);
     w.annotate("web", release);
     await w.pass(30);

@@ -128,7 +128,7 @@ test("a listing read later than its maximum age still answers the request that w
   await clock.advance(minutes(6));
   expect(observation.find(group, [])).toEqual({ balancer: undefined, problems: [] });
   expect(wants).toHaveLength(1);
-  // The request is answered, so the next one needs a newer listing.
+  // The request has been answered, so the next one needs a newer listing.
   expect(observation.find(group, [])).toBe("not yet");
 });
 

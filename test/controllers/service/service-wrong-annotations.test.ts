@@ -28,7 +28,7 @@ test("a wrong annotation freezes its setting, while targets, status and deletion
   await w.pass(30);
   w.annotate("web", { [key]: "rund-robin" });
   await w.pass(30);
-  // The same for a process that never saw the right value.
+  // The same for a process that never saw the valid value.
   w.crash();
   await w.start();
   w.addNode("late");

@@ -1,5 +1,4 @@
-// Watch events of the controller's own writes: ignored when they contain no other change, never when they
-// contain one of another writer.
+// Watch events of the controller's own writes: ignored unless they also contain a change by another writer.
 
 import { expect, test } from "bun:test";
 import { isRelevantChange } from "../../../src/controllers/node/relevant-change.ts";
@@ -101,8 +100,8 @@ test("another writer's edit before an own write, missing in its answer, triggers
   const both = node("10", { own: "1", other: "2" });
   // Older than the own write, whose version contains it too.
   expect(own.isNews("n1", node("1"), edited)).toBe(false);
-  // The watch event may not differ from the last one in anything relevant: the own write set what was there
-  // already.
+  // The watch event may have no relevant difference from the last one, because the own write set the value that was
+  // already there.
   const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
   expect(own.isNews("n1", before, both)).toBe(true);
   expect(own.isNews("n1", both, both)).toBe(false);

@@ -1,4 +1,4 @@
-// Guarded writes to Nodes and Services on a real API server, and how it refuses them.
+// Guarded writes to Nodes and Services on a real API server, and how it rejects them.
 
 import { expect, test } from "bun:test";
 import type { KubeApi } from "../../../src/kube/client/api.ts";

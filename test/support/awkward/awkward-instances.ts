@@ -87,7 +87,7 @@ export const site = (
             {},
             call,
           );
-          // A response without a list is no answer; it does not mean that there are none.
+          // A response without a list is not an answer; it does not mean that there are no machines.
           return machines === undefined ? new Map() : new Map([[asked, machines.map(toInstance)]]);
         },
       },

@@ -4,7 +4,7 @@ import { type JsonApi, type Pending, type ServiceUID, seconds } from "#ccm";
 
 export const operationOf = (job: string, owners: readonly ServiceUID[]): string => [job, ...owners].join(" ");
 
-/** The fact that each owner keeps: the id of its load balancer. */
+/** The name of the fact with the id of the load balancer. */
 export const remembering = (owners: readonly ServiceUID[], id: string | undefined) =>
   ({ done: true, remember: new Map(owners.map((owner) => [owner, { balancer: id }])) }) as const;
 

@@ -1,4 +1,4 @@
-// What kubectl needs besides objects: tables, discovery, and request bodies in protobuf.
+// The features that kubectl needs besides objects: tables, discovery, and request bodies in protobuf.
 
 import { describe, expect, test } from "bun:test";
 import { minutes } from "../../../src/core/brand.ts";

@@ -1,5 +1,5 @@
-// Runs the same cases against the test API server and, when FAIRLEAD_CLUSTER_KUBECONFIG is set, against a real one. A case that
-// passes only against the test API server shows a bug in it.
+// Runs the same cases against the test API server and, when FAIRLEAD_CLUSTER_KUBECONFIG is set, against a real one. A
+// case that passes only against the test API server reveals a bug in it.
 
 import { describe, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Applies a route plan in the style of this cloud: one call per route, or one document. Invalidates the listed table.
+// Applies a route plan as this cloud requires: one call per route, or one document. Invalidates the listed table.
 
 import type { Call } from "../../../provider/call.ts";
 import type { RouteControllerOptions } from "../deps.ts";
@@ -32,7 +32,7 @@ export async function applyPlan(
     const isFull = routes.limit !== undefined && listing.routes.length + plan.create.length > routes.limit;
     return await applyOneByOne(plan, { ...context, routes, isFull, concurrentChanges }, call);
   } finally {
-    // Also after an error: what was sent may have been applied.
+    // Also after an error, because the request may have been applied.
     table.invalidate();
   }
 }

@@ -1,5 +1,5 @@
-// Holds back route changes after a failure, or while the cloud works on them: each on its own, so that one failing route does
-// not delay the others. A change whose target is another one now starts without a backoff.
+// Holds back route changes after a failure, or while the cloud works on them: each separately, so that one failing
+// route does not delay the others. A change to a new target starts without a backoff.
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -53,7 +53,7 @@ export class RouteBackoffs {
 
   /**
    * When the first backoff ends, monotonic. One that has ended without an attempt waits for another change, such as the
-   * removal of a route in its way. It must not cause a sync, or there would be one sync after the other.
+   * removal of a route in its way. It must not cause a sync, or syncs would never stop.
    */
   get next(): number | undefined {
     const now = this.#clock.monotonic();

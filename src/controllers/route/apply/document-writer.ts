@@ -43,7 +43,7 @@ export class DocumentWriter {
     return this.#requests;
   }
 
-  /** Throws when the document cannot be read again. No changes in the result: the group needs none any more. */
+  /** Throws when the document cannot be read again. An empty result means that the group needs no changes anymore. */
   async send(group: Group): Promise<Sent> {
     const { routes, planFor, readAgain } = this.#context;
     for (let attempt = 1; ; attempt++) {

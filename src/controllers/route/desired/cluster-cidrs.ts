@@ -1,5 +1,5 @@
-// Reads the cluster's pod ranges from `--cluster-cidr`; routes outside them are never touched. An invalid value switches
-// routes off with a warning, where upstream exits. Pure.
+// Reads the cluster's pod ranges from `--cluster-cidr`; routes outside them are never touched. An invalid value
+// disables routes with a warning; upstream exits. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { cidrContains, cidrFamily, parseCidr } from "../../../core/cidr.ts";
@@ -41,7 +41,7 @@ function skip(what: string): ClusterCIDRs {
   };
 }
 
-/** Contained as a whole: upstream is content when one end of the range is inside. */
+/** The whole range must be contained; upstream checks only one end of it. */
 export function isInsideCluster(clusterCIDRs: readonly Cidr[], range: Cidr): boolean {
   return clusterCIDRs.some((cluster) => cidrContains(cluster, range));
 }

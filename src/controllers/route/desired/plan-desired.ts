@@ -31,20 +31,20 @@ export interface DesiredRoutesInput {
   /** Nodes of another manager are left alone, whatever their instances are. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => MachineAnswer;
-  /** Every key that the Node's provider id may stand for. */
+  /** Every key that the Node's provider id may refer to. */
   readonly keysOf: (node: Node) => readonly string[];
   readonly clusterCIDRs: readonly Cidr[];
   readonly families: Routes["families"];
 }
 
 export interface DesiredRoutes {
-  /** Those of older Nodes first. */
+  /** Routes of older Nodes come first. */
   readonly routes: readonly DesiredRoute[];
   readonly exempt: Exempt;
   /** Nodes whose instance is not known yet. */
   readonly waiting: readonly Node[];
   readonly nodeProblems: ReadonlyMap<string, readonly Problem[]>;
-  /** Problems that are not about a single Node. */
+  /** Problems that do not concern a single Node. */
   readonly problems: readonly Problem[];
 }
 

@@ -9,8 +9,8 @@ import type { Exempt } from "../desired/plan-desired.ts";
 export type Match = "same" | "different" | "unknown";
 
 /**
- * Whether the route leads to this target, by everything that the cloud knows of it. The instance takes precedence over the
- * name: a cloud may name an instance differently than its Node.
+ * Whether the route leads to this target, by everything that the cloud reports about it. The instance takes
+ * precedence over the name: an instance may have another name than its Node.
  */
 export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
   const { targetKey, targetName, targetAddress } = route;

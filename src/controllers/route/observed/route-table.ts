@@ -12,7 +12,7 @@ import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
 export interface RouteListing {
   readonly routes: readonly ObservedRoute[];
   readonly problems: readonly Problem[];
-  /** What a change must be based on, where the table is one document. */
+  /** The revision that a change must be based on, if the table is one document. */
   readonly document?: RouteDocument;
   readonly beganAt: number;
 }
@@ -55,7 +55,7 @@ export class RouteTable {
     return error !== undefined && error === this.#failure;
   }
 
-  /** A change was sent. Also when it failed: it may have been applied all the same. */
+  /** A change was sent. Call it after a failure too: the change may have been applied. */
   invalidate(): void {
     // A new snapshot instead of a later moment: a listing that is under way may or may not show the change.
     this.#snapshot = this.#begin();

@@ -12,12 +12,12 @@ export type ChangeOutcome =
   | { readonly kind: "done" }
   /** Observe mode: journalled, and treated as done. */
   | { readonly kind: "observed" }
-  /** The cloud has accepted it and not completed it. With an operation id, that is polled. */
+  /** The cloud has accepted the change but not completed it. If there is an operation id, it is polled. */
   | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
   /** Stopped by the leadership fence; not a failure. */
   | { readonly kind: "fenced" }
-  /** Not sent: it is backing off after a failure, or another route is still in its way. */
+  /** Not sent: it is backing off after a failure, or blocked by another route. */
   | { readonly kind: "held" }
   /** Not sent: the cloud is still working on it. */
   | { readonly kind: "waiting" };

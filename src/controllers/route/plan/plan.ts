@@ -28,7 +28,7 @@ export interface RoutePlan {
 }
 
 export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePlanInput): RoutePlan {
-  // A wider route may be how the pods of exempt Nodes are reached; in a table without marks this is not visible.
+  // The pods of exempt Nodes may be reached through a wider route; a table without marks does not show this.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...exempt.destinations]);
   const mayRemove = (route: ObservedRoute): boolean =>
@@ -51,7 +51,7 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePla
       if (loser !== winner) plan.refused.push({ route: loser, problem: podCIDRTaken(loser, winner) });
     }
     const right = routes.filter(leadsTo(winner));
-    // Of two right routes the managed one stays, because only that one can be removed later.
+    // If two routes are correct, the managed one stays, because only that one can be removed later.
     const kept = right.find(mayRemove) ?? right[0];
     if (kept !== undefined) {
       plan.present.push(winner);

@@ -51,7 +51,7 @@ function surveyOf(
   return { desired, listing, plan: planFor(listing), planFor };
 }
 
-/** From what the inventory knows; asks the cloud nothing. */
+/** Uses only the inventory; sends no request to the cloud. */
 function machineOf(inventory: Inventory, node: Node): MachineAnswer {
   const answer = inventory.check(identityOf(node));
   if (answer.kind === "foreign") return { kind: "foreign" };
@@ -60,7 +60,7 @@ function machineOf(inventory: Inventory, node: Node): MachineAnswer {
   return { kind: "found", machine: { source: answer.source, key, ...defined({ handles }) } };
 }
 
-/** The keys that the provider id stands for in every source that knows such ids. */
+/** The keys of the provider id in every source that recognizes it. */
 function keysOf(inventory: Inventory, node: Node): readonly string[] {
   const providerID = providerIDOf(node);
   if (providerID === undefined) return [];

@@ -1,5 +1,5 @@
-// Filters changes of a Node for those that concern its routes: kubelets update the status of their Node all the time, and
-// almost none of that does. Pure.
+// Filters changes of a Node for those that concern its routes: kubelets update the status of their Node all the time,
+// and almost none of these updates do. Pure.
 
 import type { Node } from "../../../kube/objects.ts";
 import { isPaused } from "../../node-facts.ts";
@@ -32,9 +32,9 @@ function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
 }
 
 /**
- * A kubelet or another program set the condition to True after we set it to False. Without a sync it would stay until the
- * next full one. A foreign reason with the right status may wait: a network plugin that restores its own reason immediately
- * would cause an endless loop of writes.
+ * A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync it would
+ * stay until the next full one. A foreign reason with the right status may wait: a network plugin that restores its
+ * own reason immediately would cause an endless loop of writes.
  */
 function becameUnavailable(before: Node, after: Node): boolean {
   return isUnavailable(after) && !isUnavailable(before);

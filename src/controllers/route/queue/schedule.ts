@@ -1,5 +1,5 @@
-// Decides when all routes are synced: soon after a change, but not too soon after the last sync if that needs another listing;
-// and fully now and then.
+// Decides when all routes are synced: soon after a change, but not too soon after the last sync if another listing is
+// needed. A full sync runs periodically.
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -42,7 +42,7 @@ export class SyncSchedule {
 
   synced(began: number, knowsAllInstances: boolean): void {
     const { settings, random } = this.#options;
-    // At the start the instances are not known yet; the sync that follows once they are must not be delayed.
+    // At the start the instances are not known yet; the first sync that knows them must not be delayed.
     if (!this.#isFirst || knowsAllInstances) this.#lastSync = began;
     this.#isFirst = false;
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());

@@ -1,5 +1,5 @@
-// Route changes that the cloud has accepted and not completed. Each is held back until its operation ends, or until the time
-// after which the cloud wants to be asked again. Nothing outlives a leadership session: the next one observes the table.
+// Route changes that the cloud has accepted but not completed. Each is held back until its operation ends, or until
+// the cloud's retry delay is over. Nothing outlives a leadership session: the next one observes the table.
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";

@@ -1,4 +1,4 @@
-// One sync of all routes, from top to bottom: updates of pending changes, a survey, the changes, and what follows for the
+// One sync of all routes, from top to bottom: updates of pending changes, a survey, the changes, and the resulting
 // conditions of the Nodes.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
@@ -87,7 +87,7 @@ export class RouteSyncer {
     reporter.changed(results);
   }
 
-  /** Records how pending changes ended since the last sync; returns whether the table may have changed by that. */
+  /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
   #recordUpdates(): boolean {
     const { failed, hasEnded } = this.#deps.pending.takeUpdates();
     for (const { change, error, took } of failed) this.#recordFailure(change, error, took);

@@ -1,5 +1,5 @@
-// Writes the NetworkUnavailable conditions that the last sync decided, Node by Node, so that a Node that cannot be written
-// delays no other.
+// Writes the NetworkUnavailable conditions that the last sync decided, Node by Node, so that a failed write does not
+// delay other Nodes.
 
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
@@ -21,7 +21,7 @@ export class ConditionWriter {
     this.#enqueue = enqueue;
   }
 
-  /** By the uid of the Node, whether it has its routes. The conditions of Nodes that are not in the map stay as they are. */
+  /** Whether each Node has its routes, by uid. The conditions of Nodes that are not in the map stay as they are. */
   update(decisions: ReadonlyMap<string, boolean>): void {
     this.#decisions = decisions;
     for (const { metadata } of this.#options.nodes.list()) {

@@ -1,5 +1,5 @@
-// Decides the NetworkUnavailable condition of every Node after a sync, with upstream's reasons and messages, word for word. A
-// condition stays as it is while too little is known about the Node's routes. Pure.
+// Decides the NetworkUnavailable condition of every Node after a sync, with upstream's reasons and messages,
+// verbatim. A condition stays as it is while too little is known about the Node's routes. Pure.
 
 import { errorPolicies } from "../../../cloud/error-policies.ts";
 import type { Condition, Node } from "../../../kube/objects.ts";
@@ -30,7 +30,10 @@ export function isTransient(error: unknown, failures: number): boolean {
   return CloudError.is(error) && errorPolicies[error.kind].audience === "none" && failures < 3;
 }
 
-/** Whether each Node has its routes, by uid, because another Node may take the name. Undecided Nodes are left out. */
+/**
+ * Whether each Node has its routes, by uid, because another Node may take the name. Nodes that are not decided yet
+ * are omitted.
+ */
 export function decideNetworkConditions(
   plan: RoutePlan,
   results: readonly ChangeResult[],

@@ -1,5 +1,5 @@
-// Reports problems of routes: as an event on the Node that they are about, or else as a warning in the log. Lasting problems
-// are reported once.
+// Reports problems of routes: as an event on the Node that they concern, or as a warning in the log. A problem that
+// lasts is reported once.
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";

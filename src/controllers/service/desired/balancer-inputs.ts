@@ -17,7 +17,7 @@ export interface GroupInputs {
   readonly version: string;
   /** Inputs that cannot be read: nothing is planned without them. */
   readonly problems: readonly Problem[];
-  /** Inputs that cannot be read any more: the last value is used. */
+  /** Inputs that can no longer be read: the last value is used. */
   readonly warnings: readonly Problem[];
 }
 
@@ -25,7 +25,7 @@ interface SharedInput {
   readonly declaration: InputDeclaration;
   last?: Input;
   failures: number;
-  /** Why it cannot be read any more. */
+  /** Why it can no longer be read. */
   stale?: unknown;
 }
 
@@ -159,7 +159,7 @@ function staleInput(input: InputDeclaration, error: unknown): Problem {
   return {
     severity: "warning",
     reason: "InputUnreadable",
-    text: `${input.kind} ${nameOf(input)} cannot be read any more, and its last value is used: ${messageOf(error)} Changes of it have no effect until it can be read again.`,
+    text: `${input.kind} ${nameOf(input)} can no longer be read, so its last value is used: ${messageOf(error)} Changes to it have no effect until it can be read again.`,
   };
 }
 

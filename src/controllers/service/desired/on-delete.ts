@@ -12,7 +12,7 @@ const onDeleteAnnotation = `${ownPrefix}on-delete`;
 
 export type OnDelete =
   | { readonly kind: "delete" | "release" }
-  /** Nothing is removed: a deleted load balancer cannot be released any more. */
+  /** Nothing is removed: a deleted load balancer can no longer be released. */
   | { readonly kind: "on hold"; readonly why: string };
 
 /** Only a typo that cannot mean `release` is read as `delete`. */

@@ -12,7 +12,7 @@ export interface Adoption {
 
 export function adoptionOf(
   members: readonly Service[],
-  /** All Services that may ask for a load balancer. */
+  /** All Services that may need a load balancer. */
   candidates: () => readonly Service[],
   listed: readonly ObservedLoadBalancer[],
   asksFor: (service: Service, balancer: ObservedLoadBalancer) => boolean,
@@ -25,7 +25,7 @@ export function adoptionOf(
     try {
       return !members.includes(service) && hits.some((balancer) => asksFor(service, balancer));
     } catch {
-      // A Service that the provider cannot read asks for nothing, and must not block others.
+      // A Service that the provider cannot read requests nothing, and must not block others.
       return false;
     }
   };

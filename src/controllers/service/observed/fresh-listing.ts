@@ -32,7 +32,7 @@ export class FreshListing {
     for (const state of this.#groups.all) state.listingRequestedAt = undefined;
   }
 
-  /** The load balancer of this group. If it has none, the one that these Services ask to adopt. */
+  /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
   find(state: GroupState, members: readonly Service[]): Adoption | "not yet" {
     const { latest } = this.#deps.listing;
     if (latest === undefined || !this.#isFresh(latest, state)) return "not yet";

@@ -44,7 +44,10 @@ export class OwnServiceWrites implements ServiceWrites {
     }
   }
 
-  /** Whether a change from the watch must be reconciled. One that was added, deleted or replaced is never our own write. */
+  /**
+   * Whether a change from the watch must be reconciled. A Service that was added, deleted or replaced is never
+   * Fairlead's own write.
+   */
   isNews(key: string, before: Service | undefined, after: Service | undefined): boolean {
     if (before !== undefined && before.metadata.uid === after?.metadata.uid)
       return this.#own.isNews(key, before, after);

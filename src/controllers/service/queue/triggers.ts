@@ -1,5 +1,5 @@
-// Enqueues groups when Services, Nodes or machines change, and after listings. It decides which groups to reconcile and how soon,
-// never what to do.
+// Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to
+// reconcile, and how soon.
 
 import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";

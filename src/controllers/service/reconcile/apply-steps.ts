@@ -50,7 +50,7 @@ export async function executeSteps(
     for (const service of services) {
       publisher.publishOnce(service, "waiting", [waitingFor(outcome.waitingFor)]);
     }
-    // Neither a success nor a failure yet.
+    // Neither success nor failure yet.
     const isTracked =
       outcome.operation !== undefined && operations.track(group, outcome.operation, outcome.checkAfter);
     return isTracked ? "operation" : outcome;

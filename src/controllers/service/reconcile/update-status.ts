@@ -1,5 +1,5 @@
 // Writes the result to the Services once the cloud is as planned: addresses and conditions of those that have a load balancer,
-// and the removal of the finalizer from those that no longer ask for one.
+// and the removal of the finalizer from those that no longer need one.
 
 import { seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";

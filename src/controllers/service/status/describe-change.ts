@@ -8,11 +8,11 @@ import type { Change } from "../state/group-states.ts";
 const maxPorts = 8;
 
 export function describeDesired(members: readonly Pick<Member, "desired">[]): string {
-  if (members.length === 0) return "no Service asks for it any more";
+  if (members.length === 0) return "no Service needs it";
   return shortList(
     members.map(({ desired: { owner, ports, targets, ending } }) => {
       const name = `${owner.namespace}/${owner.name}`;
-      if (ending !== undefined) return `${name} no longer asks for it`;
+      if (ending !== undefined) return `${name} no longer needs it`;
       const list = ports.map(({ port, protocol }) => `${port}/${protocol}`);
       const shown = list.slice(0, maxPorts).join(" ");
       const more = list.length > maxPorts ? ` … and ${list.length - maxPorts} more` : "";

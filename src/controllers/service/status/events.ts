@@ -75,7 +75,7 @@ export function syncFailed(service: Service, error: unknown): ServiceEvent {
 /** More names would make the event unreadable. */
 const maxHostNames = 20;
 
-/** Only the targets had changed. The retry is a full sync, as upstream's. */
+/** Only the targets had changed. The retry is a full sync, as in upstream. */
 export function updateFailed(hosts: readonly string[], error: unknown): ServiceEvent {
   const names = hosts.toSorted().slice(0, maxHostNames);
   const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;

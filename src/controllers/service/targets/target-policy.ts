@@ -101,7 +101,7 @@ function withoutEndpoint(count: number): Problem {
   );
 }
 
-/** The first message is upstream's, word for word: people have alerts on it. */
+/** The first message is upstream's, verbatim, because alerts may depend on it. */
 function nothingLeft(
   all: readonly BalancerTarget[],
   left: readonly BalancerTarget[],

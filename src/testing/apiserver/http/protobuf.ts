@@ -6,7 +6,8 @@ import type { Json, JsonObject } from "../objects/json.ts";
 type FieldSpec = readonly [name: string, type: string];
 type Message = Readonly<Record<number, FieldSpec>>;
 
-// A type is s (text), i (integer), b (boolean), y (bytes), m (map of text), my (map of bytes), x (integer or text) or a message; [] repeats.
+// A type is s (text), i (integer), b (boolean), y (bytes), m (map of text), my (map of bytes), x (integer or text) or
+// a message; [] marks a repeated field.
 const objectMeta: Message = {
   1: ["name", "s"],
   2: ["generateName", "s"],

@@ -12,7 +12,7 @@ export interface AccessRequest {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** Set for non-resource paths such as /metrics. */
+  /** For non-resource paths such as /metrics. */
   readonly path: string;
 }
 

@@ -68,7 +68,7 @@ export class Kubelets {
     this.#schedule();
   }
 
-  /** Starts the kubelet of a machine; it registers its Node unless that exists already. */
+  /** Starts the kubelet of a machine; it registers its Node unless that already exists. */
   join(spec: KubeletSpec): void {
     const { clock, random, server } = this.#deps;
     const now = clock.monotonic();

@@ -74,7 +74,7 @@ export const resources: readonly Resource[] = [
   }),
 ];
 
-/** Kinds that are answered on creation and never stored. */
+/** Kinds whose create requests are answered but never stored. */
 export const reviews = [
   { group: "authentication.k8s.io", plural: "selfsubjectreviews", kind: "SelfSubjectReview" },
   { group: "authentication.k8s.io", plural: "tokenreviews", kind: "TokenReview" },

@@ -1,4 +1,4 @@
-// Writes a kubeconfig with everything embedded, as JSON, which is valid YAML.
+// Writes a kubeconfig with embedded credentials, as JSON, which is valid YAML.
 
 import { defined } from "../../../core/defined.ts";
 import type { JsonObject } from "../objects/json.ts";

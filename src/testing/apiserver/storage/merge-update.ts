@@ -5,14 +5,14 @@ import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
 import type { KubeObject, ObjectMeta } from "../objects/kube-object.ts";
 import type { Resource } from "../objects/resource-table.ts";
 
-/** Replaces unchanged parts by the very same objects as before, so that later checks can skip them. */
+/** Keeps the identity of unchanged parts, so that later checks can skip them. */
 export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {
   const result: Record<string, unknown> = { ...object };
   for (const key in result) if (isSame(object[key], before[key])) result[key] = before[key];
   return result as KubeObject;
 }
 
-/** Everything but metadata and status: changes of it increase the generation. */
+/** Everything except metadata and status: its changes increase the generation. */
 const withoutStatus = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
 
 /** The main resource does not change the status; the status subresource changes only status and metadata. */

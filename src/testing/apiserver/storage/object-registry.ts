@@ -1,5 +1,6 @@
-// Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources, finalizers, and
-// no write without a change. It is synchronous and knows no HTTP; kubelets, tests and api-server.ts use it.
+// Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources,
+// finalizers, and no write without a change. It is synchronous and independent of HTTP; kubelets, tests and
+// api-server.ts use it.
 
 import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";

@@ -1,5 +1,5 @@
 // Sends one watch as a stream of JSON lines: the backlog, then live changes and bookmarks until its timeout. A client that does
-// not read is disconnected; what waits for it is kept as references to objects, not as bytes.
+// not read is disconnected; its pending changes are references to objects, not bytes.
 
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -34,7 +34,10 @@ export interface WatchPlan {
 const chunkSize = 64 * 1024;
 const encoder = new TextEncoder();
 
-/** How a change looks to a watch with a selector: an object that starts to match is added, one that stops to match is deleted. */
+/**
+ * A change as a watch with a selector sees it: an object that starts to match is added, one that stops matching is
+ * deleted.
+ */
 export function frameFor(plan: WatchPlan, change: StoredChange): Frame | undefined {
   const { object, before } = change;
   if (plan.namespace !== "" && object.metadata.namespace !== plan.namespace) return undefined;
@@ -69,7 +72,7 @@ class Watch {
   readonly #clock: Clock;
   readonly #plan: WatchPlan;
   readonly #signal: AbortSignal;
-  /** Backlog and limit together: a client may take its time with the backlog. */
+  /** Backlog and limit together, because a client may read the backlog slowly. */
   readonly #maxWaiting: number;
   readonly #stopListening: () => void;
   readonly #stopTimer: () => void;

@@ -1,5 +1,6 @@
-// Checks values against the schema as the server decodes them: unknown fields are dropped and reported, wrong types rejected,
-// empty values omitted. Parts that are the very same object as in the previous version were checked before and are skipped.
+// Checks values against the schema as the server decodes them: unknown fields are dropped and reported, wrong types
+// rejected, empty values omitted. Parts that are identical (`===`) to the previous version were checked before and
+// are skipped.
 
 import { isList, isObject, type Json, type JsonObject } from "../objects/json.ts";
 import { type Field, type FieldType, fieldsOf } from "../objects/schema.ts";

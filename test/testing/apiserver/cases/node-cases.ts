@@ -1,5 +1,5 @@
-// How an API server treats Nodes, as far as Fairlead's patches rely on it. Each case holds for the test API server and a real
-// one.
+// How an API server treats Nodes, as far as Fairlead's patches rely on it. Each case applies to the test API server
+// and a real one.
 
 import { expect } from "bun:test";
 import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";

@@ -1,4 +1,4 @@
-// How an API server lists and watches. Each case holds for the test API server and a real one.
+// How an API server lists and watches. Each case applies to the test API server and a real one.
 
 import { expect } from "bun:test";
 import { listAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";

@@ -1,4 +1,5 @@
-// How an API server treats Services, Leases, Events and EndpointSlices. Each case holds for the test API server and a real one.
+// How an API server treats Services, Leases, Events and EndpointSlices. Each case applies to the test API server and
+// a real one.
 
 import { expect } from "bun:test";
 import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";

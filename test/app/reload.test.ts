@@ -124,7 +124,7 @@ test("a reload reports settings that take effect only after a restart", async ()
   await end();
 });
 
-test("a reload refuses what the executable refuses at its start", async () => {
+test("a reload refuses every configuration that the executable refuses at its start", async () => {
   const { write, linesWith, end } = await start("cloud-provider: fake");
   await write("cloud-provider: other");
   expect(linesWith("--cloud-provider is")).toEqual([

@@ -79,7 +79,7 @@ describe("an inventory", () => {
     expect(await answer(withID("fake://1"))).toEqual({ kind: "gone", proof: "listing", asOf: 10 });
   });
 
-  test("reports foreign for a provider id that no source knows [F12]", () => {
+  test("reports foreign for a provider id that no source recognizes [F12]", () => {
     const { inventory } = setUp();
     expect(inventory.check(withID("other://1"))).toEqual({ kind: "foreign" });
     expect([inventory.manages(withID("other://1")), inventory.manages(named("a"))]).toEqual([false, true]);
@@ -192,7 +192,7 @@ describe("lookups and listings", () => {
     expect((await answer(withID("fake://1"), "listing")).kind).toBe("exists");
   });
 
-  test("finds by id what was looked up by name", async () => {
+  test("finds a machine by id that was looked up by name", async () => {
     const { first, answer, inventory } = setUp([both]);
     first.put(...["1", "2", "3"].map((key) => machine(key)));
     await answer(named("1"));

@@ -71,7 +71,7 @@ describe("an invalid kubeconfig ends the process with 2", () => {
   });
 });
 
-describe("a problem that may go away is reported and retried", () => {
+describe("a temporary problem is reported and retried", () => {
   const cases: readonly (readonly [string, () => string, string])[] = [
     [
       "an authority that did not sign the server's certificate",

@@ -48,7 +48,7 @@ cloud:
   expect(flags.places.get("leader-elect")).toEqual({ line: 6, column: 17 });
 });
 
-test("reports every mistake with its line, its column and the nearest name [F78]", () => {
+test("reports every error with its line, its column and the nearest name [F78]", () => {
   const body = `flags:
   cluster-nam: prod
   leader-elect: "yes"

@@ -75,7 +75,7 @@ const cycle = async (w: ServiceWorld, number: number): Promise<void> => {
   await w.pass(2400);
 };
 
-test("every map and set is as full as before after Services and Nodes came and went [F26]", async () => {
+test("every map and set has its original size after Services and Nodes were created and deleted [F26]", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld({ nodes: 2, actionTime: 300 });
@@ -128,7 +128,7 @@ const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
   await w.pass(2400);
 };
 
-test("objects deleted under another leader are forgotten too, and their load balancers are deleted", async () => {
+test("objects deleted while another replica leads are forgotten too, and their load balancers are deleted", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld({ nodes: 2 });

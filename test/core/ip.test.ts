@@ -99,7 +99,7 @@ test("throws an error with the expected form for invalid constants", () => {
   expect(() => cidr("10.0.0.0")).toThrow('Expected a CIDR such as "10.0.0.0/8", got "10.0.0.0".');
 });
 
-describe("compared with a model of big integers", () => {
+describe("address arithmetic, against a model of big integers", () => {
   const mapped = 0xffffn << 32n;
   const number = fc.oneof(
     fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }).map((value) => mapped + value),

@@ -33,7 +33,7 @@ test("reads cursors until the last page", async () => {
   expect(await collect(pages)).toEqual(things);
 });
 
-test("reads links", async () => {
+test("follows links to the last page", async () => {
   const pages = pagesByLink(options, async (url) => {
     const page = url === undefined ? 1 : Number(url.slice(-1));
     const link =

@@ -91,7 +91,7 @@ test("the event recorder writes each event once, to the default namespace, and p
   await running;
 });
 
-test("the event recorder writes repeats that wait once, and creates a new event when the old one is deleted", async () => {
+test("the event recorder combines queued repeats into one write, and creates a new event when the old one is deleted", async () => {
   const { recorder, clock, seen, start, stop } = recording((request, signal) =>
     request.method === "PATCH" ? json({}, 404) : created(request, signal),
   );

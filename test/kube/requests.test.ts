@@ -69,7 +69,7 @@ describe("request deadline", () => {
     expect([requestLimit.inFlight, clock.pending]).toEqual([0, 0]);
   });
 
-  test("also ends a request whose body never ends, when the transport ignores its signal", async () => {
+  test("ends a request whose body never ends, when the transport ignores its signal", async () => {
     const { api, clock } = scripted(() => new Response(new ReadableStream({ start: () => {} })));
     const asked = failure(api.get(nodes, key, never));
     await clock.advance(seconds(30));

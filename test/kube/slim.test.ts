@@ -46,7 +46,7 @@ test("slimService keeps annotations of any length", () => {
   });
 });
 
-test("does not compile where a field that slimming drops is read", () => {
+test("code that reads a dropped field does not compile", () => {
   const raw = {
     metadata: { ...metadata, managedFields: [{}] },
     spec: { externalID: "old" },

@@ -39,7 +39,7 @@ test("the store hides an incomplete list, and then reports one change per key th
   expect(store.get("a")).toBe(kept as KubeObject);
 });
 
-test("the store discards a list that broke off", () => {
+test("the store discards an incomplete list", () => {
   const { store, changes } = filled();
   store.apply({ type: "begin" });
   store.apply({ type: "object", object: object("z", "9"), initial: true });

@@ -56,7 +56,7 @@ describe("npm run new-provider with --dir", () => {
     ]).toEqual([6, true]);
   });
 
-  test("writes nothing when one of the files exists already", async () => {
+  test("writes nothing when one of the files already exists", async () => {
     const existing = join(outside, "again");
     mkdirSync(existing);
     writeFileSync(join(existing, "routes.ts"), "mine");
@@ -126,7 +126,7 @@ describe("npm run build with a path", () => {
     30_000,
   );
 
-  test("rejects a path without a provider, lists where it looked, and suggests a similar name", async () => {
+  test("rejects a path without a provider, lists the paths that it checked, and suggests a similar name", async () => {
     const [empty, near] = await Promise.all([script("build", outside), script("build", "fakee")]);
     expect([empty.code, near.code]).toEqual([2, 2]);
     expect(empty.output).toContain(`${join(outside, "index.ts")}\n`);

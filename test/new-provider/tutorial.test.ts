@@ -163,7 +163,7 @@ describe("the tutorial", () => {
     for (const [, section] of named) expect(tutorial).toContain(`\n## ${section}\n`);
   });
 
-  test("names existing npm scripts, each file once, and a provider of less than 400 lines", () => {
+  test("names existing npm scripts and each file once, and its provider has less than 400 lines", () => {
     const { scripts } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
       readonly scripts: Readonly<Record<string, string>>;
     };

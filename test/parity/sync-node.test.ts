@@ -165,7 +165,7 @@ describe("Test_syncNode", () => {
       },
     ],
     [
-      "19: leaves out additional labels that are reserved or exist already",
+      "19: leaves out additional labels that are reserved or already exist",
       {
         taints: [U],
         labels: { "my.custom.label/foo": "fizz", "my.custom.label/bar": "foo" },

@@ -71,7 +71,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("count consecutive failures until a success, also across waiting", async () => {
+  test("count consecutive failures until a success, even with waits in between", async () => {
     const script = ["fail", "wait", "fail", "ok", "fail"];
     const w = setUp(async () => {
       const next = script.shift();
@@ -158,7 +158,7 @@ describe("a snapshot", () => {
     return { clock, begun, snapshot, fail: (on: boolean) => (fails = on) };
   };
 
-  test("is shared by all callers that ask before it begins", async () => {
+  test("is shared by all callers that request it before it begins", async () => {
     const { clock, begun, snapshot } = setUp();
     const asked = [snapshot.beganAfter(0), snapshot.beganAfter(0)];
     await clock.advance(seconds(2));
@@ -168,7 +168,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0]);
   });
 
-  test("makes one new listing for callers that ask while one is running", async () => {
+  test("makes one new listing for callers that request it while one is running", async () => {
     const { clock, begun, snapshot } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(1));

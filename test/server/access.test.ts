@@ -229,7 +229,7 @@ describe("front proxy", () => {
   });
 });
 
-test("without an API server to ask, the secure port serves only open paths and administrators", async () => {
+test("without an API server, the secure port serves only open paths and administrators", async () => {
   port = portWith({ ask: undefined });
   expect(await status("/healthz")).toBe(200);
   expect(await status("/metrics", bearer("prometheus"))).toBe(403);

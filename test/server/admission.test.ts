@@ -45,7 +45,7 @@ describe("admission review", () => {
     expect(counted).toEqual([["hook", 200, false]]);
   });
 
-  test("is refused with a reason that is cut to 1,000 characters", async () => {
+  test("is refused with a reason that is truncated to 1,000 characters", async () => {
     judgement = () => ({ refusal: "x".repeat(5000), warnings: ["w"] });
     const { response } = JSON.parse((await send(JSON.stringify(review()))).body);
     expect(response).toMatchObject({ uid: "4711", allowed: false, warnings: ["w"], status: { code: 422 } });
@@ -53,7 +53,7 @@ describe("admission review", () => {
     expect(counted).toEqual([["hook", 200, true]]);
   });
 
-  test("gets status 500 without details when the judge throws", async () => {
+  test("gets status 500 without details when the webhook throws", async () => {
     judgement = () => {
       throw new Error("a secret");
     };

@@ -29,7 +29,7 @@ const sourceOf = (clock: VirtualClock, files = systemFiles, at = join(folder, "d
   return { source, problems, at };
 };
 
-test("the own certificate goes into a new folder with mode 0700 and keys with mode 0600", async () => {
+test("the generated certificate is stored in a new folder with mode 0700, and its keys with mode 0600", async () => {
   const { source, problems, at } = sourceOf(new VirtualClock());
   await source.first();
   expect(problems).toEqual([]);
@@ -40,14 +40,14 @@ test("the own certificate goes into a new folder with mode 0700 and keys with mo
   ]);
 });
 
-test("writing the own certificate restricts an existing world-readable key to mode 0600", async () => {
+test("writing the generated certificate restricts an existing world-readable key to mode 0600", async () => {
   writeFileSync(join(folder, "ccm.key"), "old", { mode: 0o644 });
   const { source } = sourceOf(new VirtualClock(), systemFiles, folder);
   await source.first();
   expect(statSync(join(folder, "ccm.key")).mode & 0o777).toBe(0o600);
 });
 
-test("the next own certificate has the same authority, in the same process and after a restart", async () => {
+test("the next generated certificate has the same authority, in the same process and after a restart", async () => {
   const clock = new VirtualClock();
   const disk = new MemoryFiles();
   const { source } = sourceOf(clock, disk.files, "/certs");

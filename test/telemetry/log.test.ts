@@ -51,7 +51,7 @@ test("the log drops lines above the verbosity and follows changes of the verbosi
   expect(lines).toHaveLength(1);
 });
 
-test("the log masks a secret that gets into a line by accident", () => {
+test("the log masks a secret that gets into a line accidentally", () => {
   for (const format of ["text", "json"] as const) {
     const { log, lines } = logOf(format);
     const token = new Secret("hunter2");

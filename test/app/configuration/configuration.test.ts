@@ -45,7 +45,7 @@ describe("flag in the configuration file", () => {
     expect(settings.lifecycle.massLimit).toBe("off");
   });
 
-  test("is reported with its place when it has no effect", async () => {
+  test("is reported with its position when it has no effect", async () => {
     const { reported } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
       "--config",
       config,
@@ -74,7 +74,7 @@ test("a cloud setting comes from its own file, then --config, then a variable, t
   });
 });
 
-test("mistakes in both files are reported together, each with its place [F78]", async () => {
+test("errors in both files are reported together, each with its position [F78]", async () => {
   const contents = {
     [own]: "endpont = x\nnonsense\npage-size = none\n",
     [config]: `${head}flags:\n  mode: dry\ncloud:\n  lookup-limit: 100000\n`,
@@ -100,7 +100,7 @@ test("a file that is missing or too long is an error that names the file", async
   ]);
 });
 
-test("a setting that the cloud rejects is reported with its place, unless it came from a variable", async () => {
+test("a setting that the cloud rejects is reported with its position, unless it came from a variable", async () => {
   const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
   const { reported } = await read(file, [`--config=${config}`]);
   expect(reported).toHaveLength(1);

@@ -79,7 +79,7 @@ const startIn = async (
   return { disk, lines, linesWith, results, tokens, managers, reloads, levels, end };
 };
 
-test("ten broken and repaired configurations lose no Service and leave nothing behind [F69 N17]", async () => {
+test("ten broken and repaired configurations affect no Service and leave nothing behind [F69 N17]", async () => {
   const world = new ServiceWorld({ actionTime: 300 });
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   const names: string[] = [];
@@ -116,7 +116,7 @@ test("ten broken and repaired configurations lose no Service and leave nothing b
   await process.end();
 }, 30_000);
 
-test("a wrong file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
+test("an invalid file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
   const world = new ServiceWorld();
   const process = await startIn(world, { [config]: body("8") }, `--config=${config}`);
   await world.pass(10);

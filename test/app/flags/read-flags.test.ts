@@ -8,7 +8,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 const errorsOf = (...args: readonly string[]) =>
   readFlags(args).problems.filter(({ severity }) => severity === "error");
 
-test("--controllers refuses an unknown controller and accepts own and upstream's names", () => {
+test("--controllers refuses an unknown controller and accepts Fairlead's and upstream's names", () => {
   expect(
     errorsOf("--controllers=*,-nonsense")
       .map(({ text }) => text)

@@ -26,7 +26,7 @@ test("a replica without any permission logs once that it can never lead", async 
   ]);
 });
 
-test("a replica that may only not watch the Lease can lead and logs just that", async () => {
+test("a replica that lacks only the permission to watch the Lease can lead, and logs that", async () => {
   const said = await saidWith(
     (_, { resource, verb }) => resource !== "leases" || !["list", "watch"].includes(verb),
   );

@@ -45,6 +45,6 @@ test("the leader counts Nodes, Services and load balancers that need attention",
   ]);
 });
 
-test("a replica that does not lead reports no counts, because its knowledge is old", () => {
+test("a replica that does not lead reports no counts, because its state is stale", () => {
   expect(linesOf(false)).toEqual([]);
 });

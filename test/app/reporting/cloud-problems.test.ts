@@ -91,7 +91,7 @@ test("a lasting failure is logged per account, and again after five minutes even
   expect(lines.slice(2)).toEqual(['it is breaker account="a" forSeconds=300']);
 });
 
-test("a failure that comes and goes is logged at most every half minute, and its end only after a logged start", async () => {
+test("an intermittent failure is logged at most every half minute, and its end only after a logged start", async () => {
   const { clock, lines, fails, answers } = setUp();
   for (let attempt = 0; attempt < 6; attempt += 1) {
     fails("unavailable");
@@ -112,7 +112,7 @@ test("rejected credentials are logged once and end only with a successful call",
   expect(lines.at(-1)).toStartWith("The cloud accepts the credentials again");
 });
 
-test("failures that say nothing about the account are not logged here", () => {
+test("failures that do not concern the account are not logged here", () => {
   const { lines, fails } = setUp();
   for (const failure of ["aborted", "fenced", "unexpected", "quota", "rate-limited"]) fails(failure);
   expect(lines).toEqual([]);

@@ -42,7 +42,7 @@ test("the number of scheduled checks counts each candidate once, however often i
   expect(candidates.scheduledChecks).toBe(0);
 });
 
-test("a Node that gets its provider id keeps when its machine was seen, but no proof, and a new Node keeps nothing", () => {
+test("a Node that gets its provider id keeps the last observation of its machine but no proof, and a new Node keeps neither", () => {
   const { candidates } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());

@@ -49,7 +49,7 @@ test("a listing and a lookup that began at the same moment are two proofs, so no
   expect(addProof(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
 });
 
-test("a machine seen terminating stays announced, whatever state the cloud reports later", () => {
+test("a machine observed as terminating stays announced, whatever state the cloud reports later", () => {
   expect(
     addObservation(addObservation(noEvidence(0), seen("terminating")), seen("running")).wasTerminating,
   ).toBe(true);

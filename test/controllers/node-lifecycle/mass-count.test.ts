@@ -127,7 +127,7 @@ describe("the mass limit's share of all Nodes", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("includes Nodes that were deleted recently, so that the last of a fifth is deleted like the first", async () => {
+  test("includes Nodes that were deleted recently, so that the limit does not shrink with each deletion", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 12);
     add("kept", 12);

@@ -105,7 +105,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.nodes.node("n0").metadata.uid).toBe("another");
   });
 
-  test("keeps the Node when its machine was missed only by name and it has a provider id now", async () => {
+  test("keeps the Node when only lookups by name missed its machine and it has a provider id now", async () => {
     const w = setUp({ lifecycle: { massLimit: { share: 0, atLeast: 0, window: milliseconds(600_000) } } });
     w.start("lifecycle");
     w.nodes.add({
@@ -210,7 +210,7 @@ describe("the lifecycle controller", () => {
     expect(w.reasons("n0")).toEqual(deletion === "observe" ? ["DeletionObserved"] : []);
   });
 
-  test("keeps a Node annotated node-deletion=never, and reports it once its machine is proved gone [F20]", async () => {
+  test("keeps a Node annotated node-deletion=never, and reports it once its machine is proved to be gone [F20]", async () => {
     const w = setUp({ machines: [machine("n1")] }).start("lifecycle");
     for (const name of ["n0", "n1"]) {
       settled(w, name);

@@ -34,7 +34,7 @@ const exists = (
 const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[]): Evidence =>
   proofs.reduce((evidence, [kind, asOf]) => addProof(evidence, gone(kind, asOf)), noEvidence(0));
 
-describe("judging evidence [F21]", () => {
+describe("evidence [F21]", () => {
   const cases: readonly [string, Evidence, readonly ("listing" | "lookup")[], number, unknown][] = [
     ["asks immediately without any proof", proved(), ["listing"], 0, { kind: "more", after: 0 }],
     [
@@ -84,7 +84,7 @@ describe("judging evidence [F21]", () => {
     expect(judge(evidence, proofKinds, lifecycleDefaults, now)).toEqual(expected as ReturnType<typeof judge>);
   });
 
-  test("ignores an answer from before the question and a repeated answer", () => {
+  test("ignores an answer from before the lookup and a repeated answer", () => {
     expect(addProof(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
     expect(proved(["listing", 1], ["listing", 1]).proofs).toHaveLength(1);
   });

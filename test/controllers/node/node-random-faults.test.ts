@@ -83,7 +83,7 @@ const storm = async (seed: number) => {
   return { seed, wrong, left, tainted, idle };
 };
 
-test("a storm deletes no Node whose machine exists, and the controllers converge afterwards [F18 F22 F23]", async () => {
+test("a run with random faults deletes no Node whose machine exists, and the controllers converge afterwards [F18 F22 F23]", async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const result = await storm(seed);
     const { wrong, tainted, left } = result;

@@ -33,7 +33,7 @@ describe("routes as a document", () => {
     expect(w.cloud.table).toHaveLength(50);
   });
 
-  test("reads the document again and keeps others' changes after a conflict [F62]", async () => {
+  test("reads the document again and keeps other clients' changes after a conflict [F62]", async () => {
     const w = setUp({ script: document }).add("n1", "10.244.1.0/24");
     w.cloud.beforeChange = () => {
       w.cloud.put("172.16.0.0/12", { ownership: "unmarked", targetKey: "x" });
@@ -45,7 +45,7 @@ describe("routes as a document", () => {
     expect(w.syncs.map(({ failed }) => failed)).not.toContain(1);
   });
 
-  test("isolates a refused entry with a few halvings and applies the others", async () => {
+  test("isolates a refused entry by splitting the changes, and applies the others", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("10.244.3.0/24", refusal("invalid"));
@@ -54,7 +54,7 @@ describe("routes as a document", () => {
     expect(w.cloud.changes.length).toBeLessThanOrEqual(14);
   });
 
-  test("does not halve the changes when the cloud is unavailable", async () => {
+  test("does not split the changes when the cloud is unavailable", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 8; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("*", refusal("unavailable"));

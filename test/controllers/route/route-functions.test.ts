@@ -124,13 +124,16 @@ describe("planDesiredRoutes", () => {
     expect(exempt.names.size).toBe(0);
   });
 
-  test.each(["unknown", "foreign"] as const)("spares a Node whose machine is %s", (kind) => {
-    const { routes, exempt, waiting } = plan([{ name: "n1", spec }], kind);
-    expect(routes).toEqual([]);
-    expect([...exempt.keys, ...exempt.names]).toEqual(["key-n1", "n1"]);
-    expect(exempt.destinations.has(cidr("10.244.1.0/24"))).toBe(true);
-    expect(waiting).toHaveLength(kind === "unknown" ? 1 : 0);
-  });
+  test.each(["unknown", "foreign"] as const)(
+    "leaves the routes of a Node alone whose machine is %s",
+    (kind) => {
+      const { routes, exempt, waiting } = plan([{ name: "n1", spec }], kind);
+      expect(routes).toEqual([]);
+      expect([...exempt.keys, ...exempt.names]).toEqual(["key-n1", "n1"]);
+      expect(exempt.destinations.has(cidr("10.244.1.0/24"))).toBe(true);
+      expect(waiting).toHaveLength(kind === "unknown" ? 1 : 0);
+    },
+  );
 
   test("prefers older Nodes in any order of the store", () => {
     const at = (name: string, createdAt: number) => ({

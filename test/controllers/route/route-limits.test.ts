@@ -52,7 +52,7 @@ test("a document that another writer keeps changing is retried three times per r
   expect(races).toBe(3);
 });
 
-test("a cloud that refuses every change is not asked about each change in one reconcile", async () => {
+test("a cloud that refuses every change does not receive each change in one reconcile", async () => {
   const w = setUp({ script: document });
   for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
   w.cloud.failures.set("*", refusal("quota"));
@@ -138,7 +138,7 @@ test("a Node paused or handed to another manager since its reconcile gets no con
   expect(third.written).toEqual(["n1"]);
 });
 
-test("waiting for the cloud keeps a route's count of failures", () => {
+test("waiting for the cloud does not reset a route's count of failures", () => {
   const backoffs = new RouteBackoffs(new VirtualClock());
   const change = {
     do: "create",

@@ -63,7 +63,7 @@ test("the provider with one call per route changes only its own routes, not anot
   expect(shown()).toEqual([foreign]);
 });
 
-test("the provider with one document keeps the entries of others [F60 F62]", async () => {
+test("the provider with one document keeps entries of other clients [F60 F62]", async () => {
   const cloud = new AwkwardCloud();
   const [foreign] = cloud.entries;
   cloud.entries = [...cloud.entries, { to: "10.244.8.0/24", via: "gone" }];

@@ -35,7 +35,7 @@ test("a change by another writer during an own write is reconciled", async () =>
   }
 });
 
-test("the write that removes the finalizer also forgets the Service, which may ask for a load balancer again", async () => {
+test("the write that removes the finalizer also forgets the Service, which may need a load balancer again", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web");
@@ -48,7 +48,7 @@ test("the write that removes the finalizer also forgets the Service, which may a
   expect(w.addressesOf("web")).toHaveLength(1);
 });
 
-test("a deletion during an own write is reconciled, although the write's answer contains it", async () => {
+test("a deletion during an own write is reconciled, although the response to the write contains it", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -67,7 +67,7 @@ test("a deletion during an own write is reconciled, although the write's answer 
   }
 });
 
-test("an annotation written during an own write is reconciled, although the write's answer contains it", async () => {
+test("an annotation written during an own write is reconciled, although the response to the write contains it", async () => {
   const w = new ServiceWorld();
   await w.start();
   let isChanged = false;

@@ -60,7 +60,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   expect(await observe()).toEqual({ kind: "observed", balancer } as never);
 });
 
-test("an error from the controller's own fence is not reported on any Service", async () => {
+test("an error from the leadership fence is not reported on any Service", async () => {
   const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   const { groupStates, reconcile } = reconciler(() => Promise.reject(error));
   expect(await reconcile("web").catch((thrown: unknown) => thrown)).toBe(error);
@@ -85,7 +85,7 @@ test("a failed listing of an earlier leadership session is requested again and n
   expect(wants).toHaveLength(2);
 });
 
-test("completed work is followed by a newer listing, so that nothing is created twice", async () => {
+test("a completed operation is followed by a newer listing, so that nothing is created twice", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -129,7 +129,7 @@ test("a change that takes many reconciles is announced once", async () => {
   expect(begun.map(({ count }) => count)).toEqual([1]);
 });
 
-test("a deleted Service that waits for a foreign finalizer loses its load balancer although our own was removed by hand", async () => {
+test("a deleted Service that waits for a foreign finalizer loses its load balancer although Fairlead's finalizer was removed by hand", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web", { finalizers: ["example.com/other"] });
@@ -146,7 +146,7 @@ test("a deleted Service that waits for a foreign finalizer loses its load balanc
   expect([script.things.size, w.find("web")?.metadata.finalizers]).toEqual([0, ["example.com/other"]]);
 });
 
-test("a deleted Service shows why it stays while load balancers cannot be listed", async () => {
+test("a deleted Service has an event with the reason while load balancers cannot be listed", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("goes");

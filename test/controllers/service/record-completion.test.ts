@@ -86,7 +86,7 @@ test("the shorter of two drain times applies to a load balancer that two Service
   expect(targets()).toBe(2);
 });
 
-test("a Service whose address another program announces is not written to", async () => {
+test("a Service whose address another program announces gets no status write", async () => {
   const { w } = scriptedWorld(undefined, () => ({
     plan: () => ({ steps: [] }),
     publish: () => ({ kind: "not-ours" }),

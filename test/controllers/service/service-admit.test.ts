@@ -27,7 +27,7 @@ const update = (oldObject: unknown, object: unknown) =>
 const wrong = { "lb.acme.example/algorithm": "round-robbin" };
 
 describe("admission of a new Service", () => {
-  test("refuses wrong values, all at once and with the right spelling [F48]", () => {
+  test("refuses invalid values, all in one message with the expected values [F48]", () => {
     const { refusal } = create(service({ ...wrong, "lb.acme.example/idle-timeout": "soon" }));
     expect(refusal).toContain("lb.acme.example/algorithm must be");
     expect(refusal).toContain('did you mean "round-robin"?');
@@ -48,7 +48,7 @@ describe("admission of a new Service", () => {
 });
 
 describe("admission of a changed Service", () => {
-  test("allows an unchanged wrong annotation, for changes of labels, finalizers and other annotations", () => {
+  test("allows an unchanged invalid annotation, for changes of labels, finalizers and other annotations", () => {
     const before = service(wrong);
     expect(update(before, service(wrong, { metadata: { finalizers: [] } }))).toEqual({});
     expect(update(before, service(wrong, { metadata: { labels: { a: "b" } } }))).toEqual({});
@@ -56,7 +56,7 @@ describe("admission of a changed Service", () => {
     expect(update(before, service({}))).toEqual({});
   });
 
-  test("refuses an annotation that becomes wrong, and names only that one [F48]", () => {
+  test("refuses an annotation that becomes invalid, and names only that one [F48]", () => {
     const { refusal } = update(service(wrong), service({ ...wrong, "lb.acme.example/idle-timeout": "0" }));
     expect(refusal).toContain("idle-timeout");
     expect(refusal).not.toContain("algorithm");

@@ -102,7 +102,7 @@ test("a restart continues a drain where it was and does not repeat a finished on
   expect([shown(w), w.changes]).toEqual([[1, 0], []]);
 });
 
-test("a Node that stays after all becomes a target again, and a deleted one stops draining [F55]", async () => {
+test("a Node whose removal is cancelled becomes a target again, and a deleted one stops draining [F55]", async () => {
   const w = await settled(tenMinutes);
   taint(w, "node-1");
   taint(w, "node-2");
@@ -114,7 +114,7 @@ test("a Node that stays after all becomes a target again, and a deleted one stop
   expect(shown(w)).toEqual([2, 0]);
 });
 
-test("a Service that asks for a drain gets a warning when the cloud cannot drain, and is provisioned anyway [F55 F54]", async () => {
+test("a Service that requests a drain gets a warning when the cloud cannot drain, and is provisioned anyway [F55 F54]", async () => {
   const { w } = scriptedWorld();
   await w.start("--load-balancer-target-drain=10m");
   w.create("asks", { annotations: { "fairlead.dev/target-drain": "1m" } });
@@ -144,7 +144,7 @@ const node = (
   status: {},
 });
 
-test("departuresOf reads from the Node since when it leaves, never later than now [F55]", () => {
+test("departuresOf reads from the Node when its departure began, never later than now [F55]", () => {
   const at = Date.parse("2026-01-01T00:10:00Z");
   const deleted = node("deleted", { deletionTimestamp: "2026-01-01T00:05:00Z" });
   const ahead = node("ahead", { deletionTimestamp: "2026-01-01T00:20:00Z" });

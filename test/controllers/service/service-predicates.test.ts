@@ -76,7 +76,7 @@ describe("needsCleanup", () => {
     expect(needsCleanup(toService(draft), input)).toBe(expected);
   });
 
-  test("is never true for a Service that wants its load balancer and stays", () => {
+  test("is never true for an existing Service that needs its load balancer", () => {
     const draft = fc.record({
       finalizers: fc.subarray([lbFinalizer, "other"]),
       spec: fc.record({ type: fc.constantFrom("LoadBalancer", "NodePort", "ClusterIP") }),

@@ -45,7 +45,7 @@ test("a single failure is an event without a condition [N8]", async () => {
   expect(w.written).toHaveLength(2);
 });
 
-test("failing listings set no condition on Services that have what they ask for [N8]", async () => {
+test("failing listings set no condition on Services that have the load balancer they request [N8]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("old");
@@ -78,7 +78,7 @@ test("a problem of the plan is an event with the provider's reason, and a condit
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("a warning is included in a necessary write and costs none of its own, also after a restart [F54 N8]", async () => {
+test("a warning is included in a necessary write and causes none itself, also after a restart [F54 N8]", async () => {
   const w = new ServiceWorld();
   const unknown = { annotations: { "balancer.fake.example/algorithmn": "x" } };
   await w.start();

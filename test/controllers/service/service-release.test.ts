@@ -86,7 +86,7 @@ test.each(["releas", "Release", "relete", "keep", ""])(
   },
 );
 
-test("a Service on hold is deleted once its load balancer is gone from the cloud", async () => {
+test("a Service whose deletion is on hold is deleted once its load balancer is gone from the cloud", async () => {
   const w = await served({});
   w.annotate("web", { [onDelete]: "keep" });
   await w.pass(5);

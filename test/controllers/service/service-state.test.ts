@@ -88,7 +88,7 @@ test("the records of a Service and its group are dropped once the Service is gon
   expect([services.all, groups.all]).toEqual([[], []]);
 });
 
-test("the record of an existing Service is kept", () => {
+test("the record of an existing Service is not dropped", () => {
   const services = new ServiceStates();
   const groups = new GroupStates(services);
   const web = serviceAt("web");
@@ -210,7 +210,7 @@ test("a Service without a group does not prevent another one from adopting a loa
   expect(observation.find(groups.of("g1"), [web])).toEqual({ balancer: found, problems: [] } as never);
 });
 
-test("a step that the controller's own fence blocked is journalled as refused", async () => {
+test("a step that the leadership fence blocked is journalled as refused", async () => {
   const written: string[] = [];
   const apply = () => {
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });

@@ -122,7 +122,7 @@ describe("chooseTargets", () => {
     expect(chosen.problems.map(({ reason }) => reason)).toEqual([...reasons]);
   });
 
-  test("reports that there are no Nodes with upstream's message", () => {
+  test("reports with upstream's message that there are no Nodes", () => {
     const text = "There are no available nodes for LoadBalancer";
     const expected = [{ severity: "warning", reason: "UnAvailableLoadBalancer", text }] as const;
     expect(chooseTargets([], { policy: "all" })).toEqual({ targets: [], problems: expected });
@@ -130,7 +130,7 @@ describe("chooseTargets", () => {
     expect(chooseTargets(draining, { policy: "all" })).toEqual({ targets: draining, problems: expected });
   });
 
-  test("takes a part above the limit and reports the numbers [F44 N12]", () => {
+  test("selects a subset above the limit and reports the numbers [F44 N12]", () => {
     const { targets: chosen, problems } = chooseTargets(targets, { policy: "all", limit: 2 });
     expect(chosen).toHaveLength(2);
     expect(problems).toMatchObject([{ severity: "warning", reason: "TargetLimit" }]);
@@ -163,7 +163,7 @@ describe("rendezvous subset [F44 N12]", () => {
   const subset = (some: readonly { name: string; zone: string }[], max: number, seed = "s") =>
     chooseTargets(toTargets(some), { policy: "subset", limit: max, seed }).targets;
 
-  test("is as large as allowed, in any order of Nodes", () => {
+  test("has the allowed size, in any order of Nodes", () => {
     fc.assert(
       fc.property(nodes, limit, (some, max) => {
         const chosen = namesOf(subset(some, max));

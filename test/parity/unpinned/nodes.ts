@@ -40,7 +40,7 @@ export const nodeBehaviours: readonly Unpinned[] = [
     behaviour: "AdditionalLabels with a conflicting existing label",
     provedBy: [
       "sets other labels only on new Nodes and never overwrites them",
-      "Test_syncNode 19: leaves out additional labels that are reserved or exist already",
+      "Test_syncNode 19: leaves out additional labels that are reserved or already exist",
     ],
   },
   { behaviour: "AdditionalLabels with V1", note: contract },

@@ -58,7 +58,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("includes the object as includeObject says", async () => {
+  test("includes the object as includeObject requests", async () => {
     const { get } = start();
     const path = "/api/v1/namespaces/default";
     const kinds = ["", "?includeObject=Object", "?includeObject=None"].map(async (query) =>

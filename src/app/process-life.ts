@@ -59,7 +59,7 @@ export class ProcessLife {
         ),
     );
     const logStop = (): void =>
-      log.info(`${capitalize(messageOf(signal.reason))}; finishing in-flight work`, {
+      log.info(`${capitalize(messageOf(signal.reason))}; draining in-flight work`, {
         withinSeconds: this.#drainTimeout / 1000,
       });
     if (signal.aborted) logStop();
@@ -75,7 +75,7 @@ export class ProcessLife {
     console.systemd?.watch(() => this.#manager?.stalled(), this.#stop);
     const code = await this.#runManagers();
     // Without a manager, an error line already reports why the process could not start.
-    if (this.#manager !== undefined) log.info(`${program} exits`, { code });
+    if (this.#manager !== undefined) log.info(`Exiting ${program}`, { code });
     return code;
   }
 

@@ -52,7 +52,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
       systemd?.stopping();
-      controller.abort(new Error(`asked to stop by ${name}`));
+      controller.abort(new Error(`received ${name}`));
     },
     reload: () => {
       systemd?.reloading();

@@ -1,5 +1,4 @@
-// What an error means to a controller: whether it is only a lost race, when to try again, and how to describe it on the
-// object.
+// Classifies errors for the controllers: whether one is only a write conflict, when to retry, and how to describe it.
 
 import { backoffAfter, errorPolicies, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";

@@ -1,4 +1,4 @@
-// What the node controllers need from outside: composed in `src/app`, replaced by small fakes in tests.
+// The dependencies of the Node controllers. `src/app` composes them; tests use small fakes.
 
 import type { Inventory } from "../cloud/inventory.ts";
 import type { Node } from "../kube/objects.ts";
@@ -11,7 +11,7 @@ export type NodeStore = ObjectStore<Node>;
 
 /** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface NodeWrites {
-  /** Undefined when it was only observed. */
+  /** Undefined in observe mode, where nothing is written. */
   patch(node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node | undefined>;
   /** The API server rejects the delete if the Node was changed or replaced. Returns false in observe mode. */
   delete(node: Node, why: string, signal: AbortSignal): Promise<boolean>;

@@ -8,7 +8,7 @@ import { leavingTaints, pausedAnnotation, uninitializedTaint } from "./well-know
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
-/** Undefined where the Node has no provider id, or an empty one. */
+/** Undefined if the Node has no provider ID, or an empty one. */
 export function providerIDOf({ spec: { providerID } }: Node): ProviderID | undefined {
   return providerID === undefined || providerID === "" ? undefined : (providerID as ProviderID);
 }
@@ -28,7 +28,7 @@ export function hasTaint(node: Node, key: string, effect: string): boolean {
   return taintsOf(node).some((taint) => taint.key === key && taint.effect === effect);
 }
 
-/** Whether the Node waits for a cloud-controller-manager. The taint counts with any effect and value. */
+/** Whether the Node has the uninitialized taint, with any effect and value. */
 export function isUninitialized(node: Node): boolean {
   return taintsOf(node).some(({ key }) => key === uninitializedTaint);
 }
@@ -47,7 +47,7 @@ export function isPaused({ metadata }: Node): boolean {
 
 export const isBeingDeleted = (node: Node): boolean => node.metadata.deletionTimestamp !== undefined;
 
-/** Whether the removal of this Node was announced: it is being deleted, cordoned, or marked by an autoscaler. */
+/** Whether the removal of the Node was announced: it is being deleted, is cordoned, or has an autoscaler's taint. */
 export function isLeaving(node: Node): boolean {
   return (
     isBeingDeleted(node) ||

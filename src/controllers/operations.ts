@@ -1,5 +1,5 @@
-// Long-running cloud work, polled by the operation ids that the cloud returned. All due operations are checked together, and
-// no worker waits for them. Operations live in memory only: after a restart the controller observes the cloud instead.
+// Polls long-running cloud operations by their IDs. All due operations are checked together, and no worker waits for them.
+// Operations are only in memory: after a restart, the controller observes the cloud instead.
 
 import { backoffAfter, isFenced } from "../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
@@ -9,13 +9,13 @@ import { CloudError } from "../provider/errors.ts";
 import type { Pending, StepOutcome } from "../provider/plan.ts";
 
 export interface OperationDeps {
-  /** Undefined where this cloud has no operation ids. */
+  /** Undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** Still running, unknown to the cloud, done, or the error it failed with. */
+/** Running, unknown to the cloud, done, or the error that it failed with. */
 export type OperationUpdate = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
 
 interface Operation {
@@ -80,7 +80,7 @@ export class Operations {
     return true;
   }
 
-  /** The update of this key's operation. An operation that is no longer pending is forgotten with it. */
+  /** Returns the update of this key's operation. An operation that is no longer pending is then forgotten. */
   take(key: string): OperationUpdate | undefined {
     const update = this.#operations.get(key)?.update;
     if (update !== undefined && update !== "pending") this.#operations.delete(key);

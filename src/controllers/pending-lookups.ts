@@ -12,7 +12,7 @@ interface Lookup {
   readonly since: number;
   /** An instance observed at or after this time is sufficient. */
   readonly foundSince: number;
-  /** The identity that the lookup is about, as text. */
+  /** The identity being looked up, as text. */
   readonly about: string;
 }
 

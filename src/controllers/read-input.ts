@@ -16,7 +16,7 @@ export type InputValue =
 export interface Input {
   /** Does not reveal the content. */
   readonly version: string;
-  /** Undefined where the object or file does not exist. */
+  /** Undefined if the object or file does not exist. */
   readonly value?: InputValue;
 }
 

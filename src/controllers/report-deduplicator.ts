@@ -1,5 +1,4 @@
-// Remembers what was reported last about each subject, so that a problem is reported once while it lasts, and again when it
-// comes back.
+// Remembers the last reports about each subject, so that a problem is reported once while it lasts, and again when it returns.
 
 export class ReportDeduplicator {
   readonly #reported = new Map<string, ReadonlySet<string>>();

@@ -4,7 +4,7 @@ export const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialize
 export const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
 export const providedNodeIP = "alpha.kubernetes.io/provided-node-ip";
 
-/** Each label with its current key and the one of Kubernetes 1.16 and older; Go managers write both. */
+/** The current key of each label and its key in Kubernetes 1.16 and older; Go managers write both. */
 export const labelPairs = {
   type: { current: "node.kubernetes.io/instance-type", beta: "beta.kubernetes.io/instance-type" },
   zone: { current: "topology.kubernetes.io/zone", beta: "failure-domain.beta.kubernetes.io/zone" },
@@ -15,12 +15,12 @@ export const labelPairs = {
 export const ownPrefix = "fairlead.dev/";
 /** On Nodes and Services: with "true", Fairlead plans nothing for the object and writes nothing to it. */
 export const pausedAnnotation = "fairlead.dev/paused";
-/** On Nodes: "never" prevents the deletion of the Node; "confirmed" allows it in spite of the mass limit. */
+/** On Nodes: "never" prevents the deletion of the Node; "confirmed" allows it despite the mass limit. */
 export const deletionAnnotation = "fairlead.dev/node-deletion";
 /** On Nodes: present only while something is wrong between the Node and the cloud. Absent means healthy. */
 export const cloudCondition = "CloudReady";
 
-/** Taints with which autoscalers announce that they will remove a Node. */
+/** Taints that autoscalers set before they remove a Node. */
 export const leavingTaints = [
   "ToBeDeletedByClusterAutoscaler",
   "karpenter.sh/disrupted",

@@ -1,4 +1,4 @@
-// A point in time as a server states it: relative to now, or by its own clock. Also reads the headers that carry it. Pure.
+// A point in time from a server, relative to now or by the server's clock, and the headers that contain one. Pure.
 
 import { type Milliseconds, milliseconds } from "./brand.ts";
 

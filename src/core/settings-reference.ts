@@ -1,5 +1,5 @@
-// A settings table as a Markdown table for the reference pages. It shows declarations, not current values. The command line
-// help is app/flags/help.ts. Pure.
+// Renders a settings table as a Markdown table for the reference pages. It shows declarations, not current values. The command
+// line help is in app/flags/help.ts. Pure.
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";

@@ -9,7 +9,7 @@ function onOneLine(item: string): string {
   return plain.length > maxItemLength ? `${plain.slice(0, maxItemLength - 1)}…` : plain;
 }
 
-/** The items separated by commas: whole items only, as many as fit, and the number of those left out. */
+/** The items separated by commas: as many whole items as fit, and the number of omitted ones. */
 export function shortList(items: readonly string[], atMost: number = maxLength): string {
   // Reserved for "… and 12345 more".
   const room = atMost - 20;

@@ -16,7 +16,7 @@ export function cutText(text: string, secrets: readonly string[] = []): string {
   for (const secret of secrets) {
     if (secret.length >= minSecretLength) safe = safe.replaceAll(secret, "[secret]");
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes control characters.
   const plain = safe.replaceAll(/[\s\u0000-\u001f\u007f]+/g, " ").trim();
   return plain.length > maxLength ? `${plain.slice(0, maxLength - 1)}…` : plain;
 }

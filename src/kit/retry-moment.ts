@@ -1,5 +1,5 @@
-// Reads from response headers when a cloud accepts requests again. A point in time stays one, because only the framework has
-// a clock. Pure.
+// Reads from response headers when a cloud accepts requests again. Points in time are not converted to delays, because only the
+// framework has a clock. Pure.
 
 import { type Moment, momentOfSeconds, retryAfterIn } from "../core/moment.ts";
 

@@ -61,9 +61,9 @@ export const keptFields = {
 } as const;
 
 type Kept<Name extends keyof typeof keptFields> = (typeof keptFields)[Name][number];
-/** T with other types for some of its fields. */
+/** T with different types for some of its fields. */
 type Replace<T, Changes> = Omit<T, keyof Changes> & Changes;
-/** Of objects whose metadata alone is slimmed. Items of a list have no `apiVersion` and no `kind`. */
+/** Fields of objects of which only the metadata is slimmed. Items of a list have no `apiVersion` and no `kind`. */
 type Whole<T> = Omit<Wire<T>, "apiVersion" | "kind" | "metadata"> & KubeObject;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -120,7 +120,7 @@ export interface EndpointSlice extends KubeObject {
 
 export interface LeaseSpec extends Wire<V1LeaseSpec> {}
 export interface Lease extends Whole<V1Lease> {}
-/** What an event is about. */
+/** The object that an event is about. */
 export interface ObjectReference extends Wire<V1ObjectReference> {
   readonly apiVersion: string;
   readonly kind: string;

@@ -34,7 +34,7 @@ function keep<T extends object, Field extends keyof T>(
   return kept as Mutable<Pick<T, Field>>;
 }
 
-/** Empty rather than absent when every annotation is dropped: a patch must know that the map exists. */
+/** Empty, not absent, when every annotation is dropped, because a patch must know whether the map exists. */
 function slimAnnotations(annotations: Labels, maxLength: number): Labels {
   const kept: Record<string, string> = {};
   for (const key in annotations) {

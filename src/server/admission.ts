@@ -8,7 +8,7 @@ import { readTarget } from "./secure-port.ts";
 
 export interface AdmissionInput {
   readonly operation: string;
-  /** As sent; undefined where the review has none. */
+  /** As sent; undefined if the review has none. */
   readonly object: unknown;
   readonly oldObject: unknown;
 }

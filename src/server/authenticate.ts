@@ -44,7 +44,7 @@ function checkCertificate(peer: PeerCertificate, { clients }: Authorities, now: 
     : { kind: "user", user };
 }
 
-/** One check after the other: a later one runs only when the earlier ones found no user. */
+/** Runs the checks in order, until one of them finds a user. */
 async function* checksOf(deps: AuthenticationDeps, request: ServedRequest): AsyncGenerator<CredentialCheck> {
   const { peer } = request;
   if (peer !== undefined) {

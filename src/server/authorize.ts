@@ -11,7 +11,7 @@ import type { User } from "./user.ts";
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 export interface AuthorizerOptions {
-  /** Undefined without an API server: then only open paths are allowed. */
+  /** Undefined without an API server; then only open paths are allowed. */
   readonly ask: AskReview | undefined;
   readonly clock: Clock;
   /** Exact paths, or prefixes that end with `*`. */

@@ -1,5 +1,5 @@
-// Verifies that a client certificate was issued by a trusted authority for client authentication and is valid now, and reads
-// the user that it names. TLS has already proved that the client holds the key. Pure.
+// Verifies that a client certificate was issued by a trusted authority for client authentication and is currently valid, and
+// reads the user from it. TLS has already proved that the client holds the key. Pure.
 
 import { X509Certificate } from "node:crypto";
 import type { PeerCertificate } from "../platform/listener.ts";

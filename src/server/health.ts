@@ -5,7 +5,7 @@ import { messageOf } from "../core/errors.ts";
 export type HealthPage = "healthz" | "livez" | "readyz";
 
 export interface HealthCheck {
-  /** Upstream's name where it has one: "leaderElection", "cloud-node". */
+  /** Upstream's name if it has one: "leaderElection", "cloud-node". */
   readonly name: string;
   readonly pages: readonly HealthPage[];
   /** The problem; undefined while the check passes. */

@@ -77,7 +77,7 @@ export async function loadCertificate(options: CertificateFolder, now: number): 
   return pair === undefined || needsRenewal(pair.cert, now) ? undefined : pair;
 }
 
-/** Whether a certificate that it issues now stays valid for its whole lifetime. */
+/** Whether the authority outlives a certificate that it issues now. */
 function outlivesCertificate(cert: string, now: number): boolean {
   return Date.parse(new X509Certificate(cert).validTo) - now > lifetime;
 }

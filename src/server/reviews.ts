@@ -1,5 +1,5 @@
-// TokenReviews and SubjectAccessReviews, few at a time: a flood of new tokens must not use up the request places that the
-// Lease needs.
+// Sends TokenReviews and SubjectAccessReviews, only a few at a time, so that a flood of new tokens cannot use up the requests
+// that the Lease needs.
 
 import { milliseconds, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -76,7 +76,7 @@ export class Reviews {
       return;
     }
     if (this.#waiting.length >= maxWaiting) throw new TooManyReviews();
-    // The place is handed over by `#leave`, so it is counted already.
+    // `#leave` passes its place on, so it is already counted.
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

@@ -115,7 +115,7 @@ export class CertificateSource {
     this.#folder = settings.keep && { ...settings.keep, files };
   }
 
-  /** PEM of the own authority; undefined for a configured certificate. */
+  /** PEM of the generated authority; undefined for a configured certificate. */
   get ca(): string | undefined {
     return this.#ca;
   }

@@ -33,7 +33,7 @@ export interface LogOptions {
   readonly pid?: number;
 }
 
-/** klog prints file and line here. Those of minified code say nothing, so a constant fits the pattern. */
+/** klog prints file and line here. In minified code they mean nothing, so a constant takes their place. */
 const origin = "fairlead:1";
 
 const severities: Readonly<Record<string, string>> = { info: "I", warn: "W", error: "E" };

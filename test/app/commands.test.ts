@@ -69,7 +69,7 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["version", "--foo"], "unknown flag --foo"],
   [["--version", "--foo"], "unknown flag --foo"],
   [["version", "--v=99"], "--v must be"],
-  [["version", "please"], 'Unexpected argument "please" after version'],
+  [["version", "please"], 'unexpected argument "please" after version'],
   [["webhook-manifest", "--webhook-secure-prt=1"], "did you mean --webhook-secure-port?"],
   [["webhook-manifest", "--webhook-secure-port=70000"], "--webhook-secure-port must be"],
   [["webhook-manifest", "--webhook-secure-port=0"], "--webhook-secure-port is 0"],

@@ -111,7 +111,7 @@ test("the shutdown uses the drain timeout of the current configuration", async (
   const { write, linesWith, end } = await start("drain-timeout: 10s");
   await write("drain-timeout: 25s");
   expect(await end()).toBe(0);
-  expect(linesWith("finishing in-flight work")).toEqual([expect.stringContaining("withinSeconds=25")]);
+  expect(linesWith("draining in-flight work")).toEqual([expect.stringContaining("withinSeconds=25")]);
 });
 
 test("a reload reports settings that take effect only after a restart", async () => {

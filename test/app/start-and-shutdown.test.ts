@@ -33,7 +33,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
   });
   await world.until(() => lines.some((line) => line.includes("Started ")), "it to run");
   await world.pass(5);
-  stop.abort(new Error("asked to stop by SIGTERM"));
+  stop.abort(new Error("received SIGTERM"));
   await world.until(() => hasEnded, "it to end");
   const said = lines.map((line) => line.slice(line.indexOf("] ") + 2, -1));
   return { code: await end, said, text: lines.join("") };
@@ -47,9 +47,9 @@ test("the process logs its endpoints at start, and drains, releases the Lease an
       /^Started fake-cloud-controller-manager \S+ mode="enforce" apiServer="https:\/\/test-api-server:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
     ),
     "Acquired leadership",
-    "Asked to stop by SIGTERM; finishing in-flight work withinSeconds=10",
+    "Received SIGTERM; draining in-flight work withinSeconds=10",
     "Released the Lease kube-system/cloud-controller-manager",
-    "fake-cloud-controller-manager exits code=0",
+    "Exiting fake-cloud-controller-manager code=0",
   ]);
   expect(text).not.toContain("hunter2");
 });
@@ -72,5 +72,5 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
 test("a process in observe mode logs no Lease at its shutdown", async () => {
   const { said } = await runUntilStopped("--mode=observe");
   expect(said.some((line) => line.includes("Lease"))).toBe(false);
-  expect(said.at(-1)).toBe("fake-cloud-controller-manager exits code=0");
+  expect(said.at(-1)).toBe("Exiting fake-cloud-controller-manager code=0");
 });

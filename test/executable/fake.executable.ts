@@ -79,7 +79,7 @@ describe("the command line", () => {
       "unknown flag --kubeconfg; did you mean --kubeconfig?",
     ],
     ["an unknown value", ["--mode=obsrve"], "--mode"],
-    ["an unknown command", ["explode"], 'Unknown command "explode"'],
+    ["an unknown command", ["explode"], 'unknown command "explode"'],
     [
       "another cloud, and names its program [S3]",
       ["--cloud-provider=hetzner"],

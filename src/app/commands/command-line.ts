@@ -50,7 +50,7 @@ export async function runCommandLine(invocation: Invocation): Promise<void> {
     const [word = ""] = words;
     const meant = didYouMean(word, names);
     const hint =
-      meant === undefined ? `Commands: ${names.join(", ")}; run is the default.` : `Did you mean ${meant}?`;
+      meant === undefined ? `commands: ${names.join(", ")} (default: run)` : `did you mean ${meant}?`;
     invocation.refuse([...configuration.problems, ...invocation.unknownCommand(word, hint)]);
   }
 }

@@ -58,7 +58,7 @@ export class Invocation {
   /** The word after an unknown flag may be its value, so only the flag is reported. */
   unexpectedWords(command: string, [word]: readonly string[]): readonly Problem[] {
     if (word === undefined || this.#hasUnknownFlag) return [];
-    const text = `Unexpected argument ${JSON.stringify(word)} after ${command}: give one command, and flags that begin with --.`;
+    const text = `unexpected argument ${JSON.stringify(word)} after ${command}; pass one command, and flags that begin with --`;
     return [{ severity: "error", reason: "UnexpectedArgument", text }];
   }
 
@@ -68,7 +68,7 @@ export class Invocation {
       {
         severity: "error",
         reason: "UnknownCommand",
-        text: `Unknown command ${JSON.stringify(word)}. ${hint}`,
+        text: `unknown command ${JSON.stringify(word)}; ${hint}`,
       },
     ];
   }

@@ -33,7 +33,7 @@ export function defineWebhookManifest(invocation: Invocation) {
     meta: {
       name: "webhook-manifest",
       description:
-        "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the flags that the manager gets: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
+        "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
     },
     run: async ({ rawArgs }) => {
       if (invocation.refuseArguments("webhook-manifest", rawArgs)) return;

@@ -1,5 +1,5 @@
-// The route controller: creates a route in the cloud for every pod range of a Node, and keeps the NetworkUnavailable condition
-// of the Nodes up to date. One sync of all routes is in `reconcile/sync.ts`; this file dispatches the keys of the queue.
+// The route controller: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
+// the Nodes up to date. `reconcile/sync.ts` syncs all routes; this file dispatches the keys of the queue.
 
 import { seconds } from "../../core/brand.ts";
 import { endOf } from "../../runtime/draining.ts";
@@ -22,7 +22,7 @@ const conditionKey = (name: string): string => `condition/${name}`;
 const machineKey = (name: string): string => `machine/${name}`;
 
 export class RouteController {
-  /** Has one key for all routes, one per Node whose condition must be written, one per Node whose instance is looked up. */
+  /** One key for all routes, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
   readonly #schedule: SyncSchedule;
@@ -62,7 +62,7 @@ export class RouteController {
     // During a drain, a running listing completes.
     this.#table = new RouteTable(routes, clock, endOf(signal).signal);
     this.#schedule.begin();
-    // Drops the decisions of the last session: another replica has led since.
+    // Drops the decisions of the last session, because another replica has been the leader since.
     this.#conditions.update(new Map());
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueAll();

@@ -1,4 +1,4 @@
-// What the route controller needs from outside: composed in `src/app`, replaced by small fakes in tests.
+// The dependencies of the route controller. `src/app` composes them; tests use small fakes.
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -12,7 +12,7 @@ import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
-/** The result of one sync of all routes. When it was interrupted, all counts are zero. */
+/** The result of one sync of all routes. If it was interrupted, all counts are zero. */
 export interface RouteSync {
   readonly isComplete: boolean;
   readonly duration: Milliseconds;
@@ -33,10 +33,10 @@ export interface RouteControllerOptions {
   /** Sends changes to the cloud. */
   readonly send: JournalledSend;
   readonly inventory: Inventory;
-  /** Whether this manager manages the Node; routes of other Nodes are left alone. */
+  /** Whether this manager manages the Node; routes of other Nodes are never changed. */
   readonly isSelected: (node: Node) => boolean;
   readonly routes: Routes;
-  /** How long-running operations are polled; undefined where this cloud has no operation ids. */
+  /** How long-running operations are polled; undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;

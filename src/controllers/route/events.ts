@@ -9,7 +9,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-deps.ts";
 
-// About a Node's pod ranges and the instance that they are routed to.
+// Problems of a Node's pod ranges and of the instance that they are routed to.
 
 export function invalidPodCIDR(text: string): Problem {
   return {
@@ -55,7 +55,7 @@ export function instanceNotVisible(node: string): NodeEvent {
   };
 }
 
-// About changes of single routes.
+// Changes of single routes.
 
 /** Upstream's message. */
 export function createFailed(
@@ -88,7 +88,7 @@ export function changeUnknown(action: "create" | "remove", destination: Cidr, er
   };
 }
 
-// About the route table as a whole.
+// Problems of the whole route table.
 
 export function listFailed(error: unknown): Problem {
   return {
@@ -98,7 +98,7 @@ export function listFailed(error: unknown): Problem {
   };
 }
 
-/** For a sync that was interrupted by anything but an answer of the cloud; those are reported route by route. */
+/** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */
 export function syncFailed(error: unknown): Problem {
   return {
     severity: "error",

@@ -10,9 +10,9 @@ export interface RouteSettings {
   readonly minInterval: Milliseconds;
   /** The interval between full syncs. The jitter is a share of it, in both directions; zero makes it exact. */
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
-  /** How old a listing may be for a sync that removes nothing. */
+  /** The maximum age of a listing for a sync that removes nothing. */
   readonly maxListingAge: Milliseconds;
-  /** Routes created or removed in parallel where each takes its own call. */
+  /** Routes that are created or removed in parallel, if each needs its own call. */
   readonly concurrentChanges: number;
   /** Nodes whose condition is written in parallel. */
   readonly concurrentConditions: number;

@@ -1,5 +1,5 @@
-// Describes what a patch would write, for `plan` and the journal in observe mode. Only fields listed here are shown by value.
-// Of all others, annotations included, only the name is shown, so that no secret is revealed. Pure.
+// Describes what a patch would write, for `plan` and the journal in observe mode. Only fields listed here are shown with their
+// values; others, including annotations, only by name, so that no secret is revealed. Pure.
 
 import { shortList } from "../../core/text.ts";
 import type {
@@ -26,7 +26,7 @@ function labels(value: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(value).map(([key, text]) => `label ${key}=${text}`);
 }
 
-/** What is added to and removed from a list that is written as a whole; unchanged items are not mentioned. */
+/** The items that are added to and removed from a list that is written as a whole. */
 function change(
   what: string,
   before: readonly string[],

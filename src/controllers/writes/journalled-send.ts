@@ -15,11 +15,11 @@ export interface JournalledOptions {
 }
 
 export type JournalledChange = Pick<JournalEntry, "action" | "object" | "why"> & {
-  /** What would be written, by value. Called only in observe mode: otherwise the object itself shows it. */
+  /** What would be written. Called only in observe mode; otherwise the object itself shows it. */
   readonly describe?: () => string;
 };
 
-/** Sends one request that makes all of these changes or none; `observed` when it was not sent. */
+/** Sends one request that makes all of these changes or none. Returns `observed` when it was not sent. */
 export type JournalledSend = <T>(
   changes: readonly JournalledChange[],
   send: () => Promise<T>,
@@ -59,7 +59,7 @@ export function journalledSend(
   };
 }
 
-/** For changes in the cloud; what the leadership fence stops is journalled as refused. */
+/** For changes in the cloud. Changes that the leadership fence stops are journalled as refused. */
 export function journalledCloudSend(options: JournalledOptions): JournalledSend {
   return journalledSend(options, "cloud", isFenced);
 }

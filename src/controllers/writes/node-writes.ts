@@ -1,4 +1,4 @@
-// Guarded, journalled writes to Nodes. The API server rejects a write when the Node is no longer the one it was made for.
+// Guarded, journalled writes to Nodes. The API server rejects a write when the Node has been replaced or the values have changed.
 
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -39,7 +39,7 @@ export function createNodeWrites({ api, remember, ...journalled }: NodeWritesOpt
   };
 }
 
-/** The changed paths without their values, which may be long and are on the object anyway. */
+/** The changed paths, without their values, which may be long and can be read from the object. */
 function pathsOf({ body, subresource }: Patch): string {
   const what = Array.isArray(body)
     ? body

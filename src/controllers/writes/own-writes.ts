@@ -7,10 +7,10 @@ import { applySteps } from "../../kube/patches/patched-object.ts";
 import { isNewer } from "../latest-objects.ts";
 
 export interface OwnWrite<T> {
-  /** The object that the patch was made from. */
+  /** The object that the patch was computed from. */
   readonly base: T;
   readonly patch: Patch;
-  /** The server's answer; undefined when nothing was written. */
+  /** The server's response; undefined when nothing was written. */
   readonly written: T | undefined;
 }
 
@@ -32,7 +32,7 @@ export class OwnWrites<T extends KubeObject> {
     this.#underWay.set(key, {});
   }
 
-  /** Returns whether someone else changed the object meanwhile, so that it must be reconciled again. */
+  /** Returns whether another client changed the object during the write, so that it must be reconciled again. */
   end(key: string, { base, patch, written }: OwnWrite<T>): boolean {
     const write = this.#underWay.get(key);
     if (write === undefined) return false;
@@ -52,7 +52,7 @@ export class OwnWrites<T extends KubeObject> {
     return this.#isRelevantChange(applySteps(base, body), written);
   }
 
-  /** The object is gone, or another object has its name: this write is no longer expected from the watch. */
+  /** The object is gone, or another object has its name: the watch will not return this write. */
   forget(key: string): void {
     this.#underWay.delete(key);
     this.#written.delete(key);

@@ -1,4 +1,4 @@
-// Validates PEM texts before they are used: for a bad key or CA, Bun only reports "failed to open socket". TLS itself
+// Validates PEM texts before they are used, because Bun only reports "failed to open socket" for a bad key or CA. TLS itself
 // verifies the chain.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";

@@ -31,7 +31,7 @@ export interface Connection {
   /** Of the context, or of the service account. */
   readonly namespace: string | undefined;
   access(signal: AbortSignal): Promise<Access>;
-  /** Call after a 401: the credentials are read again for the next request. */
+  /** Reloads the credentials for the next request. Call it after a 401. */
   refresh(): void;
   /** The likely cause of a 401, if it can be derived from the credentials. */
   explainRefusal(): string | undefined;
@@ -130,7 +130,7 @@ function normalized(address: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Reads all credentials once, so that errors which waiting cannot fix are reported at startup. */
+/** Reads all credentials once, so that errors that retrying cannot fix are reported at startup. */
 export async function openConnection(
   source: ConnectionSource,
   platform: { readonly files: Files; readonly clock: Clock },
@@ -142,7 +142,7 @@ export async function openConnection(
   try {
     await credentials.current(signal);
   } catch (error) {
-    // A plugin that fails now may work in a minute. Problems of files are fatal.
+    // A plugin that fails now may succeed later. Problems of files are fatal.
     if (!(error instanceof KubeError) || error.fatal) throw error;
   }
   return {

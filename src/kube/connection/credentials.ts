@@ -60,7 +60,7 @@ export class Credentials {
   readonly #plugin: ExecCredential | undefined;
   #lastToken: string | undefined;
   #tls: TlsMaterial | undefined;
-  /** The texts from which `#tls` was made. */
+  /** The texts that `#tls` was created from. */
   #validated = "";
 
   constructor(
@@ -116,7 +116,7 @@ export class Credentials {
     };
   }
 
-  /** Call after a 401: reads everything again at the next request. */
+  /** Reloads everything at the next request. Call it after a 401. */
   invalidate(): void {
     for (const { file } of Object.values(this.#sources)) file?.invalidate();
     this.#plugin?.invalidate();
@@ -129,7 +129,7 @@ export class Credentials {
     return `The client certificate expired on ${new Date(end).toISOString()}. Renew it; Fairlead reloads it when the file changes.`;
   }
 
-  /** A file that is truncated before it is written again keeps the previous token in use. */
+  /** While a file is truncated before it is rewritten, the previous token stays in use. */
   async #token(): Promise<string | undefined> {
     const text = await read(this.#sources.token);
     if (text !== undefined && text.trim() === "" && this.#lastToken !== undefined) return this.#lastToken;

@@ -1,5 +1,5 @@
 // Runs an exec credential plugin (ExecCredential v1 and v1beta1) and caches its credential until that expires or the API
-// server refuses it. The plugin runs at most once at a time, and never interactively.
+// server rejects it. The plugin runs at most once at a time, and never interactively.
 
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -83,7 +83,7 @@ function execInfo(plugin: ExecPlugin, cluster: KubeconfigCluster, ca: string | u
     kind: "ExecCredential",
     spec: {
       interactive: false,
-      // JSON leaves out undefined properties.
+      // JSON.stringify omits undefined properties.
       cluster: plugin.provideClusterInfo
         ? {
             server: cluster.server,

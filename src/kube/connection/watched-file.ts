@@ -1,5 +1,5 @@
-// A file that is read again when its version changes, because tokens, certificates and CA bundles are rotated on disk. The
-// last good content stays in use when a later read fails. Callers validate the content.
+// A file that is reloaded when its version changes, because tokens, certificates and CA bundles are rotated on disk. The last
+// good content stays in use when a later read fails. Callers validate the content.
 
 import { seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -58,7 +58,7 @@ export class KubeError extends Error {
     this.retryAfter = facts.retryAfter;
   }
 
-  /** Waiting cannot fix it, so the process may exit with this message. */
+  /** Retrying cannot fix it, so the process may exit with this message. */
   get fatal(): boolean {
     return this.kind === "configuration";
   }

@@ -1,5 +1,5 @@
-// Leader election on a Lease, compatible with client-go: acquires it, renews it, and reports when it is lost. Callers stop
-// their own work.
+// Leader election on a Lease, compatible with client-go: acquires it, renews it, and reports when it is lost. Callers must then
+// stop their work.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -166,7 +166,7 @@ export class LeaderElection {
       if (!signal.aborted) this.#options.onProblem?.(error);
       return false;
     } finally {
-      // A response after this must not count: the attempt is over.
+      // A later response is ignored, because the attempt has ended.
       controller.abort();
       cancel();
       unlink();

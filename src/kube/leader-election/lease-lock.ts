@@ -61,7 +61,7 @@ export class LeaseLock {
     return clock.monotonic() - (this.#proof?.monotonic ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Time since the last proof, by the clock that shows more; undefined while this replica does not hold the Lease. */
+  /** Time since the last proof, by whichever clock shows more; undefined while this replica does not hold the Lease. */
   age(): Milliseconds | undefined {
     if (this.#proof === undefined) return undefined;
     return milliseconds(Math.max(this.sinceProof, this.#options.clock.now() - this.#proof.wall));
@@ -104,14 +104,14 @@ export class LeaseLock {
     }
   }
 
-  /** From now on this replica counts as not holding the Lease. */
+  /** From now on, this replica does not hold the Lease. */
   forfeit(): void {
     this.#proof = undefined;
   }
 
   /**
-   * Forfeits and clears the holder, so that the next replica need not wait for the duration. Returns whether the Lease was
-   * held and is now free.
+   * Gives up the Lease and clears the holder, so that the next replica does not wait until it expires. Returns whether the Lease
+   * was held and is now free.
    */
   async release(): Promise<boolean> {
     const { api, clock, namespace, name, identity } = this.#options;

@@ -5,7 +5,7 @@ import { jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 
 const path = "/metadata/finalizers";
 
-/** With `subresource` for roles that allow only `services/status`, as that of the Go manager. */
+/** With `subresource` for roles that allow only `services/status`, such as the Go manager's. */
 export function finalizerPatch(
   object: KubeObject,
   finalizer: string,

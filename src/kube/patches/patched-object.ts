@@ -1,4 +1,4 @@
-// Applies an accepted JSON patch to the cached object, so that the server need not send seven kilobytes back. It does not
+// Applies an accepted JSON patch to the cached object, so that the server does not have to send it back (7 KB). It does not
 // support paths into lists. Pure.
 
 import type { KubeObject } from "../objects.ts";

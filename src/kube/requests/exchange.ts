@@ -132,7 +132,7 @@ export class Exchanges {
       url: `${server}${withQuery(request.path, request.query)}`,
       headers: {
         accept: request.accept ?? "application/json",
-        // Compressing costs the API server more than the bytes cost a nearby network.
+        // Compression costs the API server more than it saves on a nearby network.
         "accept-encoding": "identity",
         "user-agent": request.userAgent,
         ...access.headers,

@@ -7,7 +7,7 @@ export class TokenBucket {
   readonly #clock: Clock;
   readonly #ratePerSecond: number;
   readonly #burst: number;
-  /** Below zero while callers wait: each of them has taken its token in advance. */
+  /** Below zero while callers wait, because each of them takes its token in advance. */
   #tokens: number;
   #refilledAt: number;
 

@@ -63,7 +63,7 @@ export class WriteConcurrency {
     return this.#lines.state.length + this.#lines.event.length;
   }
 
-  /** Resolves with the function that reports the outcome and frees the place. Call it; further calls have no effect. */
+  /** Resolves with a function that reports the outcome and frees the place. It must be called; further calls have no effect. */
   async enter(priority: WritePriority, signal: AbortSignal): Promise<(outcome: WriteOutcome) => void> {
     signal.throwIfAborted();
     const mustWait = this.#lines[priority].length > 0 || this.#lines.state.length > 0;

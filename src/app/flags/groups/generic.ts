@@ -87,7 +87,7 @@ const genericFields = {
     "Nodes are reconciled when they change",
   ),
   "cluster-name": text(
-    "Name of the cluster; part of the mark on the resources that Fairlead creates in the cloud.",
+    "Name of the cluster. Resources that Fairlead creates in the cloud are marked with it.",
     {
       fallback: "kubernetes",
     },

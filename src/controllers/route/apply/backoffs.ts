@@ -8,7 +8,7 @@ import { keyOf, type RouteChange } from "../plan/changes.ts";
 export type BackoffKind = "failed" | "waiting";
 
 interface Backoff {
-  /** What the backoff is about, as text; a change that is about something else is not held back. */
+  /** The change that the backoff applies to, as text; it does not apply to a different change. */
   readonly about: string;
   readonly kind: BackoffKind;
   readonly until: number;
@@ -23,7 +23,7 @@ export class RouteBackoffs {
     this.#clock = clock;
   }
 
-  /** Why the change is held back now; undefined when it may be sent. */
+  /** Why the change must not be sent now; undefined when it may be sent. */
   of(change: RouteChange): BackoffKind | undefined {
     const backoff = this.#find(change);
     return backoff !== undefined && backoff.until > this.#clock.monotonic() ? backoff.kind : undefined;

@@ -1,5 +1,5 @@
-// Decides which changes of a document are sent together: all new ones in one group, those that failed before in another, and,
-// after a refusal in halves. A group is identified by its destinations. Pure.
+// Decides which changes of a document are sent together: all new ones in one group, those that failed before in another one.
+// After a refusal, a group is split into halves. A group is identified by its destinations. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
@@ -9,9 +9,9 @@ import { heldBack } from "./send-changes.ts";
 export type Group = ReadonlySet<Cidr>;
 
 export interface Grouped {
-  /** Not sent now. A change that is held back also holds back the other changes of its destination. */
+  /** Not sent now. A delayed change also delays the other changes of its destination. */
   readonly held: readonly ChangeResult[];
-  /** Sent one after the other. */
+  /** Sent one after another. */
   readonly groups: readonly Group[];
 }
 
@@ -26,7 +26,7 @@ export function groupsOf(
     const outcome = changesThere.flatMap((change) => heldBack(backoffs, change) ?? [])[0];
     const hasFailed = changesThere.some((change) => backoffs.failuresOf(change) > 0);
     if (outcome !== undefined) held.push(...changesThere.map((change) => ({ change, outcome })));
-    // In its own group, so that it does not fail the others again.
+    // In its own group, so that it does not make the others fail again.
     else if (hasFailed) failedBefore.add(destination);
     else fresh.add(destination);
   }

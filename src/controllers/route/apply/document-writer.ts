@@ -1,5 +1,5 @@
-// Sends changes of a table that is one document. The document is read again after every change that may have been applied,
-// and the changes are planned again when someone else changed the document first.
+// Sends changes of a table that is one document. The document is read again after every change that may have been applied, and
+// the changes are planned again when another client has changed the document first.
 
 import type { Call } from "../../../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../../../provider/errors.ts";
@@ -18,12 +18,12 @@ export interface DocumentContext extends ApplyContext {
 }
 
 export interface Sent {
-  /** All of one request, so they share the outcome. */
+  /** The changes of one request, which share one outcome. */
   readonly changes: readonly RouteChange[];
   readonly outcome: ChangeOutcome;
 }
 
-/** Attempts for one group while someone else keeps changing the document. */
+/** Attempts for one group while another client keeps changing the document. */
 const maxConflicts = 3;
 
 export class DocumentWriter {

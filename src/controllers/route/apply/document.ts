@@ -1,5 +1,5 @@
-// Applies a plan where the table is one document: all changes in one request. When the cloud refuses the request, it is split
-// in halves until the invalid route is alone.
+// Applies a plan to a table that is one document: all changes in one request. When the cloud refuses the request, it is split in
+// halves until the invalid route is found.
 
 import { milliseconds } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
@@ -26,7 +26,7 @@ export async function applyDocument(
     try {
       return await writer.send(group);
     } catch (error) {
-      // The changes that were applied so far must be recorded; the next sync continues with the others.
+      // Records the changes that were applied so far; the next sync continues with the others.
       if (call.signal.aborted || results.length === 0) throw error;
       const outcome = { kind: "failed", error, took: milliseconds(0) } as const;
       return { changes: changesOf(planOnly(plan, group)), outcome };

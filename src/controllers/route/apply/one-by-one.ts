@@ -1,5 +1,5 @@
-// Applies a plan with one call per route, several in parallel. A route is created only after all routes in its way are removed;
-// a failed removal delays no other route.
+// Applies a plan with one call per route, several in parallel. A route is created only after all conflicting routes are removed;
+// a failed removal does not delay other routes.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
@@ -11,7 +11,7 @@ import { type ApplyContext, heldBack, sendChanges } from "./send-changes.ts";
 
 export interface OneByOneContext extends ApplyContext {
   readonly routes: RoutesOneByOne;
-  /** The table has no space for new routes before all removals are done. */
+  /** The table has no space for new routes until all removals are done. */
   readonly isFull: boolean;
   readonly concurrentChanges: number;
 }

@@ -60,9 +60,13 @@ function describeChange(change: RouteChange): JournalledChange {
     const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
     const target =
       leadsNowhere === true ? "nowhere" : (targetName ?? targetKey ?? targetAddress ?? "nowhere");
-    const why = `it leads to ${target}, and no Node needs it`;
+    const why = `no Node needs the route to ${target}`;
     return { action: `remove route ${destination}`, object: `route/${handle}`, why };
   }
   const { node } = change.route.target;
-  return { action: `create route ${destination}`, object: `node/${node}`, why: "it is the Node's pod CIDR" };
+  return {
+    action: `create route ${destination}`,
+    object: `node/${node}`,
+    why: "the Node's pod CIDR has no route",
+  };
 }

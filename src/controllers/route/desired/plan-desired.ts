@@ -1,5 +1,5 @@
-// Plans the desired routes: one per pod range of a Node whose instance is known, inside the cluster's ranges and of a family
-// that the cloud supports. Also names the Nodes whose existing routes must be left alone. Pure.
+// Plans the desired routes: one per pod range of a Node whose instance is known, inside the cluster's ranges and of a family that
+// the cloud supports. Also lists the Nodes whose existing routes must not be changed. Pure.
 
 import type { Cidr, IpAddress } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
@@ -12,13 +12,13 @@ import { isPaused, nameOf } from "../../node-facts.ts";
 import { familyUnsupported, invalidPodCIDR, podCIDROutsideCluster } from "../events.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
 
-/** `unknown`: the cloud does not show it, or not yet. `foreign`: another cloud has it. */
+/** `unknown`: the cloud does not return it (yet). `foreign`: it belongs to another cloud. */
 export type MachineAnswer =
   | { readonly kind: "found"; readonly machine: Machine }
   | { readonly kind: "unknown" }
   | { readonly kind: "foreign" };
 
-/** Nodes whose routes are left as they are, by everything that an observed route may reveal about its target. */
+/** Nodes whose routes are never changed, by everything that may identify the target of an observed route. */
 export interface Exempt {
   readonly destinations: ReadonlySet<Cidr>;
   readonly keys: ReadonlySet<string>;
@@ -28,7 +28,7 @@ export interface Exempt {
 
 export interface DesiredRoutesInput {
   readonly nodes: readonly Node[];
-  /** Nodes of another manager are left alone, whatever their instances are. */
+  /** Routes of another manager's Nodes are never changed, whatever their instances are. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => MachineAnswer;
   /** Every key that the Node's provider id may refer to. */
@@ -102,7 +102,7 @@ export function addressesOf(node: Node): readonly IpAddress[] {
   return (node.status.addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []);
 }
 
-/** Older Nodes take precedence for a range; the name decides between Nodes of one age, so that the order is stable. */
+/** The older Node takes precedence for a range. Nodes of the same age are ordered by name, so that the order is stable. */
 function byAge(a: Node, b: Node): number {
   const one = a.metadata.creationTimestamp ?? "";
   const other = b.metadata.creationTimestamp ?? "";

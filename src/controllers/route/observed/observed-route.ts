@@ -1,4 +1,4 @@
-// Answers questions about one observed route: whether it leads to a Node, and whether Fairlead may touch it. Pure.
+// Decides for one observed route whether it leads to a Node, and whether Fairlead may change it. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { ObservedRoute, RouteTarget } from "../../../provider/routes.ts";
@@ -39,7 +39,7 @@ export function isManaged(
   return ownership !== "foreign" && isInsideCluster(clusterCIDRs, destination);
 }
 
-/** Whether the route leads to, or is for a range of, a Node whose routes are left alone. */
+/** Whether the route leads to, or is for a range of, a Node whose routes must not be changed. */
 export function isExempt(exempt: Exempt, route: ObservedRoute): boolean {
   return (
     exempt.destinations.has(route.destination) ||

@@ -39,7 +39,7 @@ export class RouteTable {
     return isTooOld ? undefined : toListing(latest);
   }
 
-  /** A complete listing that began at or after this moment. */
+  /** A complete listing that began at or after this time. */
   async beganAfter(moment: number, urgency: Urgency): Promise<RouteListing> {
     this.#urgency = urgency;
     try {
@@ -50,14 +50,14 @@ export class RouteTable {
     }
   }
 
-  /** Whether this error is the one that a listing failed with. */
+  /** Whether the last listing failed with this error. */
   hasFailedWith(error: unknown): boolean {
     return error !== undefined && error === this.#failure;
   }
 
   /** A change was sent. Call it after a failure too: the change may have been applied. */
   invalidate(): void {
-    // A new snapshot instead of a later moment: a listing that is under way may or may not show the change.
+    // A new snapshot, because a listing in progress may or may not contain the change.
     this.#snapshot = this.#begin();
   }
 

@@ -1,10 +1,10 @@
-// Finds which ranges of one list overlap which of another, without comparing all pairs: two ranges overlap only where one is
-// the other cut to a shorter prefix. Pure.
+// Finds the overlapping ranges of two lists without comparing all pairs: two ranges overlap only if one is the other with a
+// shorter prefix. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "../../../core/cidr.ts";
 
-/** For every range of the first list, the ranges of the second that it overlaps; ranges without any are left out. */
+/** For every range of the first list, the ranges of the second that it overlaps; ranges without any are omitted. */
 export function overlaps(
   ranges: readonly Cidr[],
   others: readonly Cidr[],
@@ -22,7 +22,7 @@ export function overlaps(
   return found;
 }
 
-/** Every pair in which a range of the second list contains one of the first, or is the same. */
+/** Every pair in which a range of the second list contains or equals one of the first. */
 function* containments(
   narrow: ReadonlySet<Cidr>,
   wide: ReadonlySet<Cidr>,

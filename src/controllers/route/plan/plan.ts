@@ -1,5 +1,5 @@
-// Plans which routes to create and remove so that the table has exactly the desired ones. Routes that Fairlead does not
-// manage or must leave alone are never in the plan. Pure.
+// Plans which routes to create and remove. Routes that Fairlead does not manage, and routes of exempt Nodes, are never removed
+// (see `isManaged` and `isExempt` in `observed/observed-route.ts`). Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -73,7 +73,7 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePla
   return plan;
 }
 
-/** The part of a plan that is about these destinations. */
+/** The part of a plan that concerns these destinations. */
 export function planOnly(plan: RoutePlan, destinations: ReadonlySet<Cidr>): RoutePlan {
   const isIncluded = ({ destination }: { readonly destination: Cidr }) => destinations.has(destination);
   return { ...plan, remove: plan.remove.filter(isIncluded), create: plan.create.filter(isIncluded) };

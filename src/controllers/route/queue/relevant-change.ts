@@ -12,7 +12,7 @@ export function isRelevantForRoutes(
   isSelected: (node: Node) => boolean = () => true,
 ): boolean {
   const known = [before, after].filter((node) => node !== undefined);
-  // Without a pod range it neither had nor gets a route.
+  // Without a pod range, it neither had a route nor gets one.
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
   return (

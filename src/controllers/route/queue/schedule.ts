@@ -48,7 +48,7 @@ export class SyncSchedule {
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
   }
 
-  /** Unless something changes: until the first backoff ends, or the next full sync. */
+  /** The delay without changes: until the first backoff ends, or until the next full sync. */
   delayToNext(backoffEnd: number | undefined): Milliseconds {
     const at = Math.min(this.#fullCheckAt, backoffEnd ?? Number.POSITIVE_INFINITY);
     return milliseconds(Math.max(0, at - this.#options.clock.monotonic()));

@@ -1,5 +1,5 @@
-// Looks up the instances of Nodes that wait for a route, in the inventory only: the route table is not listed for it. An
-// instance that the cloud does not show yet is looked up again with growing delays.
+// Looks up the instances of Nodes that wait for a route, without listing the route table. An instance that the cloud does not
+// return yet is looked up again with increasing delays.
 
 import { minutes } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
@@ -18,7 +18,7 @@ export interface InstanceSearchOptions
   > {
   /** Called with every Node whose instance must be looked up. */
   readonly enqueue: (name: string) => void;
-  /** The instance of a Node that waited for it is known now. */
+  /** Called when the instance of a waiting Node is known. */
   readonly onFound: () => void;
 }
 
@@ -48,7 +48,7 @@ export class InstanceSearch {
     for (const name of this.#pendingLookups.keys) this.#options.enqueue(name);
   }
 
-  /** One step of the search. Throws the error with which a lookup failed. */
+  /** One step of the search. Throws the error of a failed lookup. */
   check(name: string): Outcome {
     const { nodes, inventory, isSelected, onFound } = this.#options;
     const node = nodes.get(name);

@@ -49,7 +49,7 @@ export class PendingChanges {
     if (isPolled) this.#polled.set(key, { change, began: this.#deps.clock.monotonic() });
   }
 
-  /** Takes the updates since the last call: the changes that failed, and whether any change ended. */
+  /** Takes the updates since the last call: the failed changes, and whether any change ended. */
   takeUpdates(): { readonly failed: readonly FailedChange[]; readonly hasEnded: boolean } {
     const failed: FailedChange[] = [];
     let hasEnded = false;

@@ -28,7 +28,7 @@ export interface RouteSyncerDeps {
 }
 
 const fencedBackoff: Milliseconds = seconds(10);
-/** In observe mode the same change is planned at every sync; once in the journal is enough. */
+/** In observe mode, every sync plans the same changes again. Each is journalled only once. */
 const observedBackoff: Milliseconds = minutes(24 * 60);
 
 export class RouteSyncer {
@@ -65,7 +65,7 @@ export class RouteSyncer {
     return requeue(schedule.delayToNext(backoffs.next), "the next sync");
   }
 
-  /** The sync was interrupted. Without a listing nothing was changed; otherwise the next sync continues. */
+  /** Handles an interrupted sync. Without a listing nothing was changed; otherwise the next sync continues. */
   failed(table: RouteTable | undefined, error: unknown): void {
     const { reporter } = this.#deps;
     if (table?.hasFailedWith(error) === true) reporter.failedListing(error);

@@ -25,7 +25,7 @@ export function planNetworkCondition(
   return { type: networkCondition, ...desired, lastTransitionTime: time, lastHeartbeatTime: time };
 }
 
-/** The first failures of a kind that usually passes at the next attempt are not reported. */
+/** The first failures are not reported if the next attempt usually succeeds. */
 export function isTransient(error: unknown, failures: number): boolean {
   return CloudError.is(error) && errorPolicies[error.kind].audience === "none" && failures < 3;
 }
@@ -64,7 +64,7 @@ export function decideNetworkConditions(
   return decisions;
 }
 
-/** Whether a planned route is in the table now; undefined when that is not known yet. */
+/** Whether a planned route is in the table now; undefined if that is not known yet. */
 function isPresent(outcome: ChangeOutcome | undefined, failures: number): boolean | undefined {
   // Planned, and no longer necessary when the document was read again.
   if (outcome === undefined) return true;

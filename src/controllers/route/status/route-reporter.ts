@@ -20,7 +20,7 @@ import type { RouteListing } from "../observed/route-table.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
 
-/** Changes under way that cannot be checked, and why. */
+/** Changes in progress that cannot be checked, and why. */
 export interface UncheckedChanges {
   readonly changes: readonly RouteChange[];
   readonly error: unknown;
@@ -96,7 +96,7 @@ export class RouteReporter {
     });
   }
 
-  /** Reports every failure, as upstream does; backoffs keep them rare. */
+  /** Reports every failure, as upstream does. The backoffs limit how often that happens. */
   failure(change: RouteChange, error: unknown, took: Milliseconds): void {
     if (change.do === "remove") this.#options.reportProblem(removeFailed(change.route, error));
     else this.#sendEvent(change.route.target.node, createFailed(change.route, took, error));

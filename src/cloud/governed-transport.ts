@@ -50,6 +50,8 @@ export interface GovernedTransportOptions {
 
 /** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
 const maxWait = minutes(2);
+/** For a change whose operation the cloud refuses: it must not occupy a worker that others need. */
+const maxWaitOfChange = seconds(2);
 const breakerBackoff = { first: seconds(2), cap: seconds(60) };
 
 export class GovernedTransport {
@@ -90,13 +92,13 @@ export class GovernedTransport {
   };
 
   /** Waits for the budget; a wait that would be too long fails with an error. */
-  async #enterBudget({ operation }: CloudRequest, call: Call): Promise<void> {
+  async #enterBudget({ operation, mutates }: CloudRequest, call: Call): Promise<void> {
     const { budget } = this.#options;
     const rank = urgencyRanks[call.urgency];
     const waitOfAccount = budget.waitFor(rank);
     const waitOfOperation = budget.waitOf(operation);
     const wait = milliseconds(Math.max(waitOfAccount, waitOfOperation));
-    if (wait > maxWait) {
+    if (wait > maxWait || (mutates && waitOfOperation > maxWaitOfChange)) {
       const scope = waitOfOperation > waitOfAccount ? "this operation" : "the cloud API";
       const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s. Fairlead will retry then.`;
       throw new CloudError("rate-limited", text, { operation, retryAfter: { in: wait } });

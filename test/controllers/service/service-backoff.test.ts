@@ -121,3 +121,23 @@ test("20 load balancers that the cloud fails to delete delay neither other Servi
   const healthy = w.cloud.balancers.list().find(({ labels }) => labels["owner-uid"] === uid);
   expect(healthy?.targets).toHaveLength(4);
 });
+
+test("a 429 for new load balancers does not delay the targets of others", async () => {
+  const w = new ServiceWorld({
+    cloud: () => async (request, signal) =>
+      request.method === "POST" && w.cloud.balancers.list().length > 0
+        ? new Response('{"error":{"message":"slow down"}}', {
+            status: 429,
+            headers: { "retry-after": "100" },
+          })
+        : asTransport(w.cloud)(request, signal),
+  });
+  await w.start();
+  w.create("healthy");
+  await w.pass(30);
+  for (let index = 0; index < 200; index += 1) w.create(`new-${index}`);
+  await w.pass(5);
+  w.addNode("node-3");
+  await w.pass(5);
+  expect(targets(w)).toBe(4);
+});

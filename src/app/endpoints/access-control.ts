@@ -12,6 +12,7 @@ import { type AuthenticationDeps, authenticate } from "../../server/authenticate
 import { AuthoritySource, authenticationConfigMap } from "../../server/authorities.ts";
 import { Authorizer } from "../../server/authorize.ts";
 import { TokenAuthenticator } from "../../server/bearer-token.ts";
+import { retryReview } from "../../server/retry-review.ts";
 import { type AskReview, Reviews, type ReviewsOptions } from "../../server/reviews.ts";
 import type { SecurePortOptions } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -115,12 +116,16 @@ function headerNames(flags: Flags) {
 
 export async function createAccessControl(options: AccessOptions): Promise<AccessControl> {
   const { flags, platform, log, onReview, signal } = options;
-  const { clock, files } = platform;
+  const { clock, random, files } = platform;
   const reviewsBy = async (kubeconfig: string | undefined): Promise<AskReview> => {
     const reviews = new Reviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
     return (kind, spec) => reviews.ask(kind, spec);
   };
-  const tokenReviews = await reviewsBy(flags["authentication-kubeconfig"]);
+  const tokenReviews = retryReview(await reviewsBy(flags["authentication-kubeconfig"]), {
+    clock,
+    random,
+    signal,
+  });
   const accessReviews = await reviewsBy(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
     path === undefined ? undefined : new WatchedFile(path, files, clock);

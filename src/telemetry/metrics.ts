@@ -52,8 +52,14 @@ class SeriesTable<T> {
   constructor(labels: readonly string[], create: () => T) {
     this.#labels = labels;
     this.#create = create;
+    this.reset();
+  }
+
+  reset(): void {
+    this.all.length = 0;
+    this.#byValues.clear();
     // Without labels the single series exists from the start, as Prometheus recommends.
-    if (labels.length === 0) this.of({});
+    if (this.#labels.length === 0) this.of({});
   }
 
   of(given: LabelValues): T {
@@ -79,6 +85,7 @@ class SeriesTable<T> {
 
 export class Metrics {
   readonly #families: Family[] = [];
+  readonly #tables: { reset(): void }[] = [];
 
   counter(name: string, help: string, labels: readonly string[] = []): Counter {
     const values = this.#values(name, help, "counter", labels);
@@ -130,6 +137,7 @@ export class Metrics {
     labels: readonly string[] = [],
   ): Histogram {
     const table = new SeriesTable(labels, () => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }));
+    this.#tables.push(table);
     const lines = () =>
       table.all.flatMap(({ labels: of, state }) => histogramLines(name, buckets, of, state));
     this.#add({ name, help, type: "histogram", labels, buckets, lines });
@@ -142,6 +150,11 @@ export class Metrics {
         state.count += 1;
       },
     };
+  }
+
+  /** Back to the start, except for metrics whose values are read at each scrape. */
+  reset(): void {
+    for (const table of this.#tables) table.reset();
   }
 
   /** The exposition format of Prometheus, version 0.0.4. */
@@ -158,6 +171,7 @@ export class Metrics {
 
   #values(name: string, help: string, type: "counter" | "gauge", labels: readonly string[]) {
     const table = new SeriesTable(labels, () => ({ value: 0 }));
+    this.#tables.push(table);
     const lines = () => table.all.map(({ labels: of, state }) => `${series(name, of)} ${state.value}`);
     this.#add({ name, help, type, labels, lines });
     return table;

@@ -191,6 +191,23 @@ test("readyz waits for the cloud's first answer and livez does not [F90]", async
   expect(await text("/readyz/cloud")).toContain("the cloud has not answered yet");
 });
 
+test("a TokenReview that the API server cannot answer at the moment is repeated [F84]", async () => {
+  await open();
+  let reviews = 0;
+  world.server.faults.intercept = ({ url }) => {
+    if (!url.includes("/tokenreviews")) return undefined;
+    reviews += 1;
+    return reviews < 3 ? new Response("{}", { status: 500 }) : undefined;
+  };
+  const headers = [["authorization", "Bearer unknown"]] as const;
+  const answer = opened[0]?.handle({
+    ...{ method: "GET", target: "/metrics", headers, peer: undefined },
+    body: async () => "",
+  });
+  await world.pass(10);
+  expect([(await answer)?.status, reviews]).toEqual([401, 3]);
+});
+
 test("configz has upstream's shape and Go's durations", async () => {
   await open();
   const { "cloudcontrollermanager.config.k8s.io": config } = JSON.parse(await text("/configz"));
@@ -206,6 +223,19 @@ test("configz has upstream's shape and Go's durations", async () => {
     "1m30s",
     "1h0m0s",
   ]);
+});
+
+test("DELETE resets the metrics of health checks, and the next check adds its result again", async () => {
+  await open();
+  await text("/healthz");
+  expect(await text("/metrics/slis")).toContain("kubernetes_healthcheck{");
+  expect(await ask("/metrics/slis", "DELETE")).toMatchObject({ status: 200, body: "metrics reset\n" });
+  const after = await text("/metrics/slis");
+  expect(after).toContain("# TYPE kubernetes_healthcheck gauge");
+  expect(after).not.toContain("kubernetes_healthcheck{");
+  await text("/healthz");
+  expect(await text("/metrics/slis")).toContain("kubernetes_healthcheck{");
+  expect((await ask("/metrics/slis", "PUT"))?.status).toBe(405);
 });
 
 test("PUT is the only method that sets the log verbosity", async () => {

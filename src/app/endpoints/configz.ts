@@ -1,6 +1,7 @@
 // The flags in the shape of upstream's component configuration, with Go's key names, for /configz.
 
 import type { Flags } from "../flags/table.ts";
+import type { LeaderMigration } from "../leadership/leader-migration.ts";
 
 /** A duration in Go's format: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
 export function goDuration(ms: number): string {
@@ -16,7 +17,7 @@ export function goDuration(ms: number): string {
 
 const group = "cloudcontrollermanager.config.k8s.io";
 
-export function configz(flags: Flags, provider: string) {
+export function configz(flags: Flags, provider: string, migration: LeaderMigration | undefined) {
   return {
     [group]: {
       kind: "CloudControllerManagerConfiguration",
@@ -45,6 +46,12 @@ export function configz(flags: Flags, provider: string) {
         Controllers: flags.controllers,
         Debugging: { enableProfiling: flags.profiling, enableContentionProfiling: false },
         LeaderMigrationEnabled: flags["enable-leader-migration"],
+        // Without leader migration, upstream shows Go's zero values.
+        LeaderMigration: {
+          leaderName: migration?.leaderName ?? "",
+          resourceLock: migration === undefined ? "" : "leases",
+          controllerLeaders: migration?.controllerLeaders ?? null,
+        },
       },
       KubeCloudShared: {
         CloudProvider: {
@@ -58,7 +65,10 @@ export function configz(flags: Flags, provider: string) {
         NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
         ClusterName: flags["cluster-name"],
         ClusterCIDR: (flags["cluster-cidr"] ?? "").toString(),
+        AllocateNodeCIDRs: flags["allocate-node-cidrs"],
+        CIDRAllocatorType: flags["cidr-allocator-type"],
         ConfigureCloudRoutes: flags["configure-cloud-routes"],
+        NodeSyncPeriod: goDuration(flags["node-sync-period"]),
       },
       NodeController: {
         ConcurrentNodeSyncs: flags["concurrent-node-syncs"],

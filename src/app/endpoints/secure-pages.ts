@@ -96,6 +96,16 @@ function profilingPages({ clock, figures, signal, setVerbosity }: PagesOptions):
   };
 }
 
+/** DELETE resets the metrics, as upstream. */
+function healthMetricsPage(metrics: HealthMetrics): Page {
+  const show = readOnly(() => textAnswer(metrics.text(), 200, exposition));
+  return (request) => {
+    if (request.method !== "DELETE") return show(request);
+    metrics.reset();
+    return textAnswer("metrics reset\n");
+  };
+}
+
 export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
   const metrics = new CachedText(() => manager().metrics.text() + processMetrics.text(), clock);
@@ -103,8 +113,8 @@ export function createPages(options: PagesOptions): Readonly<Record<string, Page
   const pages: Record<string, Page> = {
     ...healthPages(health),
     "/metrics": readOnly(() => textAnswer(metrics.get(), 200, exposition)),
-    "/metrics/slis": readOnly(() => textAnswer(healthMetrics.text(), 200, exposition)),
-    "/configz": readOnly(() => jsonAnswer(configz(manager().flags, provider))),
+    "/metrics/slis": healthMetricsPage(healthMetrics),
+    "/configz": readOnly(() => jsonAnswer(configz(manager().flags, provider, manager().migration))),
     "/version": readOnly(() => jsonAnswer(versionInfo())),
     "/statusz": readOnly(() =>
       textAnswer(

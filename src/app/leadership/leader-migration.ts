@@ -9,6 +9,8 @@ export type Place = "main" | "migrated" | "elsewhere";
 
 export interface LeaderMigration {
   readonly leaderName: string;
+  /** As configured. */
+  readonly controllerLeaders: readonly ControllerLeader[];
   readonly placeOf: (controller: ControllerName) => Place;
 }
 
@@ -48,7 +50,7 @@ export function createMigration(
     if (name === undefined) continue;
     places.set(name, leader.component === component || leader.component === "*" ? "migrated" : "elsewhere");
   }
-  return { leaderName, placeOf: (controller) => places.get(controller) ?? "main" };
+  return { leaderName, controllerLeaders, placeOf: (controller) => places.get(controller) ?? "main" };
 }
 
 const kind = "LeaderMigrationConfiguration";

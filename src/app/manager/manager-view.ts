@@ -13,6 +13,7 @@ import type { Journal } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { type ConnectedCloud, shownCloud } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
+import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import type { Leadership } from "../leadership/leadership.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { CloudContact } from "./cloud-contact.ts";
@@ -30,6 +31,8 @@ export interface ViewDeps {
   readonly connected: ConnectedCloud;
   readonly contact: CloudContact;
   readonly leadership: Leadership;
+  /** Undefined without leader migration. */
+  readonly migration: LeaderMigration | undefined;
   readonly composed: Controllers;
   /** Names of the tasks that run while this replica leads. */
   readonly running: readonly string[];
@@ -48,6 +51,7 @@ type FromDeps =
   | "journal"
   | "metrics"
   | "inventory"
+  | "migration"
   | "reserved"
   | "onKubeRequest";
 
@@ -92,6 +96,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     journal: deps.journal,
     metrics: deps.metrics,
     inventory: deps.inventory,
+    migration: deps.migration,
     reserved,
     onKubeRequest: deps.onKubeRequest,
     mode: flags.mode,

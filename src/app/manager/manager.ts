@@ -199,6 +199,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     connected,
     contact,
     leadership,
+    migration,
     composed,
     running: [...controllers, refresh].map((task) => task.name),
     watches,

@@ -9,6 +9,8 @@ const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 export interface HealthMetrics {
   result(type: HealthPage, check: CheckResult): void;
   text(): string;
+  /** Removes all results. The next check of each name adds its result again. */
+  reset(): void;
   readonly declarations: Metrics["declarations"];
 }
 
@@ -31,6 +33,7 @@ export function createHealthMetrics(): HealthMetrics {
       results.add({ name, status: problem === undefined ? "success" : "error", type });
     },
     text: () => metrics.text(),
+    reset: () => metrics.reset(),
     declarations: metrics.declarations,
   };
 }

@@ -74,7 +74,14 @@ export const managerBehaviours: readonly Unpinned[] = [
     ],
     note: "D86",
   },
-  { behaviour: "configz content", provedBy: ["configz has upstream's shape and Go's durations"] },
+  {
+    behaviour: "configz content",
+    provedBy: [
+      "configz has upstream's shape and Go's durations",
+      "configz has the pod CIDR and sync settings, and no leader migration by default",
+      "configz has the leader migration that is in effect",
+    ],
+  },
   {
     behaviour: "exit codes",
     provedBy: [

@@ -139,7 +139,7 @@ describe("node lifecycle with Fairlead's defaults", () => {
 
   const gone = rows.filter(([, { exists, ready }]) => !exists && ready !== "True");
   test.each(gone)(
-    "%s: the Node is deleted once proved gone, without provider id after ten minutes [F18 F25]",
+    "%s: the Node is deleted once proven gone, without provider id after ten minutes [F18 F25]",
     async (_, row) => {
       const [early, late] = row.providerID === undefined ? [599, 640] : [29, 35];
       expect((await after(row, {}, early)).is).toBe("kept");

@@ -35,7 +35,7 @@ export const onNodes: Reasons = {
   },
   LabelDiffers: {
     type: "Warning",
-    when: "A label differs from the cloud and is kept",
+    when: "A label differs from the cloud. Fairlead does not change it",
     whatToDo: "correct the label, or set `--label-policy=KEY=sync`",
   },
   KubernetesRefused: {

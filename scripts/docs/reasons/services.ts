@@ -31,7 +31,7 @@ export const onServices: Reasons = {
   },
   ReleaseUnsupported: {
     type: "Warning",
-    when: "`on-delete=release` is set, and the cloud cannot release a load balancer. A deletion will be held",
+    when: "`on-delete=release` is set, and the cloud cannot release a load balancer. A deletion will be put on hold",
     whatToDo: "correct the annotation, or remove it",
   },
   WaitingForCloud: {

@@ -32,7 +32,7 @@ export async function setShutdownTaint(
 }
 
 /**
- * Deletes a Node whose instance is proved to be gone. The API server rejects the delete if the Node changed since, perhaps
+ * Deletes a Node whose instance is proven to be gone. The API server rejects the delete if the Node changed since, perhaps
  * because it is Ready again. Returns false when it was only observed.
  */
 export async function removeNode(

@@ -207,7 +207,7 @@ describe("planLifecycle", () => {
     ],
     ["leaves a foreign Node alone", { answer: { kind: "foreign" }, evidence: enough }, { kind: "leave" }],
     [
-      "deletes a Node whose machine is proved gone",
+      "deletes a Node whose machine is proven gone",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID },
       { kind: "delete", isAnnounced: false },
     ],

@@ -57,11 +57,11 @@ if (bun === undefined) {
 }
 
 // Some libraries print colors even into a file.
-const colours = process.stdout.isTTY ? {} : { NO_COLOR: process.env.NO_COLOR ?? "1" };
+const colors = process.stdout.isTTY ? {} : { NO_COLOR: process.env.NO_COLOR ?? "1" };
 const child = spawn(bun, process.argv.slice(2), {
   cwd: root,
   stdio: "inherit",
-  env: { ...process.env, ...colours },
+  env: { ...process.env, ...colors },
 });
 // The terminal sends Ctrl-C to the child too; the launcher only waits for it to exit.
 process.on("SIGINT", () => {});

@@ -1,15 +1,15 @@
-// Formats text for a terminal: colours, columns, and lines cut to its size. Pure.
+// Formats text for a terminal: colors, columns, and lines cut to its size. Pure.
 
-const colours = { green: 32, yellow: 33, red: 31, dim: 90, bold: 1 } as const;
-export type Colour = keyof typeof colours;
-export type Cell = string | { readonly text: string; readonly colour: Colour };
+const colors = { green: 32, yellow: 33, red: 31, dim: 90, bold: 1 } as const;
+export type Color = keyof typeof colors;
+export type Cell = string | { readonly text: string; readonly color: Color };
 
 const mark = "\u001B";
 const reset = `${mark}[0m`;
-export const paint = (text: string, colour: Colour): string => `${mark}[${colours[colour]}m${text}${reset}`;
+export const paint = (text: string, color: Color): string => `${mark}[${colors[color]}m${text}${reset}`;
 
 const pieces = new RegExp(`${mark}\\[\\d*m|[^${mark}]`, "gu");
-/** The text without colour codes. */
+/** The text without color codes. */
 export function plain(line: string): string {
   return (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
 }
@@ -38,7 +38,7 @@ export function inColumns(rows: readonly (readonly Cell[])[], maxWidth = 24): re
         const width = widths[index] ?? 0;
         const isLast = index === row.length - 1;
         const text = isLast ? textOf(cell) : cut(textOf(cell), width).padEnd(width);
-        return typeof cell === "string" ? text : paint(text, cell.colour);
+        return typeof cell === "string" ? text : paint(text, cell.color);
       })
       .join("  "),
   );

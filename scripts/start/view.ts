@@ -2,7 +2,7 @@
 
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { JournalEntry } from "../../src/runtime/journal.ts";
-import { type Cell, type Colour, cut, fit, inColumns, paint } from "./screen.ts";
+import { type Cell, type Color, cut, fit, inColumns, paint } from "./screen.ts";
 
 export interface Scene {
   readonly step: string;
@@ -19,13 +19,13 @@ export interface Scene {
 
 const shortTaint = (key: string): string => key.replace(/^.*\//, "");
 
-export function stateOf(node: Node): { readonly text: string; readonly colour: Colour } {
+export function stateOf(node: Node): { readonly text: string; readonly color: Color } {
   const taints = (node.spec.taints ?? []).map(({ key }) => shortTaint(key));
-  if (taints.includes("uninitialized")) return { text: "joining", colour: "yellow" };
-  if (taints.includes("shutdown")) return { text: "shut down", colour: "dim" };
+  if (taints.includes("uninitialized")) return { text: "joining", color: "yellow" };
+  if (taints.includes("shutdown")) return { text: "shut down", color: "dim" };
   const isReady = node.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-  if (node.spec.unschedulable === true) return { text: "cordoned", colour: "yellow" };
-  return isReady ? { text: "schedulable", colour: "green" } : { text: "not ready", colour: "red" };
+  if (node.spec.unschedulable === true) return { text: "cordoned", color: "yellow" };
+  return isReady ? { text: "schedulable", color: "green" } : { text: "not ready", color: "red" };
 }
 
 function nodeCells(node: Node, machine: string | undefined): readonly Cell[] {
@@ -38,7 +38,7 @@ function nodeCells(node: Node, machine: string | undefined): readonly Cell[] {
     node.spec.providerID ?? "-",
     address,
     machine ?? "gone",
-    { text: [...taints].join(" "), colour: "dim" },
+    { text: [...taints].join(" "), color: "dim" },
   ];
 }
 
@@ -46,16 +46,16 @@ function serviceCells({ metadata, status }: Service): readonly Cell[] {
   const address = status.loadBalancer?.ingress?.[0]?.ip;
   const state: Cell =
     metadata.deletionTimestamp !== undefined
-      ? { text: "deleting", colour: "dim" }
+      ? { text: "deleting", color: "dim" }
       : address === undefined
-        ? { text: "pending", colour: "yellow" }
-        : { text: "ready", colour: "green" };
+        ? { text: "pending", color: "yellow" }
+        : { text: "ready", color: "green" };
   return [`  ${metadata.name}`, state, address ?? "-"];
 }
 
 /** The STATE column has the width of its longest value, so that columns do not move when a state changes. */
 function heading(...names: readonly string[]): readonly Cell[] {
-  return names.map((text) => ({ text: text === "STATE" ? text.padEnd(12) : text, colour: "dim" }));
+  return names.map((text) => ({ text: text === "STATE" ? text.padEnd(12) : text, color: "dim" }));
 }
 
 /** Summaries of patches, by a path that they change; the first match is used. */
@@ -73,7 +73,7 @@ function journalCells(entry: JournalEntry): readonly Cell[] {
   const action = summaries.find(([path]) => entry.action.includes(path))?.[1] ?? entry.action;
   const outcome = entry.outcome === "done" ? "" : ` [${entry.outcome}]`;
   return [
-    { text: `  ${new Date(entry.at).toISOString().slice(11, 19)}`, colour: "dim" },
+    { text: `  ${new Date(entry.at).toISOString().slice(11, 19)}`, color: "dim" },
     cut(entry.object.replace(/^(node|service\/default|balancer)\//, ""), 14),
     `${entry.why}: ${action}${outcome}`,
   ];

@@ -177,7 +177,7 @@ export class GovernedTransport {
     return response;
   }
 
-  /** For refusals, and their scope, that only the provider recognises. The headers of a 429 have been processed already. */
+  /** For refusals, and their scope, that only the provider recognizes. The headers of a 429 have been processed already. */
   #learnFromRefusal({ operation }: CloudRequest, error: CloudError, status: number | undefined): void {
     const { clock, budget } = this.#options;
     const { retryAfter, scope } = error.detail;

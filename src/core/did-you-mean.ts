@@ -7,7 +7,7 @@ const maxLength = 100;
 const plain = (word: string): string => word.toLowerCase().replaceAll(/[_. ]/g, "-");
 
 /**
- * The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours, no part edited twice.
+ * The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbors, no part edited twice.
  * Undefined when it is greater than `max`.
  */
 export function editDistance(from: string, to: string, max: number): number | undefined {

@@ -11,7 +11,7 @@ export interface ReadOptions {
    * Absent: every key is parsed.
    */
   readonly prefix?: string;
-  /** Used in messages and, capitalised, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
+  /** Used in messages and, capitalized, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
   readonly what: "annotation" | "setting" | "flag";
 }
 

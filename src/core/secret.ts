@@ -2,7 +2,7 @@
 
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
-/** A secret value. Printing, interpolating or serialising it gives `[secret]`. */
+/** A secret value. Printing, interpolating or serializing it gives `[secret]`. */
 export class Secret {
   readonly #value: string;
 

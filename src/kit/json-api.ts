@@ -106,7 +106,7 @@ function messageIn(body: unknown): string | undefined {
 
 /**
  * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; a response that
- * `isApiError` does not recognise is `unavailable`, never `not-found`.
+ * `isApiError` does not recognize is `unavailable`, never `not-found`.
  *
  * @example
  * const api = jsonApi({ base: "https://api.example.com/v1", transport, secrets: [token] });

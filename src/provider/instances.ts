@@ -50,7 +50,7 @@ export interface Instance {
   readonly zone?: string;
   /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Problems with this machine. An error keeps a joining Node uninitialised until it is fixed. */
+  /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
   readonly problems?: readonly Problem[];
 }
 
@@ -69,7 +69,7 @@ export type MatchKey = "id" | "name" | "uuid" | "address";
 
 /**
  * The result of a lookup, by requested key. An empty list means that no such machine exists; a missing key means that there
- * was no answer. Several instances are an ambiguity: the Node is not initialised, and a message names the candidates.
+ * was no answer. Several instances are an ambiguity: the Node is not initialized, and a message names the candidates.
  */
 export type LookupResult = ReadonlyMap<string, readonly Instance[]>;
 

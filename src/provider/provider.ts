@@ -36,7 +36,7 @@ export interface Account<T> {
 export interface OpenAccount<T> {
   /** For `jsonApi`. */
   readonly transport: CloudTransport;
-  /** The credential, for providers that need what came with it, such as a service catalogue. */
+  /** The credential, for providers that need what came with it, such as a service catalog. */
   credential(call: Call): Promise<T>;
 }
 
@@ -74,7 +74,7 @@ export interface ConfigFile {
 export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S extends Step, V = undefined> {
   /** Only if the state of long-running work is found by operation id. */
   readonly pending?: Pending;
-  /** Machines: initialises Nodes, and deletes Nodes whose machine is gone. */
+  /** Machines: initializes Nodes, and deletes Nodes whose machine is gone. */
   readonly instances?: Instances;
   /** Load balancers for Services of type LoadBalancer. */
   readonly loadBalancers?: LoadBalancers<A, O, S, V>;

@@ -108,8 +108,8 @@ test("two managers for two accounts of one cloud both lead, and each changes onl
   const west = await world.manager("western");
   join(east.cloud, "east-1", "east");
   join(west.cloud, "west-1", "western");
-  const isInitialised = (name: string) => node(name)?.spec.providerID !== undefined;
-  await clock.until(() => isInitialised("east-1") && isInitialised("west-1"), minutes(2), "both Nodes");
+  const isInitialized = (name: string) => node(name)?.spec.providerID !== undefined;
+  await clock.until(() => isInitialized("east-1") && isInitialized("west-1"), minutes(2), "both Nodes");
   expect([holder("ccm-east"), holder("ccm-western")]).toEqual([
     expect.stringMatching(/^east_/),
     expect.stringMatching(/^western_/),

@@ -96,7 +96,7 @@ test("reports all problems at once, with suggestions for typos", () => {
     "lb.example/heck-interval": "5s",
     "lb.example/retries": "11",
     "lb.example/ranges": "10.0.0.0/8,everyone",
-    "lb.example/colour": "blue",
+    "lb.example/color": "blue",
   });
   expect(problems.map(({ severity, reason, text: words }) => `${severity} ${reason}: ${words}`)).toEqual([
     'error InvalidAnnotation: lb.example/algorithm must be one of round-robin, least-connections, got "round-robbin"; did you mean "round-robin"?',
@@ -105,7 +105,7 @@ test("reports all problems at once, with suggestions for typos", () => {
     "error MissingAnnotation: lb.example/token (environment variable ACME_TOKEN) is required but not set; it must be a non-empty secret",
     'error InvalidAnnotation: lb.example/ranges must be a comma-separated list of CIDRs such as 10.0.0.0/8, got "everyone"',
     'warning UnknownAnnotation: lb.example/heck-interval is not a known annotation; did you mean "lb.example/check-interval"?',
-    "warning UnknownAnnotation: lb.example/colour is not a known annotation",
+    "warning UnknownAnnotation: lb.example/color is not a known annotation",
   ]);
   expect([...frozen]).toEqual(["algorithm", "retries", "ranges"]);
 });

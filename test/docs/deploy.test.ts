@@ -93,7 +93,7 @@ describe.each([
   });
 });
 
-test("the daemon set tolerates the taint of uninitialised Nodes [S7]", () => {
+test("the daemon set tolerates the taint of uninitialized Nodes [S7]", () => {
   expect(daemonSet().tolerations?.map(({ key }) => key)).toContain(
     "node.cloudprovider.kubernetes.io/uninitialized",
   );

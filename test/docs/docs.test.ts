@@ -134,7 +134,7 @@ test("each difference has a unique number and a kind, and no number is missing",
   const rows = [...textOf("docs/differences.md").matchAll(/^\| D(\d+) \|.*$/gm)];
   const numbers = rows.map(([, number]) => Number(number)).toSorted((a, b) => a - b);
   expect(numbers).toEqual(rows.map((_, index) => index + 1));
-  const kinds = /\| (?:silent|additive|changes behaviour) \|/;
+  const kinds = /\| (?:silent|additive|changes behavior) \|/;
   expect(rows.filter(([row]) => !kinds.test(row)).map(([row]) => row)).toEqual([]);
 });
 

@@ -36,7 +36,7 @@ describe("the features page", () => {
       cluster: { F92: "test/c.cluster.ts", S8: "test/c.cluster.ts" },
     });
     expect(page.match(/^\| .* \| \[.*$/gm)).toEqual([
-      "| Node initialisation: provider id, type, addresses, taint removal | [a.test.ts](../test/a.test.ts) |",
+      "| Node initialization: provider id, type, addresses, taint removal | [a.test.ts](../test/a.test.ts) |",
       "| Release binary in one file, reproducible | [b.executable.ts](../test/b.executable.ts) |",
       expect.stringContaining("[c.cluster.ts](../test/c.cluster.ts) |"),
     ]);

@@ -109,7 +109,7 @@ describe("TestGetInstanceMetadata", () => {
       world.start("node");
       await world.pass(3);
       world.cloud.put(machine("12345", { names: ["node0"] }));
-      await world.until(() => world?.initialized.length === 1, "the node to be initialised", 30);
+      await world.until(() => world?.initialized.length === 1, "the node to be initialized", 30);
     },
   );
 });

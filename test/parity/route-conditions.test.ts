@@ -136,7 +136,7 @@ describe("TestUpdateNetworkingCondition", () => {
   });
 });
 
-describe("route behaviour that upstream does not test", () => {
+describe("route behavior that upstream does not test", () => {
   test("a Node that lost its pod range loses its route and keeps its condition", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"]);
     await w.settle();

@@ -7,7 +7,7 @@ import { testTitles } from "../support/test-titles.ts";
 // fails when a row disappears or an upstream test is forgotten.
 
 /** The number of rows of each upstream test. A test without numbers counts as one row. */
-const catalogue: Readonly<Record<string, number>> = {
+const catalog: Readonly<Record<string, number>> = {
   Test_syncNode: 22,
   Test_reconcileNodeLabels: 3,
   TestNodeAddressesChangeDetected: 5,
@@ -90,9 +90,9 @@ const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>
   return rows;
 };
 
-test("every row of the catalogue has a test with its name and number", async () => {
+test("every row of the catalog has a test with its name and number", async () => {
   const rows = rowsIn(await titles());
-  const missing = Object.entries(catalogue).flatMap(([name, count]) =>
+  const missing = Object.entries(catalog).flatMap(([name, count]) =>
     Array.from({ length: count }, (_, index) => index + 1).flatMap((row) =>
       rows.get(name)?.has(row) === true ? [] : [`${name} ${row}`],
     ),

@@ -136,7 +136,7 @@ describe("TestServiceQueueDelay", () => {
   });
 });
 
-describe("service behaviour that upstream does not test", () => {
+describe("service behavior that upstream does not test", () => {
   test("a failed ensure keeps the new finalizer and is retried", async () => {
     const w = await worldWith();
     w.cloud.faults.add({ kind: "status", status: 500, operation: "POST /balancers", calls: 2 });

@@ -2,25 +2,25 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { testTitles } from "../support/test-titles.ts";
-import { managerBehaviours } from "./unpinned/manager.ts";
-import { lifecycleBehaviours, nodeBehaviours } from "./unpinned/nodes.ts";
-import { routeBehaviours } from "./unpinned/routes.ts";
-import { serviceBehaviours } from "./unpinned/services.ts";
+import { managerBehaviors } from "./unpinned/manager.ts";
+import { lifecycleBehaviors, nodeBehaviors } from "./unpinned/nodes.ts";
+import { routeBehaviors } from "./unpinned/routes.ts";
+import { serviceBehaviors } from "./unpinned/services.ts";
 
-// Each behaviour that upstream's tests do not cover has tests here, or an explanation. This fails when such a test is
+// Each behavior that upstream's tests do not cover has tests here, or an explanation. This fails when such a test is
 // renamed or removed.
 
 const root = resolve(import.meta.dir, "../..");
-const lists = { nodeBehaviours, lifecycleBehaviours, serviceBehaviours, routeBehaviours, managerBehaviours };
+const lists = { nodeBehaviors, lifecycleBehaviors, serviceBehaviors, routeBehaviors, managerBehaviors };
 const rows = Object.entries(lists).flatMap(([list, all]) =>
-  all.map((row) => [`${list}: ${row.behaviour}`, row] as const),
+  all.map((row) => [`${list}: ${row.behavior}`, row] as const),
 );
 const differences = readFileSync(`${root}/docs/differences.md`, "utf8");
 const decisions = readdirSync(`${root}/docs/decisions`);
 
 const inFile = /^(test\/[\w/-]+\.(?:cluster|executable)\.ts): (.+)$/;
 
-test("every behaviour that upstream does not test has the tests listed for it", async () => {
+test("every behavior that upstream does not test has the tests listed for it", async () => {
   const titles = await testTitles("parity", "controllers", "kube", "app", "server");
   const isThere = (proof: string): boolean => {
     const [, file, title = ""] = inFile.exec(proof) ?? [];
@@ -33,7 +33,7 @@ test("every behaviour that upstream does not test has the tests listed for it", 
   expect(missing).toEqual([]);
 }, 60_000);
 
-test("every behaviour without a test has an explanation that exists", () => {
+test("every behavior without a test has an explanation that exists", () => {
   const isWritten = (note: string): boolean =>
     /^D\d+$/.test(note)
       ? differences.includes(`| ${note} |`)

@@ -13,7 +13,7 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ScriptedBalancers } from "../support/scripted-balancers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// Behaviour of upstream's manager that none of its tests covers. The full list, including tests in other files, is in
+// Behavior of upstream's manager that none of its tests covers. The full list, including tests in other files, is in
 // `unpinned`.
 
 test("the manager fills its caches, then takes the Lease, and only then asks the cloud", async () => {

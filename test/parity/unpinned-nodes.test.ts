@@ -7,7 +7,7 @@ import { machine } from "../support/scripted-source.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { H, I, inCloud } from "../support/upstream-nodes.ts";
 
-// Behaviour of upstream's two node controllers that none of its tests covers. The full list, including tests in other
+// Behavior of upstream's two node controllers that none of its tests covers. The full list, including tests in other
 // files, is in `unpinned`.
 
 let world: NodeControllers | undefined;
@@ -23,7 +23,7 @@ describe("node controller on a joining Node", () => {
       "node.kubernetes.io/instance-type": "wrong",
     };
     world.nodes.add({ name: "n0", spec: { taints: [uninitialized] }, labels: { ...kubelet, mine: "stays" } });
-    await world.until(() => world?.initialized.length === 1, "the node to be initialised");
+    await world.until(() => world?.initialized.length === 1, "the node to be initialized");
     expect(world.nodes.node("n0").metadata.labels).toEqual({
       "topology.kubernetes.io/zone": "a",
       "failure-domain.beta.kubernetes.io/zone": "a",
@@ -40,7 +40,7 @@ describe("node controller on a joining Node", () => {
     const addresses = inCloud([I("10.0.0.1")]);
     world = new NodeControllers({ machines: [machine("n0", { addresses })] }).start("node");
     world.nodes.add({ name: "n0", spec: { taints: [uninitialized] }, status: { addresses: present } });
-    await world.until(() => world?.initialized.length === 1, "the node to be initialised");
+    await world.until(() => world?.initialized.length === 1, "the node to be initialized");
     const wanted = [I("10.0.0.1"), H("short"), H("short.example")];
     expect(world.nodes.node("n0").status.addresses).toEqual(wanted);
     world.inventory.requestListing(world.clock.monotonic(), "refresh");
@@ -62,7 +62,7 @@ describe("node controller on a joining Node", () => {
     await w.pass(20);
     w.server.store.put(resourceNamed("nodes"), node as never);
     const stored = () => w.server.store.get("nodes", undefined, "young") as unknown as Node;
-    await w.until(() => stored().spec.providerID === `fake://${id}`, "the node to be initialised");
+    await w.until(() => stored().spec.providerID === `fake://${id}`, "the node to be initialized");
     await w.pass(3600);
     const text = w.manager.metrics.text();
     for (const name of ["cloud_provider_taint_removal", "initial_node_sync"]) {

@@ -3,7 +3,7 @@ import { updateFailed } from "../../src/controllers/service/status/events.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 
-// Behaviour of upstream's service controller that none of its tests covers. The full list, including tests in other
+// Behavior of upstream's service controller that none of its tests covers. The full list, including tests in other
 // files, is in `unpinned`.
 
 const served = async (...names: readonly string[]): Promise<ServiceWorld> => {

@@ -5,7 +5,7 @@ import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
 export const onNodes: Reasons = {
   Synced: {
     type: "Normal",
-    when: "The Node is initialised: it has addresses, provider id and labels, and the taint is removed",
+    when: "The Node is initialized: it has addresses, provider id and labels, and the taint is removed",
     upstream: true,
   },
   NothingToMatchBy: {

@@ -1,5 +1,5 @@
 // The settings of the node controller and their defaults. Where a default differs from upstream, another value of the same
-// setting is upstream's behaviour.
+// setting is upstream's behavior.
 
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { minutes, seconds } from "../../core/brand.ts";

@@ -7,7 +7,7 @@ export interface ServiceSettings {
   readonly drift: "report" | "repair";
   /** The targets of Services without a target-policy annotation. `local-endpoints`: endpoints if the traffic policy is Local. */
   readonly targets: "all" | "endpoints" | "local-endpoints";
-  /** How long a target drains before it is removed, if the cloud supports it. Zero is upstream's behaviour. */
+  /** How long a target drains before it is removed, if the cloud supports it. Zero is upstream's behavior. */
   readonly targetDrain: Milliseconds;
   /** The maximum age of a listing to plan on when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;

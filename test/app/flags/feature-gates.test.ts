@@ -4,7 +4,7 @@ import { readFlags } from "../../../src/app/flags/read-flags.ts";
 const reported = (value: string) =>
   readFlags([`--feature-gates=${value}`]).problems.map(({ severity, text }) => `${severity}: ${text}`);
 
-test("a gate that matches Fairlead's behaviour is accepted silently", () => {
+test("a gate that matches Fairlead's behavior is accepted silently", () => {
   expect(
     reported("CloudControllerManagerWatchBasedRoutesReconciliation=true,ContextualLogging=false"),
   ).toEqual([]);

@@ -170,7 +170,7 @@ describe("the lifecycle controller", () => {
     expect(w.cloud.listings - before).toBeLessThanOrEqual(60);
     w.cloud.failure = undefined;
     w.cloud.put(machine("new"));
-    await w.until(() => w.initialized.includes("new"), "the node to be initialised", 600);
+    await w.until(() => w.initialized.includes("new"), "the node to be initialized", 600);
   });
 
   test("asks again when a lookup returned no answer for a machine [F23]", async () => {

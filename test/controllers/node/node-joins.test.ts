@@ -22,7 +22,7 @@ test("a thousand Nodes that join together cost one listing [F9 F11]", async () =
   const w = setUp({ machines: names.map((name) => machine(name)) });
   w.start("node");
   for (const name of names) joins(w, name);
-  await w.until(() => w.initialized.length === 1000, "all nodes to be initialised");
+  await w.until(() => w.initialized.length === 1000, "all nodes to be initialized");
   await w.pass(30);
   expect(w.cloud.listings).toBe(1);
   expect(w.nodes.sent).toHaveLength(2000);
@@ -35,7 +35,7 @@ test("a joining Node whose machine is not visible yet is checked again after sho
   joins(w, "late");
   await w.pass(4);
   w.cloud.put(machine("late"));
-  await w.until(() => w.initialized.includes("late"), "the node to be initialised", 8);
+  await w.until(() => w.initialized.includes("late"), "the node to be initialized", 8);
   expect(w.cloud.listings).toBeLessThanOrEqual(5);
 });
 
@@ -60,7 +60,7 @@ describe("a joining Node", () => {
       );
     });
     joins(w, "n0");
-    await w.until(() => w.initialized.length === 1, "the node to be initialised");
+    await w.until(() => w.initialized.length === 1, "the node to be initialized");
     expect(seen).toEqual(["1 - n0 -", "1 - 10.0.0.1 -", "0 fake://n0 10.0.0.1 z"]);
     expect(w.reported.map(({ type, reason, message }) => [type, reason, message])).toEqual([
       ["Normal", "Synced", "Node synced successfully"],
@@ -78,7 +78,7 @@ describe("a joining Node", () => {
     expect(w.nodes.node("n0").spec).toEqual({ taints: [uninitialized] });
     expect(w.reasons("n0")).toContain("KubernetesRefused");
     w.nodes.server.faults.intercept = undefined;
-    await w.until(() => w.initialized.length === 1, "the node to be initialised", 600);
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 600);
     expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0" });
   });
 
@@ -93,7 +93,7 @@ describe("a joining Node", () => {
       return undefined;
     };
     joins(w, "n0");
-    await w.until(() => w.initialized.length === 1, "the node to be initialised", 0.5);
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 0.5);
     expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0", taints: [other] });
     expect(w.reasons("n0")).toEqual(["Synced"]);
   });
@@ -106,7 +106,7 @@ describe("a joining Node", () => {
     expect(w.nodes.node("n0").spec).toEqual({ taints: [uninitialized] });
     expect(w.reasons("n0")).toEqual(["NodeIPMismatch"]);
     w.cloud.put(machine("n0"));
-    await w.until(() => w.initialized.length === 1, "the node to be initialised", 600);
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 600);
     expect(w.nodes.node("n0").status.addresses?.[0]).toEqual({ type: "InternalIP", address: "10.0.0.1" });
   });
 
@@ -126,7 +126,7 @@ describe("a joining Node", () => {
     expect(w.reasons("n0")).toEqual(["NotFoundInCloud"]);
     expect(w.nodes.sent).toHaveLength(1);
     w.cloud.put(machine("n0"));
-    await w.until(() => w.initialized.length === 1, "the node to be initialised", 600);
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 600);
     await w.pass(1);
     expect(conditions()).toEqual([]);
   });
@@ -171,7 +171,7 @@ describe("a joining Node", () => {
     const w = setUp({ machines: [machine("n0")] });
     joins(w, "n0");
     w.start("node");
-    await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 5);
   });
 });
 
@@ -238,7 +238,7 @@ describe("the node controller writes nothing to", () => {
 test("addresses and labels of a Node follow the cloud after a listing [F5 F6 N20]", async () => {
   const w = setUp({ machines: [machine("n0")] }).start("node");
   joins(w, "n0");
-  await w.until(() => w.initialized.length === 1, "the node to be initialised");
+  await w.until(() => w.initialized.length === 1, "the node to be initialized");
   await w.pass(1);
   const addresses = [
     { kind: "InternalIP", value: "10.0.0.2" },

@@ -28,7 +28,7 @@ test("a Node that joins during a listing is answered by that listing [F9]", asyn
     joins(w, name);
     await w.pass(0.3);
   }
-  await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 1);
+  await w.until(() => w.initialized.length === 3, "all nodes to be initialized", 1);
   expect(w.cloud.listings).toBe(1);
 });
 
@@ -42,7 +42,7 @@ test("a Node that gets its id during a lookup by name is looked up by its id [F1
   joins(w, "n0");
   await w.pass(0.2);
   w.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://7" } }));
-  await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+  await w.until(() => w.initialized.length === 1, "the node to be initialized", 5);
   expect(w.cloud.lookupCalls).toEqual(["find name n0", "find id 7"]);
 });
 
@@ -58,13 +58,13 @@ test("a node controller that runs again after a stop continues with the current 
   await w.pass(60);
   expect(w.nodes.sent).toEqual([]);
   w.start("node");
-  await w.until(() => w.initialized.length === 2, "both nodes to be initialised", 5);
+  await w.until(() => w.initialized.length === 2, "both nodes to be initialized", 5);
 });
 
 test("a listing without changes enqueues no Node [F10]", async () => {
   const w = setUp({ machines: ["n0", "n1", "n2"].map((name) => machine(name)) }).start("node");
   for (const name of ["n0", "n1", "n2"]) joins(w, name);
-  await w.until(() => w.initialized.length === 3, "all nodes to be initialised", 5);
+  await w.until(() => w.initialized.length === 3, "all nodes to be initialized", 5);
   await w.pass(5);
   const checked: string[] = [];
   const add = w.node.queue.add.bind(w.node.queue);
@@ -96,7 +96,7 @@ test("a Node without anything to match by gets an event, and is initialized once
     ...node,
     status: { ...node.status, nodeInfo: { systemUUID: "ab-cd" } },
   }));
-  await w.until(() => w.initialized.length === 1, "the node to be initialised", 5);
+  await w.until(() => w.initialized.length === 1, "the node to be initialized", 5);
 });
 
 test("a Node that is reconciled long after its lookup was answered triggers a new listing [F9]", async () => {
@@ -113,9 +113,9 @@ test("a Node that is reconciled long after its lookup was answered triggers a ne
   await w.pass(0.5);
   // The running listing answers all of them.
   for (const name of names) joins(w, name);
-  await w.until(() => w.initialized.length === 2, "two nodes to be initialised", 120);
+  await w.until(() => w.initialized.length === 2, "two nodes to be initialized", 120);
   expect(w.cloud.listings).toBe(1);
-  await w.until(() => w.initialized.length === 3, "the last node to be initialised", 60);
+  await w.until(() => w.initialized.length === 3, "the last node to be initialized", 60);
   expect(w.cloud.listings).toBe(2);
 });
 

@@ -34,7 +34,7 @@ export const cases = (kubeconfigPath: string): void => {
     if (patch === undefined) throw new Error("Expected a patch.");
     return api.patch(nodes, node.metadata, patch, never);
   };
-  const initialisation = (node: Node): Patch | undefined =>
+  const initialization = (node: Node): Patch | undefined =>
     guardedNodePatch({
       node,
       providerID: "fake://1",
@@ -51,7 +51,7 @@ export const cases = (kubeconfigPath: string): void => {
       nodeAddressesPatch(node, [{ type: "InternalIP", address: "10.0.0.1" }]),
     );
     expect(addressed.status.addresses).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
-    const done = await send(api, node, initialisation(node));
+    const done = await send(api, node, initialization(node));
     expect(done.spec.providerID).toBe("fake://1");
     expect(done.metadata.labels?.["topology.kubernetes.io/zone"]).toBe("z1");
     expect(done.metadata.labels?.["a.b/c_d"]).toBe("d");
@@ -62,13 +62,13 @@ export const cases = (kubeconfigPath: string): void => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     const other = { ...node, metadata: { ...node.metadata, uid: "another" } };
-    expect(await kindOf(send(api, node, initialisation(other)))).toBe("precondition");
+    expect(await kindOf(send(api, node, initialization(other)))).toBe("precondition");
     const tainted = { ...node, spec: { taints: [taint] } };
-    expect(await kindOf(send(api, node, initialisation(tainted)))).toBe("precondition");
+    expect(await kindOf(send(api, node, initialization(tainted)))).toBe("precondition");
     await send(api, node, guardedNodePatch({ node, labels: { other: "1" } }));
-    expect(await kindOf(send(api, node, initialisation(node)))).toBe("precondition");
+    expect(await kindOf(send(api, node, initialization(node)))).toBe("precondition");
     const current = await api.get(nodes, node.metadata, never);
-    await send(api, current, initialisation(current));
+    await send(api, current, initialization(current));
     expect(
       await kindOf(send(api, current, guardedNodePatch({ node: current, providerID: "fake://2" }))),
     ).toBe("precondition");
@@ -86,7 +86,7 @@ export const cases = (kubeconfigPath: string): void => {
         { type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z" },
       ]),
     );
-    expect(await kindOf(send(api, node, initialisation(node)))).toBe("done");
+    expect(await kindOf(send(api, node, initialization(node)))).toBe("done");
   });
 
   test("sets and removes conditions by type, keeps others, and refuses a wrong uid", async () => {

@@ -2,24 +2,24 @@
 
 import type { Unpinned } from "./unpinned.ts";
 
-/** Behaviour of the manager. */
-export const managerBehaviours: readonly Unpinned[] = [
+/** Behavior of the manager. */
+export const managerBehaviors: readonly Unpinned[] = [
   {
-    behaviour: "start-up order",
+    behavior: "start-up order",
     provedBy: [
       "the manager fills its caches, then takes the Lease, and only then asks the cloud",
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
     ],
   },
   {
-    behaviour: "skipped controllers",
+    behavior: "skipped controllers",
     provedBy: [
       "are skipped, and the others run",
       "a controller that is disabled by upstream's name does nothing",
     ],
   },
   {
-    behaviour: "failing init",
+    behavior: "failing init",
     provedBy: [
       "exits with 2 for a cloud without machines or with wrong settings, unlike upstream",
       "a failing controller releases the Lease, and its error is reported after that",
@@ -27,7 +27,7 @@ export const managerBehaviours: readonly Unpinned[] = [
     note: "D93",
   },
   {
-    behaviour: "leader election wiring",
+    behavior: "leader election wiring",
     provedBy: [
       "two managers for two accounts of one cloud both lead, and each changes only its own Nodes [N15 F12]",
       "test/cluster/leadership.cluster.ts: another replica leads once the Lease of a killed leader has expired [F67]",
@@ -35,14 +35,14 @@ export const managerBehaviours: readonly Unpinned[] = [
     ],
   },
   {
-    behaviour: "leader migration wiring",
+    behavior: "leader migration wiring",
     provedBy: [
       "leader migration runs migrated controllers under the shared Lease and the others under the main one [F68]",
     ],
     note: "D73",
   },
   {
-    behaviour: "health endpoint routing",
+    behavior: "health endpoint routing",
     provedBy: [
       "readyz fails while the cloud has not answered, healthz and livez pass [F90]",
       "TestMutableHealthzHandler: answers one of two checks by its path when it passes",
@@ -50,7 +50,7 @@ export const managerBehaviours: readonly Unpinned[] = [
     note: "D80",
   },
   {
-    behaviour: "authentication and authorization on each path",
+    behavior: "authentication and authorization on each path",
     provedBy: [
       "reaches only the open paths and causes no TokenReview [F84]",
       "gives access when it is valid and the API server authorizes its user [F84]",
@@ -58,15 +58,15 @@ export const managerBehaviours: readonly Unpinned[] = [
     ],
   },
   {
-    behaviour: "flag help",
+    behavior: "flag help",
     provedBy: ["lists every flag with its text in groups, except deprecated ones"],
   },
   {
-    behaviour: "deprecated flags",
+    behavior: "deprecated flags",
     provedBy: ["a deprecated flag is accepted with a warning that names its replacement"],
   },
   {
-    behaviour: "webhooks over HTTP",
+    behavior: "webhooks over HTTP",
     provedBy: [
       "is answered with its uid and counted, also when it is allowed [F48]",
       "admission endpoint refuses and counts a request with another content type",
@@ -75,7 +75,7 @@ export const managerBehaviours: readonly Unpinned[] = [
     note: "D86",
   },
   {
-    behaviour: "configz content",
+    behavior: "configz content",
     provedBy: [
       "configz has upstream's shape and Go's durations",
       "configz has the pod CIDR and sync settings, and no leader migration by default",
@@ -83,7 +83,7 @@ export const managerBehaviours: readonly Unpinned[] = [
     ],
   },
   {
-    behaviour: "exit codes",
+    behavior: "exit codes",
     provedBy: [
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
       "ends the process with --exit-on-lost-lease, as upstream does [F67]",

@@ -4,52 +4,52 @@ import type { Unpinned } from "./unpinned.ts";
 
 const contract = "0001-provider-contract";
 
-/** Behaviour of the node controller. */
-export const nodeBehaviours: readonly Unpinned[] = [
+/** Behavior of the node controller. */
+export const nodeBehaviors: readonly Unpinned[] = [
   {
-    behaviour: "event text",
+    behavior: "event text",
     provedBy: [
       "gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]",
     ],
   },
   {
-    behaviour: "both histograms",
+    behavior: "both histograms",
     provedBy: ["updates each histogram once, with the Node's age, when the taint is removed [F15]"],
   },
   {
-    behaviour: "conflict retry from the lister",
+    behavior: "conflict retry from the lister",
     provedBy: ["is retried immediately when another writer changes it, and keeps that writer's taint"],
   },
   {
-    behaviour: "address update that fails after the taint was removed",
+    behavior: "address update that fails after the taint was removed",
     provedBy: ["keeps its taint when its addresses cannot be written, and is initialized later [S4]"],
     note: "D3",
   },
   {
-    behaviour: "label overwrite where the node has another zone or type",
+    behavior: "label overwrite where the node has another zone or type",
     provedBy: ["replaces the kubelet's zone and instance type by the cloud's, in both spellings"],
   },
   {
-    behaviour: "instance-type labels at all",
+    behavior: "instance-type labels at all",
     provedBy: [
       "replaces the kubelet's zone and instance type by the cloud's, in both spellings",
       "follows a resized machine",
     ],
   },
   {
-    behaviour: "AdditionalLabels with a conflicting existing label",
+    behavior: "AdditionalLabels with a conflicting existing label",
     provedBy: [
       "sets other labels only on new Nodes and never overwrites them",
       "Test_syncNode 19: leaves out additional labels that are reserved or already exist",
     ],
   },
-  { behaviour: "AdditionalLabels with V1", note: contract },
+  { behavior: "AdditionalLabels with V1", note: contract },
   {
-    behaviour: "nil metadata in the periodic refresh",
+    behavior: "nil metadata in the periodic refresh",
     provedBy: ["a refresh without its machine leaves the Node byte for byte, without an event"],
   },
   {
-    behaviour: "dual-stack change detection",
+    behavior: "dual-stack change detection",
     provedBy: [
       "TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are no change, unlike upstream [F6]",
       "reorders addresses while the Node joins, and ignores a different order later",
@@ -57,7 +57,7 @@ export const nodeBehaviours: readonly Unpinned[] = [
     note: "D13",
   },
   {
-    behaviour: "exact patch bodies",
+    behavior: "exact patch bodies",
     provedBy: [
       "guards the uid, the absent provider id, the absent labels and the taints it replaces",
       "adds single labels to existing ones and never overwrites a provider id",
@@ -66,48 +66,48 @@ export const nodeBehaviours: readonly Unpinned[] = [
     note: "D18",
   },
   {
-    behaviour: "Hostname duplication when several exist",
+    behavior: "Hostname duplication when several exist",
     provedBy: ["keeps several hostnames of the kubelet once each, after the cloud's addresses"],
   },
 ];
 
-/** Behaviour of the node lifecycle controller. */
-export const lifecycleBehaviours: readonly Unpinned[] = [
+/** Behavior of the node lifecycle controller. */
+export const lifecycleBehaviors: readonly Unpinned[] = [
   {
-    behaviour: "V2 shutdown",
+    behavior: "V2 shutdown",
     provedBy: ["adds the shutdown taint while the machine is stopped and removes it when started [F19]"],
     note: "D25",
   },
   {
-    behaviour: "shutdown-taint removal when Ready returns",
+    behavior: "shutdown-taint removal when Ready returns",
     provedBy: [
       "removes the shutdown taint of a Ready Node without a cloud request [F19]",
       "removes the shutdown taint of a Ready Node",
     ],
   },
   {
-    behaviour: "missing Ready condition",
+    behavior: "missing Ready condition",
     provedBy: ["treats a Node without Ready condition as not Ready"],
   },
   {
-    behaviour: "NotImplemented from the V1 shutdown call",
+    behavior: "NotImplemented from the V1 shutdown call",
     provedBy: ["keeps the shutdown taint when the machine's state is unknown"],
     note: contract,
   },
   {
-    behaviour: "event types and texts",
+    behavior: "event types and texts",
     provedBy: [
       "reports a refused deletion as a Warning with upstream's message, and a successful one as Normal",
     ],
     note: "D23",
   },
   {
-    behaviour: "deletionTimestamp nodes",
+    behavior: "deletionTimestamp nodes",
     provedBy: ["keeps Nodes that are paused, foreign, or already being deleted [F12]"],
     note: "D24",
   },
   {
-    behaviour: "request count per pass",
+    behavior: "request count per pass",
     provedBy: [
       "needs a few listings and no write for a hundred Nodes that are not Ready but have machines",
       "checks all Nodes that are not Ready in one listing [F24]",

@@ -2,10 +2,10 @@
 
 import type { Unpinned } from "./unpinned.ts";
 
-/** Behaviour of the route controller. */
-export const routeBehaviours: readonly Unpinned[] = [
+/** Behavior of the route controller. */
+export const routeBehaviors: readonly Unpinned[] = [
   {
-    behaviour: "NetworkUnavailable results of reconcile",
+    behavior: "NetworkUnavailable results of reconcile",
     provedBy: [
       "creates a route per pod range to the Node's machine and sets the Node's condition [F58]",
       "creates a route per range in dual stack, and reports the Node reachable only with both [F63]",
@@ -13,7 +13,7 @@ export const routeBehaviours: readonly Unpinned[] = [
     note: "D61",
   },
   {
-    behaviour: "failing create and delete",
+    behavior: "failing create and delete",
     provedBy: [
       "reaches the same state with a fault at any call, whether or not the call took effect",
       "retries a failing route alone without delaying the others",
@@ -21,33 +21,33 @@ export const routeBehaviours: readonly Unpinned[] = [
     note: "D54",
   },
   {
-    behaviour: "FailedToCreateRoute text",
+    behavior: "FailedToCreateRoute text",
     provedBy: ["the Node of a failed route gets upstream's event"],
   },
   {
-    behaviour: "node losing its CIDR",
+    behavior: "node losing its CIDR",
     provedBy: ["a Node that lost its pod range loses its route and keeps its condition"],
     note: "D58",
   },
   {
-    behaviour: "blackhole with a known target",
+    behavior: "blackhole with a known target",
     provedBy: ["a blackhole route to a known target is replaced"],
   },
   {
-    behaviour: "different textual forms of one CIDR",
+    behavior: "different textual forms of one CIDR",
     provedBy: ["treats another spelling of a range as the same range"],
     note: "D52",
   },
-  { behaviour: "concurrency limit", provedBy: ["change at most the configured number at the same time"] },
+  { behavior: "concurrency limit", provedBy: ["change at most the configured number at the same time"] },
   {
-    behaviour: "ordering of delete and create",
+    behavior: "ordering of delete and create",
     provedBy: [
       "replaces the route of a Node with a new address, removing the old one first [F61]",
       "removes the old route of a range that moved to another Node before creating the new one",
     ],
   },
   {
-    behaviour: "gate-off loop",
+    behavior: "gate-off loop",
     provedBy: [
       "reconciles exactly every --route-reconciliation-period",
       "TestHandleNodeUpdate 3 (upstream): routes are reconciled periodically without any change",
@@ -55,7 +55,7 @@ export const routeBehaviours: readonly Unpinned[] = [
     note: "D55",
   },
   {
-    behaviour: "rate limiting and requeue with the gate on",
+    behavior: "rate limiting and requeue with the gate on",
     provedBy: [
       "failed routes are retried without any event",
       "handles a burst of Nodes with one reconcile and one listing [F59]",

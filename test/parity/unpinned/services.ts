@@ -4,17 +4,17 @@ import type { Unpinned } from "./unpinned.ts";
 
 const contract = "0001-provider-contract";
 
-/** Behaviour of the service controller. */
-export const serviceBehaviours: readonly Unpinned[] = [
+/** Behavior of the service controller. */
+export const serviceBehaviors: readonly Unpinned[] = [
   {
-    behaviour: "order of finalizer, cloud call and status patch",
+    behavior: "order of finalizer, cloud call and status patch",
     provedBy: [
       "the finalizer is written before the first change in the cloud, and the status after it [F26 F27]",
       "the finalizer is removed only when the cloud has nothing left [F27]",
     ],
   },
   {
-    behaviour: "ImplementedElsewhere in all three places",
+    behavior: "ImplementedElsewhere in all three places",
     provedBy: [
       "an address that another program announces is never written, not even when the Service is deleted",
       "a Service with a class gets no event, write or request, not even at its deletion [F28]",
@@ -22,26 +22,26 @@ export const serviceBehaviours: readonly Unpinned[] = [
     note: contract,
   },
   {
-    behaviour: "UID change in one key",
+    behavior: "UID change in one key",
     provedBy: [
       "a Service that is recreated within a second gets a new load balancer, and the old one is deleted [F26]",
     ],
     note: "D48",
   },
   {
-    behaviour: "ensure failing after the finalizer was added",
+    behavior: "ensure failing after the finalizer was added",
     provedBy: ["a failed ensure keeps the new finalizer and is retried"],
   },
   {
-    behaviour: "delete when the balancer does not exist",
+    behavior: "delete when the balancer does not exist",
     provedBy: ["a load balancer that no longer exists does not block the Service's deletion"],
   },
   {
-    behaviour: "NotFound on finalizer removal",
+    behavior: "NotFound on finalizer removal",
     provedBy: ["a missing Service during the finalizer's removal is not an error"],
   },
   {
-    behaviour: "handlers: filter of additions",
+    behavior: "handlers: filter of additions",
     provedBy: [
       "isRelevantChange accepts a new Service",
       "ignores a new Service of another type",
@@ -49,16 +49,16 @@ export const serviceBehaviours: readonly Unpinned[] = [
     ],
   },
   {
-    behaviour: "handlers: filter of updates",
+    behavior: "handlers: filter of updates",
     provedBy: ["accepts every change that upstream accepts, except foreign annotations"],
     note: "D39",
   },
   {
-    behaviour: "handlers: retry by resync",
+    behavior: "handlers: retry by resync",
     provedBy: ["a failed cleanup is retried without a change of the Service"],
   },
   {
-    behaviour: "annotation changes in needsUpdate",
+    behavior: "annotation changes in needsUpdate",
     provedBy: [
       "needsUpdate row 9: accepts a provider annotation",
       "needsUpdate row 9, a foreign annotation: upstream's result",
@@ -67,22 +67,22 @@ export const serviceBehaviours: readonly Unpinned[] = [
     note: "D39",
   },
   {
-    behaviour: "sourceRanges changes in needsUpdate",
+    behavior: "sourceRanges changes in needsUpdate",
     provedBy: ["needsUpdate row 3: accepts new source ranges"],
   },
   {
-    behaviour: "sessionAffinity changes in needsUpdate",
+    behavior: "sessionAffinity changes in needsUpdate",
     provedBy: [
       "needsUpdate row 5: accepts another session affinity",
       "needsUpdate row 6: accepts another session affinity timeout",
     ],
   },
   {
-    behaviour: "loadBalancerIP changes in needsUpdate",
+    behavior: "loadBalancerIP changes in needsUpdate",
     provedBy: ["needsUpdate row 7: accepts another loadBalancerIP"],
   },
   {
-    behaviour: "class changes in needsUpdate",
+    behavior: "class changes in needsUpdate",
     provedBy: [
       "needsUpdate row 2: accepts a new class",
       "needsUpdate row 2: accepts a removed class",
@@ -91,15 +91,15 @@ export const serviceBehaviours: readonly Unpinned[] = [
     note: "D40",
   },
   {
-    behaviour: "RetryError from update",
+    behavior: "RetryError from update",
     provedBy: ["a slow target update is not an error"],
   },
   {
-    behaviour: "RetryError from delete",
+    behavior: "RetryError from delete",
     provedBy: ["a deletion that waits for the cloud is not an error"],
   },
   {
-    behaviour: "events except one",
+    behavior: "events except one",
     provedBy: [
       "have upstream's messages and order, each once",
       "report failed target changes as a failed update, then as a failed sync, and then the successful update",
@@ -108,14 +108,14 @@ export const serviceBehaviours: readonly Unpinned[] = [
     ],
   },
   {
-    behaviour: "metrics",
+    behavior: "metrics",
     provedBy: [
       "a Node that joins counts as one node sync and one host update per load balancer, and a new Service as neither",
     ],
     note: "D91",
   },
   {
-    behaviour: "node add and delete",
+    behavior: "node add and delete",
     provedBy: [
       "isRelevantNodeChange accepts a new Node",
       "isRelevantNodeChange accepts a removed Node",
@@ -123,18 +123,18 @@ export const serviceBehaviours: readonly Unpinned[] = [
     ],
   },
   {
-    behaviour: "hosts empty",
+    behavior: "hosts empty",
     provedBy: ["a load balancer stays without targets and with a warning when the last Node is deleted"],
   },
   {
-    behaviour: "failed host update leading to ensure",
+    behavior: "failed host update leading to ensure",
     provedBy: [
       "report failed target changes as a failed update, then as a failed sync, and then the successful update",
       "TestNodeChangesForStableNodeSetEnabled 3: a failed call is repeated until every load balancer has the Node",
     ],
   },
   {
-    behaviour: "label value variants other than four",
+    behavior: "label value variants other than four",
     provedBy: [
       "excludes with an empty label value",
       "excludes with any label value",

@@ -1,5 +1,5 @@
 // What only the test API server can show: compacted histories, slow clients, faults, and older server versions, in virtual time.
-// Behaviour that it shares with real servers is tested in cases/.
+// Behavior that it shares with real servers is tested in cases/.
 
 import { describe, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";

@@ -1,4 +1,4 @@
-// Recognises Fairlead's own writes to Services in the watch, so that they do not enqueue the Service again. Changes by other
+// Recognizes Fairlead's own writes to Services in the watch, so that they do not enqueue the Service again. Changes by other
 // clients that arrive with them still do.
 
 import { keyOf, type Service } from "../../../kube/objects.ts";

@@ -37,7 +37,7 @@ function keyOf(item: Json, mergeKey: string): Json | undefined {
   return mergeKey === "" ? item : isObject(item) ? item[mergeKey] : undefined;
 }
 
-/** Sorts the items in `order` accordingly; other items keep their place relative to their neighbours in the live list. */
+/** Sorts the items in `order` accordingly; other items keep their place relative to their neighbors in the live list. */
 function reorder(items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) {
   const rank = new Map(order.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
   const liveRank = new Map(live.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));

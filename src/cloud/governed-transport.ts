@@ -12,7 +12,7 @@ import { CloudError } from "../provider/errors.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import type { Budget } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
-import { defaultDelay, delayUntil, rateLimitOf } from "./rate-headers.ts";
+import { defaultDelay, delayUntil, rateLimitOf } from "./rate-limit-headers.ts";
 import { describeTruncated, describeUnreachable, hostAndPort } from "./transport-errors.ts";
 import { urgencyRanks } from "./urgency.ts";
 

@@ -16,7 +16,7 @@ export interface QueryOptions {
   readonly foundSince?: number;
   readonly urgency: Urgency;
   /** Set when a second, independent proof is needed: only this method. Absent: the cheaper one. */
-  readonly way?: QueryMethod["kind"];
+  readonly method?: QueryMethod["kind"];
 }
 
 export interface Query extends QueryOptions {
@@ -47,10 +47,10 @@ export function planQueries(queries: readonly Query[], state: SourceState): Quer
   const open = queries.filter((query) => !isFound(query, state));
   const urgency = mostUrgent(open);
   if (open.length === 0) return { urgency, listSince: undefined, batches: [] };
-  const free = open.filter(({ way }) => way === undefined);
+  const free = open.filter(({ method }) => method === undefined);
   const waiting = identitiesOf(free);
-  const mustLookUp = identitiesOf(open.filter(({ way }) => way === "lookup"));
-  const mustList = open.some(({ way, identity }) => way === "listing" || identity === undefined);
+  const mustLookUp = identitiesOf(open.filter(({ method }) => method === "lookup"));
+  const mustList = open.some(({ method, identity }) => method === "listing" || identity === undefined);
   const chosen = chooseMethod({ waiting, lookups, source: keys, pagesOfListing: latest?.pages });
   const lists = mustList || (free.length > 0 && chosen.kind === "listing");
   const since = Math.max(...open.map((query) => query.since));
@@ -67,10 +67,10 @@ function identitiesOf(queries: readonly Query[]): readonly NodeIdentity[] {
 }
 
 function isFound(
-  { identity, foundSince, way }: Query,
+  { identity, foundSince, method }: Query,
   { keys: { keyOf, matchBy }, answer }: SourceState,
 ): boolean {
-  if (identity === undefined || foundSince === undefined || way !== undefined) return false;
+  if (identity === undefined || foundSince === undefined || method !== undefined) return false;
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
   return kinds.some((by) =>
     valuesOf(identity, by, keyOf).some((value) => {

@@ -31,15 +31,15 @@ const setUp = (
   });
   const news: string[] = [];
   inventory.subscribe((kind) => news.push(kind));
-  const ask = (identity: Parameters<Inventory["check"]>[0], way?: "listing" | "lookup") =>
+  const ask = (identity: Parameters<Inventory["check"]>[0], method?: "listing" | "lookup") =>
     inventory.request(identity, {
       since: clock.monotonic(),
       urgency: "new-node",
-      ...(way !== undefined && { way }),
+      ...(method !== undefined && { method }),
     });
   /** Sends a query and waits until it is answered. */
-  const answer = async (identity: Parameters<Inventory["check"]>[0], way?: "listing" | "lookup") => {
-    ask(identity, way);
+  const answer = async (identity: Parameters<Inventory["check"]>[0], method?: "listing" | "lookup") => {
+    ask(identity, method);
     await clock.advance(seconds(30));
     return inventory.check(identity);
   };

@@ -143,7 +143,7 @@ export class LifecycleController {
   async #apply(node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> {
     const { name } = node.metadata;
     switch (decision.kind) {
-      case "leave":
+      case "ignore":
         this.#candidates.forget(name);
         return settled;
       case "taint": {
@@ -152,11 +152,11 @@ export class LifecycleController {
           ? requeue(milliseconds(0), "the taint was written")
           : requeue(observedDelay, "observe mode");
       }
-      case "watch":
-        return this.#watch(node);
-      case "ask": {
+      case "recheck":
+        return this.#recheck(node);
+      case "query": {
         if (decision.after > 0) return requeue(decision.after, "the next proof");
-        const query = { urgency: "deletion-proof", ...defined({ way: decision.way }) } as const;
+        const query = { urgency: "deletion-proof", ...defined({ method: decision.method }) } as const;
         this.#pendingLookups.ask(name, identityOf(node), query, acceptedAge(node));
         return waiting;
       }
@@ -168,7 +168,7 @@ export class LifecycleController {
   }
 
   /** The instance exists: checks again later, and then accepts only answers that are newer. */
-  #watch(node: Node): Outcome {
+  #recheck(node: Node): Outcome {
     const { inventory, clock } = this.#options;
     const { name } = node.metadata;
     this.#candidates.update(name, { heldFor: undefined });
@@ -192,8 +192,8 @@ export class LifecycleController {
     }
     // Only another query shows whether the cloud has recovered.
     if (this.#candidates.isCheckDue(name)) {
-      const way = reason === massDeletionReason ? ("listing" as const) : undefined;
-      const query = { urgency: "deletion-proof", ...defined({ way }) } as const;
+      const method = reason === massDeletionReason ? ("listing" as const) : undefined;
+      const query = { urgency: "deletion-proof", ...defined({ method }) } as const;
       this.#pendingLookups.ask(name, identityOf(node), query);
     }
     const pages = () => inventory.sources.reduce((sum, { latest }) => sum + (latest?.pages ?? 1), 0);

@@ -80,8 +80,8 @@ export function isRecent({ proofs }: Evidence, now: number): boolean {
 /** Whether the proofs are enough for a deletion. */
 export type Judgement =
   | { readonly kind: "proved" }
-  /** Another proof is needed, after this time, and in this way if one is given. */
-  | { readonly kind: "more"; readonly after: Milliseconds; readonly way?: ProofKind };
+  /** Another proof is needed after this time, by this method if one is set. */
+  | { readonly kind: "more"; readonly after: Milliseconds; readonly method?: ProofKind };
 
 export function judge(
   evidence: Evidence,
@@ -98,5 +98,5 @@ export function judge(
   const late = evidence.proofs.filter(isLate);
   if (late.length > 0 && missing === undefined) return { kind: "proved" };
   const wait = Math.max(0, first.knownAt + settings.confirmAfter - now);
-  return { kind: "more", after: milliseconds(wait), ...defined({ way: missing }) };
+  return { kind: "more", after: milliseconds(wait), ...defined({ method: missing }) };
 }

@@ -5,7 +5,7 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
 import { type MassDecision, massLimit, RecentDeletions } from "./mass-limit.ts";
-import { isAnnouncedAsLeaving, isKept } from "./plan.ts";
+import { isAnnouncedAsLeaving, isDeletionForbidden } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
@@ -124,7 +124,7 @@ export class MassCount {
   /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
   #shareOf(node: Node): Share {
     const isManaged = this.#isManaged(node);
-    const isExempt = isKept(node) || this.#isAnnounced(node);
+    const isExempt = isDeletionForbidden(node) || this.#isAnnounced(node);
     const isMissing = !isExempt && (this.#hasProof(node) || (isManaged && this.#isGone(node)));
     return { isManaged, isMissing };
   }

@@ -23,11 +23,11 @@ import type { MassDecision } from "./mass-limit.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export type LifecycleDecision =
-  | { readonly kind: "leave" }
+  | { readonly kind: "ignore" }
   | { readonly kind: "taint"; readonly shutdown: boolean }
   /** Nothing to do now; check again later. */
-  | { readonly kind: "watch" }
-  | { readonly kind: "ask"; readonly after: Milliseconds; readonly way?: ProofKind }
+  | { readonly kind: "recheck" }
+  | { readonly kind: "query"; readonly after: Milliseconds; readonly method?: ProofKind }
   /** The instance is gone, but the Node must not be deleted now. */
   | { readonly kind: "hold"; readonly event: NodeEvent }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
@@ -46,29 +46,31 @@ export interface LifecyclePlanInput {
 
 export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
   const { node, answer, evidence, proofKinds } = input;
-  if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "leave" };
+  if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "ignore" };
   const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
-  if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "leave" };
+  if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "ignore" };
   switch (answer.kind) {
     case "exists": {
-      if (answer.asOf < evidence.seenSince) return { kind: "ask", after: milliseconds(0) };
+      if (answer.asOf < evidence.seenSince) return { kind: "query", after: milliseconds(0) };
       const { state } = answer.instance;
       if (state === undefined) {
         // The listing has no state. A lookup may have it; until then nothing is decided.
         const isReported = answer.proof === "lookup" || !proofKinds.includes("lookup");
-        return isReported ? { kind: "watch" } : { kind: "ask", after: milliseconds(0), way: "lookup" };
+        return isReported ? { kind: "recheck" } : { kind: "query", after: milliseconds(0), method: "lookup" };
       }
       if (state === "stopped") {
-        return hasExactShutdownTaint(node) ? { kind: "watch" } : { kind: "taint", shutdown: true };
+        return hasExactShutdownTaint(node) ? { kind: "recheck" } : { kind: "taint", shutdown: true };
       }
       // While the instance is terminating, the Node keeps the taint: it will not run again.
       const isRemovable = state === "running" && input.settings.removeShutdownTaint === "when-running";
-      return isTainted && isRemovable ? { kind: "taint", shutdown: false } : { kind: "watch" };
+      return isTainted && isRemovable ? { kind: "taint", shutdown: false } : { kind: "recheck" };
     }
     case "ambiguous":
-      return answer.asOf < evidence.seenSince ? { kind: "ask", after: milliseconds(0) } : { kind: "watch" };
+      return answer.asOf < evidence.seenSince
+        ? { kind: "query", after: milliseconds(0) }
+        : { kind: "recheck" };
     case "unknown":
-      return { kind: "ask", after: milliseconds(0) };
+      return { kind: "query", after: milliseconds(0) };
     case "gone":
       return planDeletion(input);
   }
@@ -88,20 +90,21 @@ function planDeletion({
   settings,
   now,
 }: LifecyclePlanInput): LifecycleDecision {
-  if (settings.deletion === "off") return { kind: "watch" };
-  const isNamedOnly = providerIDOf(node) === undefined;
+  if (settings.deletion === "off") return { kind: "recheck" };
+  const hasNoProviderID = providerIDOf(node) === undefined;
   // The Node is at least as old as the time since it was first seen, even if the wall clock was set back.
   const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
   const beyondMinAge = age - settings.minAgeWithoutID;
-  if (isNamedOnly && beyondMinAge < 0) return { kind: "ask", after: milliseconds(-beyondMinAge) };
+  if (hasNoProviderID && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const judgement = judge(evidence, proofKinds, settings, now.monotonic);
   if (judgement.kind === "more") {
-    return { kind: "ask", after: judgement.after, ...defined({ way: judgement.way }) };
+    return { kind: "query", after: judgement.after, ...defined({ method: judgement.method }) };
   }
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ asOf }) => asOf));
-  if (isNamedOnly && newest < now.monotonic - beyondMinAge) return { kind: "ask", after: milliseconds(0) };
-  if (isKept(node)) return { kind: "hold", event: deletionForbidden(node) };
+  if (hasNoProviderID && newest < now.monotonic - beyondMinAge)
+    return { kind: "query", after: milliseconds(0) };
+  if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isAnnouncedAsLeaving(node, evidence);
   // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
   // about any.
@@ -110,12 +113,12 @@ function planDeletion({
     if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
   }
   if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
-  if (!isRecent(evidence, now.monotonic)) return { kind: "ask", after: milliseconds(0) };
+  if (!isRecent(evidence, now.monotonic)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }
 
 /** Whether the annotation prevents the deletion; such a Node does not count as a candidate. Unknown values mean "never". */
-export function isKept(node: Node): boolean {
+export function isDeletionForbidden(node: Node): boolean {
   const value = node.metadata.annotations?.[deletionAnnotation];
   return value !== undefined && value !== "confirmed";
 }

@@ -1,4 +1,5 @@
-// Refuses writes to the API server while this process must not write, such as after the Lease was lost.
+// Refuses writes to the API server while this process must not write, such as after the Lease was lost. `MutationGate` in
+// `src/cloud/governed-transport.ts` does the same for the cloud.
 
 import { KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
 

@@ -77,14 +77,14 @@ describe("planLifecycle for a Node without provider id", () => {
     const evidence = proved(proof("listing", 0), proof("listing", 31, 39));
     // Old enough since second 35.
     expect(plan(wall - minutes(10) - seconds(5), evidence, seconds(40))).toEqual({
-      kind: "ask",
+      kind: "query",
       after: seconds(0),
     });
   });
 
   test("asks again when the ambiguous answer is older than the Node", () => {
     const answer = { kind: "ambiguous", candidates: [], by: "name", asOf: 5 } as const;
-    expect(plan(wall, noEvidence(6), 7, answer)).toEqual({ kind: "ask", after: seconds(0) });
-    expect(plan(wall, noEvidence(5), 7, answer)).toEqual({ kind: "watch" });
+    expect(plan(wall, noEvidence(6), 7, answer)).toEqual({ kind: "query", after: seconds(0) });
+    expect(plan(wall, noEvidence(5), 7, answer)).toEqual({ kind: "recheck" });
   });
 });

@@ -63,7 +63,7 @@ describe("evidence [F21]", () => {
       proved(["listing", 0], ["listing", 60_000]),
       ["listing", "lookup"],
       60_000,
-      { kind: "more", after: 0, way: "lookup" },
+      { kind: "more", after: 0, method: "lookup" },
     ],
     [
       "waits with one proof of each kind too close together",
@@ -148,7 +148,7 @@ describe("planLifecycle", () => {
     [
       "leaves a Ready Node alone",
       { answer: gone("listing", 30_000), ready: "True", evidence: enough },
-      { kind: "leave" },
+      { kind: "ignore" },
     ],
     [
       "removes the shutdown taint of a Ready Node",
@@ -163,7 +163,7 @@ describe("planLifecycle", () => {
     [
       "adds the shutdown taint only once to a stopped machine's Node",
       { answer: exists(0, "stopped"), spec: { taints: [shutdown] } },
-      { kind: "watch" },
+      { kind: "recheck" },
     ],
     [
       "removes the shutdown taint when the machine runs",
@@ -178,34 +178,34 @@ describe("planLifecycle", () => {
     [
       "accepts a shutdown taint with an empty value",
       { answer: exists(0, "stopped"), spec: { taints: [{ ...shutdown, value: "" }] } },
-      { kind: "watch" },
+      { kind: "recheck" },
     ],
     [
       "keeps the shutdown taint while the machine is terminating",
       { answer: exists(0, "terminating"), spec: { taints: [shutdown] } },
-      { kind: "watch" },
+      { kind: "recheck" },
     ],
     [
       "adds no shutdown taint while the machine is terminating",
       { answer: exists(0, "terminating") },
-      { kind: "watch" },
+      { kind: "recheck" },
     ],
     [
       "keeps the shutdown taint when the machine's state is unknown",
       { answer: exists(0), spec: { taints: [shutdown] } },
-      { kind: "watch" },
+      { kind: "recheck" },
     ],
     [
       "asks again after an old observation",
       { answer: exists(5, "running"), evidence: noEvidence(6) },
-      { kind: "ask", after: 0 },
+      { kind: "query", after: 0 },
     ],
     [
       "asks when nothing is known",
       { answer: { kind: "unknown", failure: undefined } },
-      { kind: "ask", after: 0 },
+      { kind: "query", after: 0 },
     ],
-    ["leaves a foreign Node alone", { answer: { kind: "foreign" }, evidence: enough }, { kind: "leave" }],
+    ["leaves a foreign Node alone", { answer: { kind: "foreign" }, evidence: enough }, { kind: "ignore" }],
     [
       "deletes a Node whose machine is proven gone",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID },
@@ -238,7 +238,7 @@ describe("planLifecycle", () => {
     [
       "asks again when the proof is old",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID, now: 61_000 },
-      { kind: "ask", after: 0 },
+      { kind: "query", after: 0 },
     ],
     [
       "holds a Node beyond the mass limit",
@@ -248,17 +248,17 @@ describe("planLifecycle", () => {
     [
       "leaves a paused Node alone",
       { answer: gone("listing", 30_000), evidence: enough, annotations: { "fairlead.dev/paused": "true" } },
-      { kind: "leave" },
+      { kind: "ignore" },
     ],
     [
       "waits while a Node without id is too young",
       { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 60_000 },
-      { kind: "ask", after: 540_000 },
+      { kind: "query", after: 540_000 },
     ],
     [
       "asks again when all proofs are from before the minimum age",
       { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 601_000, now: 40_000 },
-      { kind: "ask", after: 0 },
+      { kind: "query", after: 0 },
     ],
     [
       "deletes a Node without id that was old enough at its last proof",

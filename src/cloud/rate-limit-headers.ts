@@ -1,4 +1,5 @@
-// Rate limits and retry times that clouds send in response headers, in all common spellings. Pure.
+// Reads rate limits and retry times from response headers, in all common spellings. After a 429, they decide how long an account
+// sends nothing. Pure.
 
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { type Moment, momentOfSeconds, retryAfterIn, untilMoment } from "../core/moment.ts";

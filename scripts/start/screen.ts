@@ -44,7 +44,7 @@ export function inColumns(rows: readonly (readonly Cell[])[], maxWidth = 24): re
   );
 }
 
-/** The lines that fit; when not all do, the last one says how many more there are. */
+/** The lines that fit; if not all do, the last one has the number of the others. */
 export function fit(lines: readonly string[], room: number, note = ""): readonly string[] {
   if (lines.length <= room) return lines;
   const shown = lines.slice(0, Math.max(0, room - 1));

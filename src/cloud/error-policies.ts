@@ -56,7 +56,7 @@ export function isAccountWide(error: unknown): boolean {
   );
 }
 
-/** The delay that the cloud asked for; undefined if it asked for none. */
+/** The delay that the cloud requested; undefined if it requested none. */
 export function requestedDelay(error: unknown, clock: Clock): Milliseconds | undefined {
   if (!CloudError.is(error)) return undefined;
   const { retryAfter, cause } = error.detail;
@@ -67,7 +67,10 @@ export function requestedDelay(error: unknown, clock: Clock): Milliseconds | und
   return delay > 0 ? delay : undefined;
 }
 
-/** The wait before a key is reconciled again after this error: what the cloud asked for, otherwise the backoff. */
+/**
+ * The wait before a key is reconciled again after this error: the delay that the cloud requested, otherwise the
+ * backoff.
+ */
 export function backoffAfter(error: unknown, failures: number, clock: Clock, random: Random): Milliseconds {
   if (!CloudError.is(error)) return backoff(failures, soon, random);
   const requested = requestedDelay(error, clock);

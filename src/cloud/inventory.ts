@@ -1,5 +1,6 @@
-// Finds the machine of a Node across all sources of a cloud: exists, ambiguous, gone, foreign or unknown, never a guess.
-// Answers come from memory and never wait. `request` asks for a newer one, and subscribers are notified when it has arrived.
+// Finds the machine of a Node across all sources of a cloud: exists, ambiguous, gone, foreign or unknown, never a
+// guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
+// it has arrived.
 
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -25,7 +25,7 @@ export function rateLimitOf(response: Response, now: number): RateLimit {
   const after = retryAfterIn(headers);
   const requested = after === undefined ? undefined : delayUntil(after, now);
   const refused = status === 429 ? (requested ?? resetIn ?? defaultDelay) : undefined;
-  // Nothing is left: Retry-After says when the limit is replenished.
+  // No requests are left: Retry-After is the time until the limit is replenished.
   const resetAfterRefusal = remaining === 0 ? requested : undefined;
   return {
     limit,

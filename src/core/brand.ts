@@ -24,7 +24,7 @@ export const seconds = (amount: number): Milliseconds => (amount * 1000) as Mill
 /** A duration of this many minutes. */
 export const minutes = (amount: number): Milliseconds => (amount * 60_000) as Milliseconds;
 
-/** Kubernetes has validated the name; the brand only says which string it is. */
+/** Kubernetes has validated the name; the brand only marks which string it is. */
 export const nodeName = (name: string): NodeName => name as NodeName;
 export const serviceUID = (uid: string): ServiceUID => uid as ServiceUID;
 

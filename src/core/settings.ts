@@ -10,7 +10,7 @@ export type WhenChanged = "update" | "reject" | "recreate";
  */
 export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated";
 
-/** One setting. Build it with `text`, `oneOf`, `integer` and so on, or by hand for a type of your own. */
+/** One setting. Build it with `text`, `oneOf`, `integer` and so on, or write one for your own type. */
 export interface Field<T> {
   /** One sentence for `--help` and the reference pages. */
   readonly text: string;

@@ -29,11 +29,11 @@ export interface JsonRequest {
   readonly mutates?: boolean;
 }
 
-/** What an error body says: its message, and the kind of error if it is more precise than the status. */
+/** The content of an error body: its message, and the kind of error if it is more precise than the status. */
 export interface ErrorReport {
   readonly message?: string;
   readonly kind?: CloudErrorKind;
-  /** "account" when the cloud says that a rate limit concerns the account and not only this operation. */
+  /** "account" when the cloud reports that a rate limit concerns the account and not only this operation. */
   readonly scope?: "operation" | "account";
 }
 

@@ -109,7 +109,7 @@ export function withQuery(path: string, query: Query | undefined): string {
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }
 
-/** All of them, for iteration. */
+/** All resources, for iteration. */
 export const resources = {
   nodes,
   services,

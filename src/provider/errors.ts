@@ -35,7 +35,7 @@ export interface CloudErrorDetail {
   readonly status?: number;
   /** What a `rate-limited` error concerns: this operation, which is the default, or all operations of the account. */
   readonly scope?: "operation" | "account";
-  /** The cloud's id of the request, for its support. */
+  /** The cloud's request id, for support requests. */
   readonly requestID?: string;
   /** When the cloud accepts requests again. Fairlead retries then, but after at most 15 minutes. */
   readonly retryAfter?: Moment;

@@ -1,5 +1,5 @@
-// Load balancers: the framework observes, asks for a plan, and applies its steps. It owns finalizers, events, retries and the
-// status of Services.
+// Load balancers: the framework observes, requests a plan, and applies its steps. It owns finalizers, events, retries
+// and the status of Services.
 
 import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";

@@ -18,7 +18,7 @@ export type BreakerState = "closed" | "open" | "half-open";
 
 /** An admitted call. The caller reports once how it ended. */
 export interface Attempt {
-  /** There was a response, whatever it says. */
+  /** There was a response, with any status. */
   readonly succeeded: () => void;
   /** There was none. */
   readonly failed: () => void;

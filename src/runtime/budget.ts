@@ -5,7 +5,7 @@
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-/** What a response says about the rate limit. Most clouds send only a part of it. */
+/** The rate limit as a response reports it. Most clouds send only a part of it. */
 export interface RateLimit {
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;

@@ -13,7 +13,7 @@ const maxAttempts = 5;
 const firstDelay = milliseconds(500);
 const factor = 1.5;
 const jitter = 0.2;
-/** No attempt begins later than this after the first one. */
+/** How long after the first attempt another one may begin. */
 const maxDuration = seconds(10);
 
 export interface RetryDeps {
@@ -22,7 +22,10 @@ export interface RetryDeps {
   readonly signal: AbortSignal;
 }
 
-/** As upstream: a refused connection or a timeout on our side is not retried, because the client would only wait longer. */
+/**
+ * As in upstream, a refused connection or an expired deadline is not retried, because the client would only wait
+ * longer.
+ */
 function isTransient(error: unknown): boolean {
   if (!isKubeError(error)) return false;
   const isStatus = error.status !== undefined && [429, 500, 504].includes(error.status);

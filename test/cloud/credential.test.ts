@@ -191,7 +191,7 @@ describe("the delay after a cloud error", () => {
     expect(backoffAfter(error, failures, clock, random)).toBe(seconds(expected));
   });
 
-  test("is not aligned with other delays when the cloud asks for it", async () => {
+  test("is not aligned with other delays when the cloud requests it", async () => {
     await clock.advance(milliseconds(1));
     const after = (error: unknown) => delayAfterError(error, 1, { clock, random });
     expect(after(refused(inSeconds(90)))).toBe(seconds(90));

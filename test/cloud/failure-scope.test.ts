@@ -144,7 +144,7 @@ describe("a 429", () => {
     await waiting;
   });
 
-  test("stops all operations when the provider says that the limit is the account's", async () => {
+  test("stops all operations when the provider reports a limit of the account", async () => {
     const { clock, send, lookUp } = setUp({ POST: answering(429, retryAfter) }, "account");
     await send("POST", "/balancers");
     expect(await lookUp()).toContain("the rate limit of the cloud API is used up for 900s");
@@ -152,7 +152,7 @@ describe("a 429", () => {
     expect(await lookUp()).toBe("fine");
   });
 
-  test("stops all operations when its headers say that the account has no requests left", async () => {
+  test("stops all operations when its headers report that the account has no requests left", async () => {
     const headers = { ...retryAfter, "ratelimit-limit": "100", "ratelimit-remaining": "0" };
     const { clock, send, lookUp } = setUp({ POST: answering(429, headers) });
     await send("POST", "/balancers");

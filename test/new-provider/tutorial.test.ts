@@ -1,5 +1,5 @@
-// Follows the tutorial section by section from a fresh skeleton: each stage compiles, is formatted, and passes the suites that
-// the tutorial says it passes. All stages run in parallel, each in its own folder.
+// Follows the tutorial section by section from a fresh skeleton: each stage compiles, is formatted, and passes the
+// suites that the tutorial names. All stages run in parallel, each in its own folder.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";

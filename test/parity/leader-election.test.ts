@@ -128,7 +128,7 @@ describe("TestTryAcquireOrRenew", () => {
     });
   }
 
-  test("TestTryAcquireOrRenew 3, 5: another holder's Lease is taken after it stays unrenewed for its duration by our clock [F67]", async () => {
+  test("TestTryAcquireOrRenew 3, 5: another holder's Lease is taken after it stays unrenewed for its duration by the local clock [F67]", async () => {
     const s = server(bing(3));
     const one = s.candidate();
     await s.clock.advance(seconds(0));

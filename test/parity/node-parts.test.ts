@@ -71,7 +71,7 @@ describe("TestNodeAddressesChangeDetected", () => {
   ] as const)("TestNodeAddressesChangeDetected %d: %s", (_, _name, before, after, changed) => {
     expect(!sameAddressSet(before, after)).toBe(changed);
   });
-  test("TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are no change, unlike upstream [F6]", () => {
+  test("TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are not a change, unlike in upstream [F6]", () => {
     const dual = [I("10.0.0.1"), I("fd00::1")];
     expect(sameAddressSet(dual, [...dual])).toBe(true);
   });

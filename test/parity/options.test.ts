@@ -164,7 +164,7 @@ describe("TestCreateConfig", () => {
   test("TestCreateConfigWithoutWebHooks: enables no webhook and opens no port without --webhooks", () => {
     expect(chooseWebhooks(readFlags(given).flags.webhooks ?? [], ["services"]).enabled).toEqual([]);
   });
-  test("TestCreateConfigWithoutWebHooks (Fairlead): --concurrent-node-status-updates has no effect and a warning says so", () => {
+  test("TestCreateConfigWithoutWebHooks (Fairlead): --concurrent-node-status-updates has no effect and causes a warning", () => {
     // Upstream needs a second pool of workers because every refresh asks the cloud per Node. Fairlead writes what one
     // listing reports.
     const { problems } = readFlags([...given, "--concurrent-node-status-updates=2"]);

@@ -47,7 +47,7 @@ describe("TestIsResponsibleForRoute", () => {
     },
   );
 
-  // Upstream requires only one end of the range inside. Fairlead does not own a route that only overlaps the
+  // Upstream requires only one end of the range to be inside. Fairlead does not own a route that only overlaps the
   // cluster's ranges.
   test("TestIsResponsibleForRoute (Fairlead): both ends of a route must be inside the cluster's ranges [F60]", () => {
     expect(

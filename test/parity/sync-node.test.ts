@@ -240,7 +240,7 @@ describe("Test_syncNode", () => {
   });
 
   // Upstream's nil metadata means "not mine". Here a provider id of no known source means that (decision 0001).
-  test("Test_syncNode 7: leaves a Node of another cloud byte for byte [F12]", async () => {
+  test("Test_syncNode 7: leaves a Node of another cloud unchanged [F12]", async () => {
     const result = await sync({
       taints: [F, U],
       annotations: nodeIP("10.0.0.1"),

@@ -42,7 +42,7 @@ export const ofTheCloud: Reasons = {
   },
   CloudUnavailable: {
     type: "Warning",
-    when: "The cloud cannot be reached, or answers with a server error. No Node is deleted meanwhile",
+    when: "The cloud cannot be reached, or answers with a server error. No Node is deleted until it responds",
     whatToDo: "if it lasts, check the endpoint and the network",
   },
 };

@@ -13,7 +13,7 @@ export class ReloadRequests {
     this.#notify?.();
   };
 
-  /** Waits for a request, at most as long as `timeout`. Returns whether there was one. */
+  /** Waits for a request, for at most `timeout`. Returns whether there was one. */
   async within(timeout: Milliseconds, clock: Clock, signal: AbortSignal): Promise<boolean> {
     if (!this.#isRequested) {
       const { controller: waiting, unlink } = linkedController(signal);

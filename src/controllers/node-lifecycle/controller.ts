@@ -208,7 +208,7 @@ export class LifecycleController {
       return requeue(seconds(1), "the watch has not delivered the last write yet");
     if (!(await removeNode(node, this.#options, signal))) return requeue(observedDelay, "observe mode");
     if (!isAnnounced) this.#massCount.addDeletion(uid);
-    // The record stays until the watch reports the deletion: it says whether the deletion was announced.
+    // The record stays until the watch reports the deletion: it records whether the deletion was announced.
     return settled;
   }
 

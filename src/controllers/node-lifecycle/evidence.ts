@@ -1,5 +1,5 @@
-// Collects the proofs that an instance is gone, and judges whether they are enough to delete its Node. An observation of the
-// instance in between discards them. Pure.
+// Collects the proofs that an instance is gone, and decides whether they are sufficient to delete its Node. An
+// observation of the instance in between discards them. Pure.
 
 import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";

@@ -21,8 +21,9 @@ interface Share {
 const maxCountAge = 1000;
 
 /**
- * A decision costs as much as what has changed since the last one, because during a hold every Node without an instance asks
- * for a decision. All Nodes are counted again after a listing, and for a decision on a count that is older than a second.
+ * A decision costs as much as what has changed since the last one, because during a hold every Node without an
+ * instance needs a decision. All Nodes are counted again after a listing, and for a decision on a count that is
+ * older than a second.
  */
 export class MassCount {
   readonly #options: MassCountOptions;

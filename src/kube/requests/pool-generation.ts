@@ -19,7 +19,7 @@ export class PoolGeneration {
   }
 
   timedOut(generation: number): void {
-    // A late deadline of an earlier pool says nothing about the current one.
+    // A late deadline of an earlier pool is no information about the current one.
     if (generation !== this.#current || ++this.#timeoutsInARow < maxTimeouts) return;
     this.#timeoutsInARow = 0;
     this.#current++;

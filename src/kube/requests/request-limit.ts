@@ -3,7 +3,7 @@
 
 import { WaitQueue } from "./wait-queue.ts";
 
-/** "reserved" may use every place, "normal" all but the reserved ones. */
+/** "reserved" may use every place, "normal" only the unreserved ones. */
 export type Lane = "normal" | "reserved";
 
 export class RequestLimit {

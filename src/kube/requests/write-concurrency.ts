@@ -10,7 +10,7 @@ import { WaitQueue } from "./wait-queue.ts";
 /** Writes of state precede events. */
 export type WritePriority = "state" | "event";
 
-/** The latency of a success can raise the limit, "overloaded" lowers it, and "unknown" says nothing about load. */
+/** The latency of a success can raise the limit, "overloaded" lowers it, and "unknown" has no effect. */
 export type WriteOutcome =
   | { readonly kind: "success"; readonly latency: Milliseconds }
   | { readonly kind: "overloaded"; readonly retryAfter?: Milliseconds }

@@ -169,7 +169,7 @@ test("a load balancer left as an orphan is forgotten", async () => {
   }
 });
 
-test("inputs of all load balancers are no longer read when none is left", async () => {
+test("inputs for all load balancers are no longer read after the last one is deleted", async () => {
   const { w } = scriptedWorld(undefined, () => ({
     inputs: [{ kind: "Secret", namespace: "kube-system", name: "for-all" }],
   }));

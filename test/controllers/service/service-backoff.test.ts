@@ -68,7 +68,7 @@ test("the next failure after a success starts with the shortest backoff", async 
   expect(w.cloud.balancers.list()[0]?.algorithm).toBe("least-connections");
 });
 
-/** How many seconds lie between the attempts to create the load balancer. */
+/** The seconds between the attempts to create the load balancer. */
 const gapsBetweenAttempts = async (retryAfter: string, within: number) => {
   const attempts: number[] = [];
   const w = new ServiceWorld({
@@ -87,11 +87,11 @@ const gapsBetweenAttempts = async (retryAfter: string, within: number) => {
   return attempts.slice(1).map((at, index) => Math.floor((at - (attempts[index] ?? 0)) / 1000));
 };
 
-test("a change is retried when the cloud asks for it, however often it has failed", async () => {
+test("a change is retried at the time that the cloud requests, however often it has failed", async () => {
   expect(await gapsBetweenAttempts("2", 20)).toEqual(Array.from({ length: 9 }, () => 2));
 });
 
-test("a change is retried after at most 15 minutes, whatever Retry-After says", async () => {
+test("a change is retried after at most 15 minutes, even with a longer Retry-After", async () => {
   expect(await gapsBetweenAttempts("21600", 2000)).toEqual([900, 900]);
 });
 

@@ -46,7 +46,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
   { behavior: "AdditionalLabels with V1", note: contract },
   {
     behavior: "nil metadata in the periodic refresh",
-    provedBy: ["a refresh without its machine leaves the Node byte for byte, without an event"],
+    provedBy: ["a refresh without its machine leaves the Node unchanged, without an event"],
   },
   {
     behavior: "dual-stack change detection",

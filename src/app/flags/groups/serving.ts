@@ -42,7 +42,10 @@ const secureFields = {
     }),
   ),
   "tls-sni-cert-key": needsRestart(
-    repeated("An additional certificate, for its own names or for the names after the colon.", sniExpects),
+    repeated(
+      "An additional certificate, for the names that it contains or for the names after the colon.",
+      sniExpects,
+    ),
   ),
   "http2-max-streams-per-connection": noEffect(
     integer("Maximum number of streams per HTTP/2 connection.", { min: 0 }, { fallback: 0 }),
@@ -98,7 +101,10 @@ const webhookServingFields = {
     }),
   ),
   "webhook-tls-sni-cert-key": needsRestart(
-    repeated("An additional certificate, for its own names or for the names after the colon.", sniExpects),
+    repeated(
+      "An additional certificate, for the names that it contains or for the names after the colon.",
+      sniExpects,
+    ),
   ),
 } as const satisfies Fields;
 

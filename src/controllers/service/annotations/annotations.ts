@@ -18,7 +18,7 @@ export interface ReadAnnotations<A extends Fields> {
   readonly settings: Values<A>;
   /** Invalid, or required and missing: these keep their observed value and never get the default. */
   readonly frozen: ReadonlySet<keyof A & string>;
-  /** Present on the Service, valid or not: only these can ask for a change. */
+  /** Present on the Service, valid or not: only these can request a change. */
   readonly written: ReadonlySet<keyof A & string>;
   /** The annotations under fairlead.dev/. */
   readonly own: OwnSettings;

@@ -106,7 +106,7 @@ export class BalancerInputs {
     const mine = new Map<string, SharedInput>();
     for (const declaration of declarations) {
       const key = keyOf(declaration);
-      // A value that no group uses any more may be outdated.
+      // A value that no group uses anymore may be outdated.
       const known = state.inputs.has(key) || this.#isUsed(key) ? this.#inputs.get(key) : undefined;
       mine.set(key, known ?? { declaration, failures: 0 });
     }

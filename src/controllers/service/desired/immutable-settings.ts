@@ -1,5 +1,5 @@
-// Settings that a cloud accepts only when it creates a load balancer. The field table says whether a later change is rejected or
-// recreates the load balancer. Pure.
+// Settings that a cloud accepts only when it creates a load balancer. The field table defines whether a later change
+// is rejected or recreates the load balancer. Pure.
 
 import { milliseconds } from "../../../core/brand.ts";
 import { formatDuration } from "../../../core/duration.ts";

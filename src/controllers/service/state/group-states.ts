@@ -1,5 +1,5 @@
 // The in-memory state of each group of Services that share a load balancer, created when a Service joins and dropped as a whole
-// (`drop-states.ts`). A restart loses it; the comments say what happens then.
+// (`drop-states.ts`). A restart loses it; the comments describe what happens then.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStates } from "./service-states.ts";
@@ -89,7 +89,7 @@ export class GroupState {
     this.backoffUntil = undefined;
   }
 
-  /** The cloud has no load balancer for the group any more; the next one will be new. */
+  /** The cloud no longer has a load balancer for the group; the next one will be new. */
   startOver(): void {
     this.change = undefined;
     this.failedChange = undefined;
@@ -190,7 +190,7 @@ export class GroupStates {
     this.of(group).pendingReleases.add(uid);
   }
 
-  /** The group has no load balancer of these owners any more. */
+  /** The group no longer has a load balancer of these owners. */
   released(group: string, owners: readonly ServiceUID[]): void {
     for (const uid of owners) this.#states.get(group)?.pendingReleases.delete(uid);
   }

@@ -1,5 +1,5 @@
 // The in-memory state of each Service, by UID: created when the Service is first read, and dropped as a whole (`drop-states.ts`).
-// A restart loses it; the comments say what happens then.
+// A restart loses it; the comments describe what happens then.
 
 import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";

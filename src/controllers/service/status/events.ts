@@ -1,4 +1,5 @@
-// The reasons and messages of all events of Services. Events that upstream also has use upstream's message word for word. Pure.
+// The reasons and messages of all events of Services. Events that upstream also has use upstream's message verbatim.
+// Pure.
 
 import { isAccountWide } from "../../../cloud/error-policies.ts";
 import { messageOf } from "../../../core/errors.ts";

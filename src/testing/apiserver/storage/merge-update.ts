@@ -45,7 +45,7 @@ export function mergeUpdate(
 }
 
 export function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
-  // The labels of an EndpointSlice say which Service it belongs to, so changes of them count.
+  // The labels of an EndpointSlice identify its Service, so their changes count.
   const isRelabelled =
     resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
   if (!resource.tracksGeneration || (isSame(withoutStatus(object), withoutStatus(before)) && !isRelabelled))

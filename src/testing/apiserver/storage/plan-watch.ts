@@ -30,7 +30,10 @@ export interface WatchRequest {
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
-/** Whether the request is a streaming list; undefined when it does not say. Refuses what the emulated version refuses. */
+/**
+ * Whether the request is a streaming list; undefined when it has no such parameter. Refuses what the emulated version
+ * refuses.
+ */
 function wantsInitialEvents(query: URLSearchParams, { streamingLists }: WatchSettings): boolean | undefined {
   if (streamingLists === "ignored") return undefined;
   const asked = query.get("sendInitialEvents");

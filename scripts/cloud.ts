@@ -59,7 +59,7 @@ if (values.help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if (positionals[0] === undefined) fail("Missing the cloud to serve.");
+if (positionals[0] === undefined) fail("Expected the name of the cloud to serve.");
 if (positionals[0] !== "fake") fail(`Unknown cloud "${positionals[0]}". The only simulated cloud is "fake".`);
 
 const cloud = new FakeCloud(

@@ -16,7 +16,7 @@ export interface SignalHandlers {
   readonly stop: (signal: string) => void;
   /** Each SIGHUP. */
   readonly reload: () => void;
-  /** An uncaught error. The process then ends with 1. */
+  /** An uncaught error. The process then exits with code 1. */
   readonly uncaught: (error: unknown) => void;
 }
 

@@ -75,7 +75,7 @@ describe("node controller on a joining Node", () => {
   });
 });
 
-test("a refresh without its machine leaves the Node byte for byte, without an event", async () => {
+test("a refresh without its machine leaves the Node unchanged, without an event", async () => {
   world = new NodeControllers({ machines: [machine("n0")] }).start("node");
   world.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
   world.inventory.requestListing(world.clock.monotonic(), "refresh");

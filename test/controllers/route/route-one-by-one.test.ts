@@ -105,7 +105,7 @@ describe("routes one by one", () => {
     expect(w.cloud.changes.slice(before)).toEqual(["create 10.244.1.0/24"]);
   });
 
-  test("with the same destination are reduced to the right one", async () => {
+  test("with the same destination are removed, except the correct one", async () => {
     const w = setUp().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });

@@ -51,7 +51,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
   {
     behavior: "dual-stack change detection",
     provedBy: [
-      "TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are no change, unlike upstream [F6]",
+      "TestNodeAddressesChangeDetected, not pinned: two equal dual-stack addresses are not a change, unlike in upstream [F6]",
       "reorders addresses while the Node joins, and ignores a different order later",
     ],
     note: "D13",

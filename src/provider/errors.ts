@@ -7,7 +7,7 @@ import type { Moment } from "./call.ts";
  * What went wrong. The kind decides when Fairlead retries and where it reports the error.
  *
  * - `not-found`     the requested object does not exist; a definite answer, never a guess from a broken response
- * - `conflict`      someone else changed the object at the same time
+ * - `conflict`      another client changed the object at the same time
  * - `busy`          the cloud is changing the object and accepts no requests for it now
  * - `invalid`       the cloud rejects the request, and would reject it again
  * - `quota`         a limit of the account is reached

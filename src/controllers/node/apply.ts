@@ -14,7 +14,7 @@ import type { NodePlan } from "./plan.ts";
 export interface ApplyContext {
   readonly writes: NodeWrites;
   readonly ownWrites: OwnWrites<Node>;
-  /** Called when someone else changed the Node during a write. */
+  /** Called when another client changed the Node during a write. */
   readonly enqueue: (name: string) => void;
 }
 

@@ -1,5 +1,5 @@
 // Recognizes Fairlead's own writes when the watch delivers them, so that they do not enqueue the object again. A
-// change by someone else that arrives with them still does.
+// change by another client that arrives with them still does.
 
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";

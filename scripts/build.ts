@@ -42,7 +42,7 @@ function readOptions([wanted, ...rest]: readonly string[]): BuildOptions {
     process.exit(0);
   }
   if (wanted === undefined || wanted.startsWith("-")) {
-    throw new BuildError(`Missing the provider to build.\n\n${usage}`);
+    throw new BuildError(`Expected the name or the path of a provider.\n\n${usage}`);
   }
   const chosen: Target[] = [];
   let outdir = resolve(root, "dist");

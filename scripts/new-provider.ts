@@ -43,14 +43,14 @@ if (values["help"] === true) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if (first === undefined) fail(`Missing the name of the provider.\n\n${usage}`);
+if (first === undefined) fail(`Expected the name of the new provider.\n\n${usage}`);
 if (more.length > 0) fail(`Unexpected argument ${more[0]}.\n\n${usage}`);
 
 const providers = join(repository, "providers");
 const taken = readdirSync(providers).toSorted();
 
 if (first === "try") {
-  if (second === undefined) fail(`Missing the provider to try.\n\n${usage}`);
+  if (second === undefined) fail(`Expected the name or the path of a provider.\n\n${usage}`);
   const inside = join(providers, second);
   const folder = existsSync(inside) ? inside : resolve(from, second);
   try {

@@ -8,7 +8,7 @@ import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 
 const [path] = process.argv.slice(2);
-if (path === undefined) throw new Error("Missing the path of the kubeconfig to write.");
+if (path === undefined) throw new Error("Expected the path of the kubeconfig to write.");
 const authority = createAuthority("bench-ca", systemClock, systemRandom);
 const server = new ApiServer({ clock: systemClock, random: systemRandom });
 const https = await HttpsServer.start({ server, authority, token: crypto.randomUUID() });

@@ -66,7 +66,7 @@ test("npm run new-provider rejects an invalid name and an unknown option, and pr
   expect(name.output).toContain('Did you mean "fake"?');
   expect(option.output).toContain("Unknown option --dri. Did you mean --dir?");
   expect(nothing.output).toStartWith(
-    "Missing the name of the provider.\n\nUsage: npm run new-provider -- <name>",
+    "Expected the name of the new provider.\n\nUsage: npm run new-provider -- <name>",
   );
 }, 30_000);
 

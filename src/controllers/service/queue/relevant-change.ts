@@ -60,7 +60,10 @@ function mayConcernUs(service: Service | undefined): boolean {
   return service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
 }
 
-/** `isOurAnnotation`: under the provider's prefix or fairlead.dev/, a fact, or one of Kubernetes that is read. */
+/**
+ * `isOurAnnotation`: under the provider's prefix or fairlead.dev/, a fact, or an annotation of Kubernetes that
+ * Fairlead reads.
+ */
 export function isRelevantChange(
   before: Service | undefined,
   after: Service | undefined,

@@ -52,7 +52,7 @@ describe("a credential [F70]", () => {
     expect(await credential.current()).toBe("t2");
   });
 
-  test("is used until it ends while its renewal fails", async () => {
+  test("is used until it expires while its renewal fails", async () => {
     const { clock, credential, count } = setUpHourly(() => Promise.reject(new Error("no renewal")));
     for (let second = 0; second < 3600; second += 1) {
       expect(await credential.current()).toBe("t1");

@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
+import { isLeftElsewhere } from "../../../src/controllers/service/observed/ownership.ts";
 import { enqueueLeftovers } from "../../../src/controllers/service/queue/find-leftovers.ts";
 import { GroupAssignment } from "../../../src/controllers/service/queue/group-assignment.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
-import { serviceUID } from "../../../src/core/brand.ts";
+import { milliseconds, serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -125,4 +126,64 @@ test("a Service without type LoadBalancer whose group is unknown gets an event u
   script.unplaceable.clear();
   await w.pass(600);
   expect(script.things.size).toBe(0);
+});
+
+test("a Service that no longer asks for a load balancer leaves its group when it is deleted with a condition", async () => {
+  const { w, script } = scriptedWorld();
+  script.conflict = "the port is in use";
+  await w.start();
+  const { uid } = w.create("web").metadata;
+  await w.pass(30);
+  w.editSpec("web", { type: "NodePort" });
+  await w.pass(30);
+  expect(w.manager.membersOf(uid)).toEqual(["default/web"]);
+  w.delete("web");
+  await w.pass(0);
+  // Without a finalizer and another type, its deletion is no relevant change.
+  expect(w.manager.membersOf(uid)).toEqual([]);
+});
+
+test("a deleted Service whose group is unknown has no reported problems any more", async () => {
+  const { w } = scriptedWorld((one) => {
+    one.unplaceable.add("web");
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  expect([...w.manager.serviceProblems().keys()]).toEqual(["default/web"]);
+  w.delete("web");
+  await w.pass(0);
+  expect([...w.manager.serviceProblems()]).toEqual([]);
+});
+
+test("a plan that waits for the cloud is made again from a newer listing", async () => {
+  let isReady = false;
+  const { w, script } = scriptedWorld(undefined, (balancers) => ({
+    plan: (...input) => {
+      const plan = balancers.plan(...input);
+      const wait = { checkAfter: milliseconds(1000), waitingFor: "the cloud" };
+      return plan.steps.length > 0 || isReady ? plan : { steps: [], wait };
+    },
+  }));
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  const { plans } = script;
+  const listings = w.manager.balancers?.latest?.beganAt ?? 0;
+  await w.pass(10);
+  expect(script.plans).toBeGreaterThan(plans);
+  expect(w.manager.balancers?.latest?.beganAt).toBeGreaterThan(listings);
+  isReady = true;
+  await w.pass(10);
+  expect(w.events("web").join()).toContain("EnsuredLoadBalancer");
+});
+
+test("a Service has something left in another group while a listing shows it there with the mark", () => {
+  const groups = new GroupStates(new ServiceStates());
+  const shown = (group: string, ownership: "ours" | "unmarked") =>
+    ({ listing: { latest: { items: [{ group, ownership, owners: [first] }] } } }) as never;
+  expect(isLeftElsewhere(shown("x", "ours"), groups, first, "y")).toBe(true);
+  expect(isLeftElsewhere(shown("x", "ours"), groups, second, "y")).toBe(false);
+  expect(isLeftElsewhere(shown("y", "ours"), groups, first, "y")).toBe(false);
+  expect(isLeftElsewhere(shown("x", "unmarked"), groups, first, "y")).toBe(false);
 });

@@ -99,6 +99,18 @@ test("the record of an existing Service is not dropped", () => {
   expect(services.all).toEqual([]);
 });
 
+test("the record of a Service with a load balancer in an unknown group is kept until the group is found", () => {
+  const services = new ServiceStates();
+  const groups = new GroupStates(services);
+  const web = { ...serviceAt("web"), status: {}, spec: { type: "ClusterIP" } } as Service;
+  services.of(web).hasLeftovers = true;
+  dropServiceStates([uid("web")], { get: () => web }, services, groups);
+  expect(services.all).toHaveLength(1);
+  services.of(web).hasLeftovers = false;
+  dropServiceStates([uid("web")], { get: () => web }, services, groups);
+  expect(services.all).toEqual([]);
+});
+
 test("a manager keeps no record of Services and groups that are gone", async () => {
   const tracked = new TrackedCollections();
   try {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
+import { showFailure } from "../../../src/controllers/service/reconcile/failure.ts";
 import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
 import { reconcileGroup } from "../../../src/controllers/service/reconcile/reconcile.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
@@ -168,4 +169,34 @@ test("a load balancer that cannot be changed does not prevent the node sync metr
   w.addNode("late");
   await w.pass(30);
   expect(w.manager.metrics.text()).toMatch(/^service_controller_nodesync_latency_seconds_count 1$/m);
+});
+
+test("a failed listing is no condition of a Service with an address, although a newer listing succeeds meanwhile", async () => {
+  const error = refused("no listing", "quota");
+  const serviceAt = (name: string, ingress: readonly { readonly ip: string }[]) => ({
+    metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
+    spec: { type: "LoadBalancer" },
+    status: { loadBalancer: { ingress } },
+  });
+  const stored = {
+    "default/new": serviceAt("new", []),
+    "default/served": serviceAt("served", [{ ip: "192.0.2.1" }]),
+  };
+  const groupStates = new GroupStates(new ServiceStates());
+  for (const name of ["new", "served"]) groupStates.assign(`default/${name}`, serviceUID(name), "x");
+  const listing: { failure: unknown } = { failure: { error } };
+  const written: string[] = [];
+  const patch = async ({ metadata }: { readonly metadata: { readonly name: string } }) => {
+    written.push(metadata.name);
+    listing.failure = undefined;
+  };
+  const services = { get: (key: keyof typeof stored) => stored[key] };
+  const deps = {
+    controller: { services, listing, writes: { patch }, clock: new VirtualClock() },
+    groupStates,
+    desiredServices: { problemsOf: () => [] },
+  };
+  const context = { group: "x", state: groupStates.of("x"), call: { signal } };
+  for (let attempt = 0; attempt < 3; attempt += 1) await showFailure(deps as never, context as never, error);
+  expect(written).toEqual(["new"]);
 });

@@ -23,10 +23,12 @@ export async function showFailure(
   if (problem === undefined) return;
   state.failures += 1;
   if (state.failures < failuresBeforeCondition) return;
+  // Judged before the first write: the listing may succeed during one.
+  const isListing = isOfListing(deps, error);
   for (const service of servicesOf(deps, group)) {
     // A failed listing does not concern a Service that has its load balancer.
     const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
-    if (isOfListing(deps, error) && hasAddress && !isEnding(service)) continue;
+    if (isListing && hasAddress && !isEnding(service)) continue;
     const problems = [...deps.desiredServices.problemsOf(service), problem];
     await writeErrorCondition(deps, service, problems, call.signal).catch(() => undefined);
   }

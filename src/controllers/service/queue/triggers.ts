@@ -41,7 +41,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
   const stops = [
     services.subscribe((change) => onServiceChange(deps, change)),
     nodes.subscribe(({ before, after }) => {
-      const labelsMatter = serviceStates.all.some((state) => state.lastTargetRules?.selector !== undefined);
+      const labelsMatter = serviceStates.hasTargetSelector;
       if (isRelevantNodeChange(before, after, { labelsMatter, isSelected })) nodeChanges.trigger();
     }),
     onMachines(() => nodeChanges.trigger()),

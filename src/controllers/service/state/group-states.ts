@@ -147,7 +147,10 @@ export class GroupStates {
   }
 
   isReleasePendingElsewhere(uid: ServiceUID, group: string): boolean {
-    return this.all.some((state) => state.group !== group && state.pendingReleases.has(uid));
+    for (const state of this.#states.values()) {
+      if (state.group !== group && state.pendingReleases.has(uid)) return true;
+    }
+    return false;
   }
 
   /** The group of the Service with this UID, not of another one with the same name. */

@@ -64,6 +64,14 @@ export class ServiceStates {
     return [...this.#byUID.values()];
   }
 
+  /** Whether a Service selects its targets by label. Asked for every change of a Node, so nothing is copied. */
+  get hasTargetSelector(): boolean {
+    for (const { lastTargetRules } of this.#byUID.values()) {
+      if (lastTargetRules?.selector !== undefined) return true;
+    }
+    return false;
+  }
+
   get(uid: ServiceUID): ServiceState | undefined {
     return this.#byUID.get(uid);
   }

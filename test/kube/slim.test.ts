@@ -60,19 +60,19 @@ test("code that reads a dropped field does not compile", () => {
   const node = slimNode(raw as unknown as Node);
   const slice = slimEndpointSlice(raw as unknown as EndpointSlice);
   const dropped: readonly unknown[] = [
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     node.metadata.managedFields,
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     node.spec.externalID,
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     node.status.images,
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     node.status.conditions?.[0]?.lastHeartbeatTime,
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     node.status.nodeInfo?.kernelVersion,
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     slice.endpoints?.[0]?.addresses,
-    // @ts-expect-error
+    // @ts-expect-error: slimming drops this field, so reading it must not compile
     slice.endpoints?.[0]?.conditions?.serving,
   ];
   expect(dropped).toEqual(Array(7).fill(undefined));

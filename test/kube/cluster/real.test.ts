@@ -7,7 +7,7 @@ import { cases as watching } from "./watching.cluster.ts";
 
 const kubeconfig = Bun.env["FAIRLEAD_CLUSTER_KUBECONFIG"];
 if (kubeconfig === undefined) {
-  // `npm test` must pass on a plain clone, which has no API server. `npm run test:cluster` and `.ci/run` start
+  // Skipped on purpose: `npm test` must pass on a plain clone, which has no API server. `npm run test:cluster` and `.ci/run` start
   // one and run this file against it; without one, the skip has a name.
   test.skip("runs against a real API server only when FAIRLEAD_CLUSTER_KUBECONFIG names its kubeconfig", () => {});
 } else {

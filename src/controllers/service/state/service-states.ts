@@ -64,7 +64,7 @@ export class ServiceStates {
     return [...this.#byUID.values()];
   }
 
-  /** Whether a Service selects its targets by label. Asked for every change of a Node, so nothing is copied. */
+  /** Whether a Service selects its targets by label. Read on every change of a Node, so it copies nothing. */
   get hasTargetSelector(): boolean {
     for (const { lastTargetRules } of this.#byUID.values()) {
       if (lastTargetRules?.selector !== undefined) return true;

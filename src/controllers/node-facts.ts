@@ -1,10 +1,10 @@
-// Reads facts from a Node object: its identity, taints, readiness, age, and whether it is paused or leaving. Pure.
+// Reads facts from a Node object: its identity, taints, readiness, age, and whether it is leaving. Pure.
 
 import type { NodeIdentity } from "../cloud/node-identity.ts";
 import { type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Node, Taint } from "../kube/objects.ts";
-import { leavingTaints, pausedAnnotation, uninitializedTaint } from "./well-known.ts";
+import { leavingTaints, uninitializedTaint } from "./well-known.ts";
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
@@ -39,11 +39,6 @@ export function readiness(node: Node): string {
 }
 
 export const isReady = (node: Node): boolean => readiness(node) === "True";
-
-/** Any value except "false" pauses, because "yes" cannot mean "continue". */
-export function isPaused({ metadata }: Node): boolean {
-  return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
-}
 
 export const isBeingDeleted = (node: Node): boolean => node.metadata.deletionTimestamp !== undefined;
 

@@ -38,6 +38,15 @@ export const onServices: Reasons = {
     type: "Normal",
     when: "The cloud is still applying a change, or a paused Service shares the load balancer",
   },
+  Paused: {
+    type: "Normal",
+    when: "`fairlead.dev/paused` pauses the Service. Neither it nor its load balancer is changed",
+  },
+  DeletionPaused: {
+    type: "Warning",
+    when: "The Service is being deleted while `fairlead.dev/paused` pauses it. Its load balancer and finalizer stay",
+    whatToDo: "remove the annotation",
+  },
   UpdateLoadBalancerFailed: {
     type: "Warning",
     when: "An update of the targets failed; a full reconcile follows",

@@ -11,11 +11,11 @@ import {
   hasTaint,
   isBeingDeleted,
   isLeaving,
-  isPaused,
   isReady,
   providerIDOf,
   taintsOf,
 } from "../node-facts.ts";
+import { isPaused } from "../pause.ts";
 import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved } from "./events.ts";
 import { type Evidence, isRecent, judge, type ProofKind } from "./evidence.ts";

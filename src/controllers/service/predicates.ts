@@ -1,7 +1,7 @@
 // Decides from the object alone which Services the controller manages, and what it must do for them. Pure.
 
 import type { Service } from "../../kube/objects.ts";
-import { cloudCondition, pausedAnnotation } from "../well-known.ts";
+import { cloudCondition } from "../well-known.ts";
 
 /** A warning on a Service: an unknown annotation, or or a limit that was reached. */
 export const warningCondition = "CloudWarning";
@@ -25,11 +25,6 @@ export function hasFinalizer({ metadata }: Service): boolean {
 }
 
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
-
-/** Any value except "false" pauses the Service: "yes" cannot mean "continue". */
-export function isPaused({ metadata }: Service): boolean {
-  return (metadata.annotations?.[pausedAnnotation] ?? "false") !== "false";
-}
 
 /** Conditions that only Fairlead removes. */
 function hasOurConditions({ status }: Service): boolean {

@@ -101,7 +101,7 @@ test("a completed operation is followed by a newer listing, so that nothing is c
   expect([script.applied.length, script.things.size]).toEqual([2, 2]);
 });
 
-test("a paused Service gets no events or writes while its operation cannot be checked", async () => {
+test("a paused Service gets no further events or writes while its operation cannot be checked", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });

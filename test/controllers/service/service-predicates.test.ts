@@ -3,7 +3,6 @@ import fc from "fast-check";
 import {
   finalizer,
   hasFinalizer,
-  isPaused,
   needsCleanup,
   wantsLoadBalancer,
 } from "../../../src/controllers/service/predicates.ts";
@@ -32,12 +31,6 @@ describe("wantsLoadBalancer", () => {
   ];
   test.each(cases)("%s", (_, draft, expected) => {
     expect(wantsLoadBalancer(toService(draft))).toBe(expected);
-  });
-
-  test("the paused annotation pauses a Service with every value but false", () => {
-    const paused = (value: string) => isPaused(toService({ annotations: { "fairlead.dev/paused": value } }));
-    expect(["true", "false", "", "yes"].map(paused)).toEqual([true, false, true, true]);
-    expect(isPaused(toService())).toBe(false);
   });
 });
 

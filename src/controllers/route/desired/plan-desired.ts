@@ -8,7 +8,8 @@ import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { DesiredRoute, Routes } from "../../../provider/routes.ts";
-import { isPaused, nameOf } from "../../node-facts.ts";
+import { nameOf } from "../../node-facts.ts";
+import { isPaused } from "../../pause.ts";
 import { familyUnsupported, invalidPodCIDR, podCIDROutsideCluster } from "../events.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
 

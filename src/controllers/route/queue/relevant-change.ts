@@ -2,7 +2,7 @@
 // and almost none of these updates do. Pure.
 
 import type { Node } from "../../../kube/objects.ts";
-import { isPaused } from "../../node-facts.ts";
+import { isPaused } from "../../pause.ts";
 import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
 import { networkCondition } from "../status/network-condition.ts";
 

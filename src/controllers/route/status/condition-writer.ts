@@ -4,7 +4,7 @@
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
-import { isPaused } from "../../node-facts.ts";
+import { isPaused } from "../../pause.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import { planNetworkCondition } from "./network-condition.ts";
 

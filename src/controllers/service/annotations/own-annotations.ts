@@ -3,12 +3,13 @@
 import { minutes } from "../../../core/brand.ts";
 import { buildField, duration, integer, oneOf } from "../../../core/fields.ts";
 import type { Values } from "../../../core/settings.ts";
+import { pauseValues } from "../../pause.ts";
 import { parseNodeSelector } from "./node-selector.ts";
 
 export const ownAnnotations = {
   paused: oneOf(
     "Pauses this Service: Fairlead changes neither its load balancer nor the Service.",
-    ["true", "false"],
+    pauseValues,
     {
       fallback: "false",
     },

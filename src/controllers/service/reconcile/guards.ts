@@ -6,8 +6,10 @@ import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { describeError } from "../../errors.ts";
-import { isPaused } from "../predicates.ts";
-import { syncFailed, waitingForPaused } from "../status/events.ts";
+import { isPaused, pauseOf } from "../../pause.ts";
+import { isBeingDeleted } from "../predicates.ts";
+
+import { deletionPaused, paused, problemFound, syncFailed, waitingForPaused } from "../status/events.ts";
 import { finalConditions, writeErrorCondition } from "../status/show-problems.ts";
 import { rememberFacts } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
@@ -22,10 +24,16 @@ export async function checkGuards(
 
 /** One paused Service pauses all that share its load balancer. */
 function checkPaused({ publisher }: ReconcileDeps, { services }: ReconcileContext): Outcome | undefined {
-  const paused = services.find(isPaused);
-  if (paused === undefined) return undefined;
+  const first = services.find(isPaused);
+  if (first === undefined) return undefined;
   for (const service of services) {
-    if (!isPaused(service)) publisher.publishOnce(service, "waiting", [waitingForPaused(paused)]);
+    const { isPaused, problem } = pauseOf(service);
+    publisher.publishOnce(service, "waiting", [isPaused ? paused : waitingForPaused(first)]);
+    if (!isPaused) continue;
+    publisher.publishOnce(service, "annotations", [
+      ...(problem === undefined ? [] : [problemFound(problem)]),
+      ...(isBeingDeleted(service) ? [deletionPaused(service)] : []),
+    ]);
   }
   return settled;
 }

@@ -6,6 +6,7 @@ import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
+import { pausedAnnotation } from "../../well-known.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { Change } from "../state/group-states.ts";
@@ -49,6 +50,19 @@ export const deletedWithoutService = "Deleted load balancer: its Service is gone
 
 export function waitingFor(what: string): ServiceEvent {
   return normal("WaitingForCloud", `Waiting for ${what}`);
+}
+
+export const paused: ServiceEvent = normal(
+  "Paused",
+  `Paused by ${pausedAnnotation}: neither the Service nor its load balancer is changed. Remove the annotation to continue.`,
+);
+
+export function deletionPaused({ metadata }: Service): ServiceEvent {
+  const { namespace = "", name } = metadata;
+  return warning(
+    "DeletionPaused",
+    `${namespace}/${name} is being deleted, but ${pausedAnnotation} pauses it: its load balancer and its finalizer stay. To continue: kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`,
+  );
 }
 
 /** Another Service of the group is paused. */

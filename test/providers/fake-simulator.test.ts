@@ -120,6 +120,38 @@ test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
   },
 );
 
+test.each([
+  ["false-error", 1],
+  ["half-made", 0],
+] as const)("creates a balancer although it answers 500 with the fault %p", async (kind, targets) => {
+  const { ask, cloud } = setUp();
+  cloud.faults.add({ kind });
+  expect((await ask("/balancers", "POST", { name: "lb", targets: ["1"] })).status).toBe(500);
+  expect(cloud.balancers.list().map((balancer) => balancer.targets.length)).toEqual([targets]);
+});
+
+test("shows a replaced view of balancers and routes, and keeps its true state", async () => {
+  const { ask, cloud } = setUp();
+  await ask("/balancers", "POST", { name: "lb" });
+  await ask("/routes", "POST", { destination: "10.0.0.0/24", machine: "1" });
+  const total = async (path: string) =>
+    ((await (await ask(path)).json()) as { meta: { total: number } }).meta.total;
+  expect([await total("/balancers"), await total("/routes")]).toEqual([1, 1]);
+  cloud.view = { balancers: () => [], routes: () => [] };
+  expect([await total("/balancers"), await total("/routes")]).toEqual([0, 0]);
+  expect((await ask("/balancers/b1")).status).toBe(404);
+  expect([cloud.balancers.list().length, cloud.routes.list().length]).toEqual([1, 1]);
+});
+
+test("allows two balancers of one name when names are not unique", async () => {
+  const { ask, cloud } = setUp();
+  cloud.balancers.hasUniqueNames = false;
+  for (const status of [201, 201]) {
+    expect((await ask("/balancers", "POST", { name: "lb" })).status).toBe(status);
+  }
+  expect(cloud.balancers.list()).toHaveLength(2);
+});
+
 test("hangs until the client gives up [F102]", async () => {
   const { cloud, transport } = setUp();
   cloud.faults.add({ kind: "hang" });

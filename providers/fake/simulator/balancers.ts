@@ -42,6 +42,8 @@ export class Balancers {
   readonly #failed = new Set<string>();
   #next = 1;
   actionTime: Milliseconds;
+  /** False: two balancers may have one name, as in many clouds. */
+  hasUniqueNames = true;
 
   constructor(clock: Clock, actionTime: Milliseconds) {
     this.#clock = clock;
@@ -62,7 +64,7 @@ export class Balancers {
   create(spec: BalancerSpec): SimulatedBalancer {
     const { name = "" } = spec;
     if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
-    if ([...this.#byID.values()].some((balancer) => balancer.name === name)) {
+    if (this.hasUniqueNames && [...this.#byID.values()].some((balancer) => balancer.name === name)) {
       throw new Refusal(409, "uniqueness_error", `a balancer named ${name} already exists`);
     }
     const number = this.#next++;

@@ -9,6 +9,7 @@ import { type Fault, Faults } from "./faults.ts";
 import { Machines, type SimulatedMachine } from "./machines.ts";
 import { Quota } from "./quota.ts";
 import { NetworkRoutes, type SimulatedRoute } from "./routes.ts";
+import { type CloudView, trueView } from "./view.ts";
 
 export interface FakeCloudOptions {
   readonly clock: Clock;
@@ -52,6 +53,10 @@ function operationOf({ method, path }: Query): { operation: string; id: string }
   return { operation, id: decodeURIComponent(id) };
 }
 
+function injected({ status }: Fault): Answer {
+  return new Refusal(status ?? 500, "injected_fault", "injected fault").toAnswer();
+}
+
 export class FakeCloud {
   readonly machines = new Machines();
   readonly routes = new NetworkRoutes();
@@ -61,6 +66,8 @@ export class FakeCloud {
   /** All requests, in order. */
   readonly seen: Seen[] = [];
   latency: Milliseconds;
+  /** What listings and lookups of balancers and routes show. */
+  view: CloudView = trueView;
   readonly #quota: Quota;
   readonly #token: string | undefined;
 
@@ -110,14 +117,15 @@ export class FakeCloud {
   ): Answer {
     if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599 };
     if (fault?.kind === "status") {
-      return new Refusal(fault.status ?? 500, "injected_fault", "injected fault").toAnswer();
+      return injected(fault);
     }
     if (!isFree) return new Refusal(429, "rate_limit_exceeded", "too many requests").toAnswer();
     if (this.#token !== undefined && token !== this.#token) {
       return new Refusal(401, "unauthorized", "unknown token").toAnswer();
     }
     try {
-      return this.#serve(query, operation, id, fault);
+      const answer = this.#serve(query, operation, id, fault);
+      return fault?.kind === "false-error" ? injected(fault) : answer;
     } catch (error) {
       if (error instanceof Refusal) return error.toAnswer();
       throw error;
@@ -138,18 +146,22 @@ export class FakeCloud {
       case "GET /machines":
         return list("machines", this.#visibleMachines(query));
       case "GET /balancers":
-        return list("balancers", this.balancers.list());
+        return list("balancers", this.view.balancers(this.balancers.list(), "listing"));
       case "POST /balancers":
+        if (fault?.kind === "half-made") {
+          this.balancers.create({ ...spec, listeners: [], targets: [] });
+          return injected(fault);
+        }
         return { status: 201, body: { balancer: this.balancers.create(spec) } };
       case "GET /balancers/{id}":
-        return { status: 200, body: { balancer: this.balancers.get(id) } };
+        return this.#balancer(id);
       case "PATCH /balancers/{id}":
         return { status: 200, body: { balancer: this.balancers.change(id, spec) } };
       case "DELETE /balancers/{id}":
         this.balancers.remove(id);
         return { status: 204 };
       case "GET /routes":
-        return list("routes", this.routes.list());
+        return list("routes", this.view.routes(this.routes.list(), "listing"));
       case "POST /routes":
         return { status: 201, body: { route: this.routes.create(spec) } };
       case "DELETE /routes/{id}":
@@ -157,6 +169,12 @@ export class FakeCloud {
         return { status: 204 };
     }
     throw new Refusal(404, "no_such_operation", `${operation} is not an operation of this cloud`);
+  }
+
+  #balancer(id: string): Answer {
+    const [balancer] = this.view.balancers([this.balancers.get(id)], "lookup");
+    if (balancer === undefined) throw new Refusal(404, "not_found", `balancer ${id} not found`);
+    return { status: 200, body: { balancer } };
   }
 
   #visibleMachines(query: URLSearchParams): readonly SimulatedMachine[] {

@@ -6,6 +6,8 @@ import type { Clock } from "#ccm/testing";
  * - `status`      the request is rejected with this status
  * - `reset`       the connection is closed before the request has any effect
  * - `lost-answer` the request is applied, but the connection is closed before the response
+ * - `false-error` the request is applied, but answered with this status
+ * - `half-made`   a balancer is created without listeners and targets, and the request is answered with this status
  * - `hang`        there is no response
  * - `cut`         the response has half a body
  * - `short-page`  the page lacks its last entry
@@ -16,6 +18,8 @@ export const faultKinds = [
   "status",
   "reset",
   "lost-answer",
+  "false-error",
+  "half-made",
   "hang",
   "cut",
   "short-page",

@@ -1,0 +1,18 @@
+// What read requests of the simulated cloud show: by default what exists. A simulation replaces it to make the cloud lie, while
+// the simulated cloud keeps its true state.
+
+import type { SimulatedBalancer } from "./balancers.ts";
+import type { SimulatedRoute } from "./routes.ts";
+
+/** A `lookup` names objects; a `listing` returns all of them. */
+export type ReadKind = "listing" | "lookup";
+
+export interface CloudView {
+  balancers(existing: readonly SimulatedBalancer[], kind: ReadKind): readonly SimulatedBalancer[];
+  routes(existing: readonly SimulatedRoute[], kind: ReadKind): readonly SimulatedRoute[];
+}
+
+export const trueView: CloudView = {
+  balancers: (existing) => existing,
+  routes: (existing) => existing,
+};

@@ -15,6 +15,8 @@
 
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
+import { removalWindow } from "../../src/controllers/removal-history.ts";
+import { allowedRemovals } from "../../src/controllers/removal-limit.ts";
 import { networkCondition } from "../../src/controllers/route/status/network-condition.ts";
 import {
   cloudCondition,
@@ -183,7 +185,7 @@ export class Invariants {
     if (massLimit === "off") return;
     const now = this.#world.clock.monotonic();
     this.#deletions = [
-      ...this.#deletions.filter(({ at }) => at > now - massLimit.window),
+      ...this.#deletions.filter(({ at }) => at > now - removalWindow),
       { at: now, by: writer },
     ];
     // A replica can count only the deletions since its start; earlier ones are not recorded anywhere.
@@ -192,7 +194,7 @@ export class Invariants {
     };
     const recent = this.#deletions.filter(({ at }) => at >= startedAt).length;
     const managed = Math.max(...this.#managed.map(({ count }) => count)) + recent;
-    const allowed = Math.max(massLimit.atLeast, Math.floor(managed * massLimit.share));
+    const allowed = allowedRemovals(massLimit, managed);
     if (recent > allowed) {
       const by = [...new Set(this.#deletions.map((each) => each.by))].join(", ");
       this.violated(

@@ -2,6 +2,12 @@
 
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
+import {
+  defaultRemovalLimit,
+  parseRemovalLimit,
+  type RemovalLimitSetting,
+  removalLimitForms,
+} from "../../controllers/removal-limit.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/settings.ts";
 import { type ServiceSettings, serviceDefaults } from "../../controllers/service/settings.ts";
@@ -22,13 +28,6 @@ export interface ControllerSettings {
 const families = ["IPv4", "IPv6"] as const;
 const kinds = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;
 const policies = ["sync", "report", "once"] as const;
-
-function readMassLimit(text: string): LifecycleSettings["massLimit"] | undefined {
-  if (text === "off") return "off";
-  const share = /^(\d{1,3})%$/.exec(text)?.[1];
-  if (share === undefined || Number(share) > 100 || lifecycleDefaults.massLimit === "off") return undefined;
-  return { ...lifecycleDefaults.massLimit, share: Number(share) / 100 };
-}
 
 function mustBe(flag: string, expected: string, got: string): Problem {
   return invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);
@@ -65,25 +64,27 @@ export function controllerSettings(flags: Flags): ControllerSettings {
       order: only<AddressKind>("node-address-order", flags["node-address-order"], kinds),
     },
   };
-  const massLimit = readMassLimit(flags["node-deletion-limit"]);
-  if (massLimit === undefined) {
-    problems.push(
-      mustBe("node-deletion-limit", "a percentage such as 20%, or off", flags["node-deletion-limit"]),
-    );
-  }
+  const limit = (
+    flag: "node-deletion-limit" | "load-balancer-removal-limit" | "route-removal-limit",
+  ): RemovalLimitSetting => {
+    const read = parseRemovalLimit(flags[flag]);
+    if (read === undefined) problems.push(mustBe(flag, removalLimitForms, flags[flag]));
+    return read ?? defaultRemovalLimit;
+  };
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
     removeShutdownTaint: flags["shutdown-taint-goes"],
     proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
-    massLimit: massLimit ?? lifecycleDefaults.massLimit,
+    massLimit: limit("node-deletion-limit"),
     minAgeWithoutID: flags["node-deletion-min-age"],
   };
   const period = flags["route-reconciliation-period"];
   const routes: RouteSettings = {
     ...routeDefaults,
     fullCheck: period === undefined ? routeDefaults.fullCheck : exactly(period),
+    removalLimit: limit("route-removal-limit"),
   };
   if (flags["cluster-cidr"] !== undefined) {
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);
@@ -95,6 +96,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     drift: flags["load-balancer-drift"],
     targets: flags["load-balancer-targets"],
     targetDrain: flags["load-balancer-target-drain"],
+    removalLimit: limit("load-balancer-removal-limit"),
   };
   return { nodes, lifecycle, routes, services, problems };
 }

@@ -64,6 +64,8 @@ export type Flags = Values<typeof flagFields>;
 export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "node-deletion-proofs": "1",
   "node-deletion-limit": "off",
+  "load-balancer-removal-limit": "off",
+  "route-removal-limit": "off",
   "node-deletion-min-age": "0s",
   "reconcile-labels": "false",
   "beta-labels-win": "true",

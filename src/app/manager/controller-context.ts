@@ -2,6 +2,7 @@
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { RemovalHistory } from "../../controllers/removal-history.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -28,6 +29,8 @@ export interface ControllerContext {
   readonly connected: ConnectedCloud;
   readonly inventory: Inventory;
   readonly nodes: LatestObjects<Node>;
+  /** The memory of the mass limits. */
+  readonly removals: RemovalHistory;
   /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
   readonly life: AbortSignal;
 }

@@ -4,6 +4,7 @@
 import { Inventory } from "../../cloud/inventory.ts";
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import { RemovalMemory } from "../../controllers/removal-memory.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
@@ -43,6 +44,8 @@ export interface ManagerOptions {
   readonly log: Log;
   /** The holder identity in the Lease. If unset, a new one. */
   readonly identity?: string;
+  /** The memory of the mass limits. If unset, a new one. */
+  readonly removals?: RemovalMemory;
   /** A short status for systemd. */
   readonly onStatus?: (text: string) => void;
 }
@@ -72,6 +75,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   /** Aborted when everything has ended, which after a drain is later than the request to stop. */
   const life = endOf(signal);
 
+  const removals = options.removals ?? new RemovalMemory(clock);
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
   const plans = new PlanReporter(log);
@@ -159,6 +163,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     connected,
     inventory,
     nodes: nodes.objects,
+    removals,
     life: life.signal,
   };
   /** Controllers under the shared Lease have their own write gates. */

@@ -3,6 +3,7 @@
 import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
+import { removalWindow } from "../removal-history.ts";
 import type { Candidates } from "./candidates.ts";
 import { type MassDecision, massLimit, RecentDeletions } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isDeletionForbidden } from "./plan.ts";
@@ -95,8 +96,7 @@ export class MassCount {
   }
 
   #recentDeletions(now: number): number {
-    const { massLimit: limit } = this.#options.settings;
-    return this.#deletions.within(limit === "off" ? 0 : limit.window, now);
+    return this.#deletions.within(removalWindow, now);
   }
 
   #isOutdated(countedAt: number): boolean {

@@ -2,6 +2,8 @@
 // were announced, none is deleted. Unannounced deletions count together with Nodes that are about to be deleted.
 
 import type { NodeEvent } from "../node-deps.ts";
+import { removalWindow } from "../removal-history.ts";
+import { allowedRemovals } from "../removal-limit.ts";
 import { type MassDeletion, massDeletionHeld } from "./events.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
@@ -11,9 +13,9 @@ export type MassDecision =
 
 export function massLimit(counts: MassDeletion, limit: LifecycleSettings["massLimit"]): MassDecision {
   if (limit === "off") return { mayDelete: true };
-  const allowed = Math.max(limit.atLeast, Math.floor(counts.managed * limit.share));
+  const allowed = allowedRemovals(limit, counts.managed);
   if (counts.recent + counts.candidates <= allowed) return { mayDelete: true };
-  return { mayDelete: false, event: massDeletionHeld(counts, allowed, limit.window / 60_000) };
+  return { mayDelete: false, event: massDeletionHeld(counts, allowed, removalWindow / 60_000) };
 }
 
 /** Remembers when Nodes were deleted unannounced, by Fairlead or anyone else. */

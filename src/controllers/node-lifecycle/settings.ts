@@ -1,6 +1,7 @@
 // The settings of the node-lifecycle controller and their defaults.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../removal-limit.ts";
 
 export interface LifecycleSettings {
   /** `observe`: report what would be deleted. `off`: never delete. The shutdown taint is maintained in any case. */
@@ -9,13 +10,8 @@ export interface LifecycleSettings {
   readonly proofs: 1 | 2;
   /** The minimum time between the first and the last proof. */
   readonly confirmAfter: Milliseconds;
-  /**
-   * The share of all managed Nodes that may be deleted unannounced within the window, and the number that is always
-   * allowed.
-   */
-  readonly massLimit:
-    | { readonly share: number; readonly atLeast: number; readonly window: Milliseconds }
-    | "off";
+  /** How many managed Nodes may be deleted unannounced within the window. */
+  readonly massLimit: RemovalLimitSetting;
   /** A Node without provider id is not deleted before this age: its instance may not be visible yet. */
   readonly minAgeWithoutID: Milliseconds;
   /**
@@ -31,7 +27,7 @@ export const lifecycleDefaults: LifecycleSettings = {
   deletion: "enforce",
   proofs: 2,
   confirmAfter: seconds(30),
-  massLimit: { share: 0.2, atLeast: 2, window: minutes(10) },
+  massLimit: defaultRemovalLimit,
   minAgeWithoutID: minutes(10),
   removeShutdownTaint: "when-running",
   recheck: { shortest: minutes(1), longest: minutes(5) },

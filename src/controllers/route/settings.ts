@@ -2,6 +2,7 @@
 // Fairlead reconciles routes when something changes, and runs a full sync only rarely.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../removal-limit.ts";
 
 export interface RouteSettings {
   /** How long changes are collected, so that a burst is one sync. */
@@ -12,6 +13,8 @@ export interface RouteSettings {
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
   /** The maximum age of a listing for a sync that removes nothing. */
   readonly maxListingAge: Milliseconds;
+  /** How many routes may be removed, or created again, within the window because something was absent. */
+  readonly removalLimit: RemovalLimitSetting;
   /** Routes that are created or removed in parallel, if each needs its own call. */
   readonly concurrentChanges: number;
   /** Nodes whose condition is written in parallel. */
@@ -27,6 +30,7 @@ export const routeDefaults: RouteSettings = {
   minInterval: seconds(5),
   fullCheck: { every: minutes(12 * 60), jitter: 0.2 },
   maxListingAge: seconds(10),
+  removalLimit: defaultRemovalLimit,
   concurrentChanges: 16,
   concurrentConditions: 32,
   nearLimit: 0.8,

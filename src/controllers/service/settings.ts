@@ -1,6 +1,7 @@
 // The settings of the service controller with their defaults.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../removal-limit.ts";
 
 export interface ServiceSettings {
   /** What to do about changes made outside Fairlead: only report them, or report and repair them. */
@@ -9,6 +10,8 @@ export interface ServiceSettings {
   readonly targets: "all" | "endpoints" | "local-endpoints";
   /** How long a target drains before it is removed, if the cloud supports it. Zero is upstream's behavior. */
   readonly targetDrain: Milliseconds;
+  /** How many load balancers may be removed, or created again, within the window because something was absent. */
+  readonly removalLimit: RemovalLimitSetting;
   /** The maximum age of a listing to plan on when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;
 }
@@ -17,5 +20,6 @@ export const serviceDefaults: ServiceSettings = {
   drift: "repair",
   targets: "all",
   targetDrain: milliseconds(0),
+  removalLimit: defaultRemovalLimit,
   acceptsAge: minutes(5),
 };

@@ -67,13 +67,21 @@ const ownFields = {
     { fallback: seconds(30) },
   ),
   "node-deletion-limit": text(
-    "Maximum share of Nodes to delete within ten minutes, such as 20%, or off. Two are always allowed; Nodes annotated for deletion do not count.",
+    "Maximum number of Nodes to delete within ten minutes because their instance is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
     { fallback: "20%" },
   ),
   "node-deletion-min-age": duration(
     "Minimum age before a Node without a provider ID may be deleted.",
     {},
     { fallback: minutes(10) },
+  ),
+  "load-balancer-removal-limit": text(
+    "Maximum number of load balancers to remove or create again within ten minutes because a Service or the load balancer is absent. Same forms as --node-deletion-limit.",
+    { fallback: "20%" },
+  ),
+  "route-removal-limit": text(
+    "Maximum number of routes to remove or create again within ten minutes because a Node or the route is absent. Same forms as --node-deletion-limit.",
+    { fallback: "20%" },
   ),
   "load-balancer-drift": oneOf(
     "What to do when a load balancer is changed in the cloud while Fairlead manages it. Drift from before this process started is always repaired.",

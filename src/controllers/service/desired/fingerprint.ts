@@ -1,10 +1,10 @@
 // Reduces the desired state of a group to a short text that changes exactly when a plan could change. There are many targets,
 // and all Services share them, so each is hashed once. Pure.
 
+import { hash } from "../../../core/hash.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Desired } from "../deps.ts";
 import type { Change, Fingerprint } from "../state/group-states.ts";
-import { hash } from "../targets/rendezvous.ts";
 
 const targetHashes = new WeakMap<BalancerTarget, string>();
 const listHashes = new WeakMap<readonly BalancerTarget[], string>();

@@ -1,0 +1,34 @@
+// What the mass limits remember: which Nodes, load balancers and routes were removed, or made again, because something was
+// absent. Controllers depend on this interface; `RemovalMemory` implements it.
+
+import { type Milliseconds, minutes } from "../core/brand.ts";
+
+export const removalKinds = ["nodes", "load-balancers", "routes"] as const;
+export type RemovalKind = (typeof removalKinds)[number];
+
+/** Every mass limit counts the removals of this long. */
+export const removalWindow: Milliseconds = minutes(10);
+
+/** Outlives restarts, hand-overs and reloads. An id is any stable text, such as the uid of a Node or Service. */
+export interface RemovalHistory {
+  /**
+   * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again is free. If it rejects,
+   * do not remove.
+   */
+  record(kind: RemovalKind, ids: readonly string[]): Promise<void>;
+  /** Adds removals that were seen but not sent, such as deletions by another client. Stored a moment later. */
+  note(kind: RemovalKind, ids: readonly string[]): void;
+  /** The number of removals within the window. */
+  count(kind: RemovalKind): number;
+  /** Whether `count` includes this id. Such an id must not count again as a candidate. */
+  has(kind: RemovalKind, id: string): boolean;
+  /** The removal of this id is held by the mass limit. A release covers the ids that are held at that moment. */
+  hold(kind: RemovalKind, id: string): void;
+  /** The id is no longer held: it was removed, or is needed again. */
+  endHold(kind: RemovalKind, id: string): void;
+  held(kind: RemovalKind): number;
+  /** An operator released this id: it may be removed despite the limit, and counts neither as candidate nor as removal. */
+  isReleased(kind: RemovalKind, id: string): boolean;
+  /** The listener is called when held ids were released. Returns how to unsubscribe. */
+  subscribe(listener: (kind: RemovalKind) => void): () => void;
+}

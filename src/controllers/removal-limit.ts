@@ -1,0 +1,38 @@
+// How many Nodes, load balancers or routes may be removed, or made again, within the window because something was absent. Pure.
+
+export interface RemovalLimit {
+  /** Of all managed objects of this kind, from 0 to 1. */
+  readonly share: number;
+  /** Allowed in any case, however small the share is. */
+  readonly min: number;
+  /** The most that is allowed, however large the share is. */
+  readonly max: number;
+}
+
+/** `off`: no limit. */
+export type RemovalLimitSetting = RemovalLimit | "off";
+
+export const defaultRemovalLimit: RemovalLimit = { share: 0.2, min: 2, max: Number.POSITIVE_INFINITY };
+
+export const removalLimitForms =
+  "a number such as 5, a percentage such as 20%, a percentage with bounds such as 20%,min=2,max=50, or off";
+
+/** `total` includes what was removed within the window. */
+export function allowedRemovals({ share, min, max }: RemovalLimit, total: number): number {
+  return Math.min(max, Math.max(min, Math.floor(total * share)));
+}
+
+/** A percentage without `min` allows two. Undefined if the text has none of the forms. */
+export function parseRemovalLimit(text: string): RemovalLimitSetting | undefined {
+  if (text === "off") return "off";
+  if (/^\d{1,6}$/.test(text)) return { share: 0, min: Number(text), max: Number(text) };
+  const match = /^(\d{1,3})%(?:,min=(\d{1,6}))?(?:,max=(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, percent, min, max] = match;
+  const limit: RemovalLimit = {
+    share: Number(percent) / 100,
+    min: min === undefined ? defaultRemovalLimit.min : Number(min),
+    max: max === undefined ? defaultRemovalLimit.max : Number(max),
+  };
+  return limit.share > 1 || limit.min > limit.max ? undefined : limit;
+}

@@ -1,0 +1,151 @@
+// The removals of the last ten minutes, in memory, with a store that makes them durable. It outlives controllers, leadership
+// sessions and reloads.
+
+import type { Clock } from "../platform/clock.ts";
+import { type RemovalHistory, type RemovalKind, removalKinds, removalWindow } from "./removal-history.ts";
+import { type StoredRemoval, shortId } from "./removal-text.ts";
+
+/** Writes what `removals` returns at that moment, and resolves when it is stored. */
+export type RemovalStore = (kind: RemovalKind) => Promise<void>;
+
+interface Removal {
+  /** Monotonic. */
+  readonly at: number;
+  isStored: boolean;
+}
+
+interface Memory {
+  /** By short id, oldest first. */
+  readonly removals: Map<string, Removal>;
+  readonly held: Set<string>;
+  /** When each id was released, monotonic, oldest first. */
+  readonly released: Map<string, number>;
+}
+
+/** Bounds the annotation of a Lease to about 200 KiB. Far above it, every limit has long been reached. */
+const maxRemovals = 5000;
+
+export class RemovalMemory implements RemovalHistory {
+  readonly #clock: Clock;
+  readonly #memories: Readonly<Record<RemovalKind, Memory>>;
+  readonly #listeners = new Set<(kind: RemovalKind) => void>();
+  #store: RemovalStore = () => Promise.resolve();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    const memory = (): Memory => ({ removals: new Map(), held: new Set(), released: new Map() });
+    this.#memories = { nodes: memory(), "load-balancers": memory(), routes: memory() };
+  }
+
+  /** Without a store, removals last as long as the process. */
+  storeWith(store: RemovalStore): void {
+    this.#store = store;
+  }
+
+  async record(kind: RemovalKind, ids: readonly string[]): Promise<void> {
+    const { removals } = this.#fresh(kind);
+    const added = ids.map(shortId).filter((id) => !removals.has(id));
+    if (removals.size + added.length > maxRemovals) {
+      throw new RangeError(
+        `More than ${maxRemovals} ${kind} were removed in the last ${removalWindow / 60_000} minutes, which is as many as the Lease can store. Further removals wait until older ones are out of the window.`,
+      );
+    }
+    this.#add(kind, added);
+    if (ids.some((id) => removals.get(shortId(id))?.isStored !== true)) await this.#store(kind);
+  }
+
+  note(kind: RemovalKind, ids: readonly string[]): void {
+    const { removals } = this.#fresh(kind);
+    const added = ids.map(shortId).filter((id) => !removals.has(id));
+    this.#add(kind, added.slice(0, maxRemovals - removals.size));
+  }
+
+  count(kind: RemovalKind): number {
+    return this.#fresh(kind).removals.size;
+  }
+
+  has(kind: RemovalKind, id: string): boolean {
+    return this.#fresh(kind).removals.has(shortId(id));
+  }
+
+  hold(kind: RemovalKind, id: string): void {
+    this.#memories[kind].held.add(id);
+  }
+
+  endHold(kind: RemovalKind, id: string): void {
+    this.#memories[kind].held.delete(id);
+  }
+
+  held(kind: RemovalKind): number {
+    return this.#memories[kind].held.size;
+  }
+
+  isReleased(kind: RemovalKind, id: string): boolean {
+    return this.#fresh(kind).released.has(id);
+  }
+
+  subscribe(listener: (kind: RemovalKind) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Releases what is held now, for as long as the window. Returns how many ids that are. */
+  release(kind: RemovalKind): number {
+    const { held, released } = this.#fresh(kind);
+    const ids = [...held];
+    for (const id of ids) {
+      released.delete(id);
+      released.set(id, this.#clock.monotonic());
+    }
+    held.clear();
+    if (ids.length > 0) for (const listener of this.#listeners) listener(kind);
+    return ids.length;
+  }
+
+  /** What to store for these kinds. */
+  removals(kinds: readonly RemovalKind[]): readonly StoredRemoval[] {
+    const now = this.#clock.monotonic();
+    return kinds.flatMap((kind) =>
+      [...this.#fresh(kind).removals].map(([id, { at }]) => ({ kind, id, age: now - at })),
+    );
+  }
+
+  /** Adds stored removals. Those that are known keep their time. */
+  load(stored: readonly StoredRemoval[]): void {
+    const now = this.#clock.monotonic();
+    for (const kind of removalKinds) {
+      const { removals } = this.#fresh(kind);
+      for (const { id, age } of stored.filter((one) => one.kind === kind)) {
+        if (!removals.has(id) && age < removalWindow) removals.set(id, { at: now - age, isStored: true });
+      }
+      const ordered = [...removals].toSorted(([, one], [, other]) => one.at - other.at);
+      removals.clear();
+      for (const [id, removal] of ordered.slice(-maxRemovals)) removals.set(id, removal);
+    }
+  }
+
+  /** These were stored, as `removals` returned them. */
+  stored(removals: readonly StoredRemoval[]): void {
+    for (const { kind, id } of removals) {
+      const removal = this.#memories[kind].removals.get(id);
+      if (removal !== undefined) removal.isStored = true;
+    }
+  }
+
+  #add(kind: RemovalKind, shortIds: readonly string[]): void {
+    const at = this.#clock.monotonic();
+    for (const id of shortIds) this.#memories[kind].removals.set(id, { at, isStored: false });
+  }
+
+  #fresh(kind: RemovalKind): Memory {
+    const memory = this.#memories[kind];
+    const since = this.#clock.monotonic() - removalWindow;
+    for (const times of [memory.removals, memory.released]) {
+      for (const [id, entry] of times) {
+        if ((typeof entry === "number" ? entry : entry.at) >= since) break;
+        times.delete(id);
+      }
+    }
+    return memory;
+  }
+}

@@ -1,0 +1,59 @@
+// The text in which removals are stored on the Lease: for each kind, short ids by the time of the removal. Pure.
+
+import { hash } from "../core/hash.ts";
+import { toTime } from "../kube/objects.ts";
+import { type RemovalKind, removalKinds } from "./removal-history.ts";
+
+export interface StoredRemoval {
+  readonly kind: RemovalKind;
+  readonly id: string;
+  /** Milliseconds since the removal. */
+  readonly age: number;
+}
+
+type Stored = Partial<Record<string, Partial<Record<string, readonly string[]>>>>;
+
+/** Short, so that thousands fit into an annotation. */
+export const shortId = (id: string): string => hash(id).toString(16).padStart(8, "0");
+
+/** Undefined without removals. `now` is wall time. */
+export function encodeRemovals(removals: readonly StoredRemoval[], now: number): string | undefined {
+  if (removals.length === 0) return undefined;
+  // Rounded up: a removal is never forgotten early.
+  const timeOf = ({ age }: StoredRemoval): string => toTime(Math.ceil((now - age) / 1000) * 1000);
+  const idsByTime = (ofKind: readonly StoredRemoval[]) =>
+    Object.fromEntries(
+      [...Map.groupBy(ofKind, timeOf)].map(([time, at]) => [time, at.map(({ id }) => id)] as const),
+    );
+  const stored = Object.fromEntries(
+    [...Map.groupBy(removals, ({ kind }) => kind)].map(
+      ([kind, ofKind]) => [kind, idsByTime(ofKind)] as const,
+    ),
+  );
+  return JSON.stringify(stored);
+}
+
+/**
+ * `writtenAt` is the wall time at which the text was written, by the same clock as the times in it: clocks of two machines are
+ * never compared. Times after it count as now. Unreadable parts are skipped.
+ */
+export function decodeRemovals(text: string, writtenAt: number): readonly StoredRemoval[] {
+  const stored = parse(text);
+  return removalKinds.flatMap((kind) =>
+    Object.entries(stored[kind] ?? {}).flatMap(([time, ids]) => {
+      const at = Date.parse(time);
+      if (Number.isNaN(at) || !Array.isArray(ids)) return [];
+      const age = Math.max(0, writtenAt - at);
+      return ids.flatMap((id: unknown) => (typeof id === "string" ? [{ kind, id, age }] : []));
+    }),
+  );
+}
+
+function parse(text: string): Stored {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Stored) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "bun:test";
+import { removalWindow } from "../../../src/controllers/removal-history.ts";
+import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
+import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/removal-text.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+describe("the memory of removals", () => {
+  test("counts an id once until the window is over", async () => {
+    const clock = new VirtualClock();
+    const memory = new RemovalMemory(clock);
+    await memory.record("nodes", ["a", "b"]);
+    await memory.record("nodes", ["a"]);
+    memory.note("nodes", ["b", "c"]);
+    expect(memory.count("nodes")).toBe(3);
+    expect(memory.count("routes")).toBe(0);
+    expect([memory.has("nodes", "c"), memory.has("nodes", "d")]).toEqual([true, false]);
+    await clock.advance(removalWindow);
+    expect(memory.count("nodes")).toBe(3);
+    await clock.advance(milliseconds(1));
+    expect(memory.count("nodes")).toBe(0);
+  });
+
+  test("stores an id before a record resolves, and again after the store has failed", async () => {
+    const memory = new RemovalMemory(new VirtualClock());
+    let writes = 0;
+    let fails = true;
+    memory.storeWith(async () => {
+      writes += 1;
+      if (fails) throw new Error("no API server");
+      memory.stored(memory.removals(["nodes"]));
+    });
+    await expect(memory.record("nodes", ["a"])).rejects.toThrow("no API server");
+    fails = false;
+    await memory.record("nodes", ["a"]);
+    await memory.record("nodes", ["a"]);
+    expect(writes).toBe(2);
+  });
+
+  test("refuses to record more than the Lease can store, and never forgets one for it", async () => {
+    const memory = new RemovalMemory(new VirtualClock());
+    memory.note(
+      "nodes",
+      Array.from({ length: 6000 }, (_, at) => `node-${at}`),
+    );
+    expect(memory.count("nodes")).toBe(5000);
+    await expect(memory.record("nodes", ["another"])).rejects.toThrow("as many as the Lease can store");
+    await memory.record("nodes", ["node-1"]);
+  });
+
+  test("releases exactly what is held at that moment", () => {
+    const memory = new RemovalMemory(new VirtualClock());
+    const released: string[] = [];
+    memory.subscribe((kind) => released.push(kind));
+    for (const id of ["a", "b", "c"]) memory.hold("routes", id);
+    memory.endHold("routes", "b");
+    expect(memory.release("nodes")).toBe(0);
+    expect(memory.release("routes")).toBe(2);
+    memory.hold("routes", "d");
+    expect(["a", "b", "c", "d"].map((id) => memory.isReleased("routes", id))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(released).toEqual(["routes"]);
+  });
+
+  test("forgets a release after the window", async () => {
+    const clock = new VirtualClock();
+    const memory = new RemovalMemory(clock);
+    memory.hold("nodes", "a");
+    memory.release("nodes");
+    await clock.advance(milliseconds(removalWindow + 1));
+    expect(memory.isReleased("nodes", "a")).toBe(false);
+  });
+});
+
+describe("stored removals", () => {
+  const now = Date.parse("2026-11-22T10:00:00.500Z");
+  const removal = (id: string, age: number) => ({ kind: "nodes" as const, id: shortId(id), age });
+
+  test("come back with their age, and are never forgotten early", () => {
+    const text = encodeRemovals([removal("a", 60_000), removal("b", 60_000), removal("c", 0)], now);
+    expect(text).toBe(
+      JSON.stringify({
+        nodes: {
+          "2026-11-22T09:59:01Z": [shortId("a"), shortId("b")],
+          "2026-11-22T10:00:01Z": [shortId("c")],
+        },
+      }),
+    );
+    expect(decodeRemovals(text ?? "", now)).toEqual([
+      removal("a", 59_500),
+      removal("b", 59_500),
+      removal("c", 0),
+    ]);
+  });
+
+  test("need no text when there are none", () => {
+    expect(encodeRemovals([], now)).toBeUndefined();
+  });
+
+  test("are skipped where they cannot be read", () => {
+    for (const text of [
+      "",
+      "null",
+      "[]",
+      '{"nodes":5}',
+      '{"nodes":{"soon":["a"]}}',
+      '{"nodes":{"2026":"a"}}',
+    ]) {
+      expect(decodeRemovals(text, now)).toEqual([]);
+    }
+  });
+
+  test("keep the time that is known already, and are loaded once", async () => {
+    const clock = new VirtualClock();
+    const memory = new RemovalMemory(clock);
+    memory.note("nodes", ["a"]);
+    await clock.advance(milliseconds(60_000));
+    memory.load([removal("a", 0), removal("b", 540_000), removal("c", removalWindow)]);
+    expect(memory.count("nodes")).toBe(2);
+    await clock.advance(milliseconds(60_001));
+    expect([memory.has("nodes", "a"), memory.has("nodes", "b")]).toEqual([true, false]);
+  });
+});

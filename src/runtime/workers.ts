@@ -27,7 +27,8 @@ export function requeue(after: Milliseconds, why: string, priority?: Priority): 
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
-  readonly count: number;
+  /** The number of workers. Read at the start of every shift of the queue. */
+  readonly count: () => number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
   /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
   readonly onError: (key: string, error: unknown, failures: number) => Outcome;
@@ -62,27 +63,50 @@ class TimeSlices {
   }
 }
 
-/** Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. */
+/**
+ * Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. A pause of the
+ * queue's shifts drains the workers, and starts new ones afterwards; keys keep their place and their count of failures.
+ */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const failures = new Map<string, number>();
-  const { clock } = options;
-  const slices = new TimeSlices(clock);
-  const end = endOf(signal);
+  const slices = new TimeSlices(options.clock);
+  await options.queue.shifts.run(
+    (shift) =>
+      runShift(options, { failures, slices, shift, isPaused: () => shift.aborted && !signal.aborted }),
+    signal,
+  );
+}
+
+interface WorkerShift {
+  /** Consecutive failures by key. */
+  readonly failures: Map<string, number>;
+  readonly slices: TimeSlices;
+  readonly shift: AbortSignal;
+  /** Whether the shift ends because of a pause, after which the workers continue. */
+  readonly isPaused: () => boolean;
+}
+
+async function runShift(
+  options: WorkerOptions,
+  { failures, slices, shift, isPaused }: WorkerShift,
+): Promise<void> {
+  const { clock, queue } = options;
+  const end = endOf(shift);
   const work = async (): Promise<void> => {
     for (;;) {
       let key: string;
       try {
-        key = await options.queue.take(signal);
+        key = await queue.take(shift);
       } catch (error) {
-        if (signal.aborted) return;
+        if (shift.aborted) return;
         throw error;
       }
       const started = clock.monotonic();
       const outcome = await attempt(key);
       if (outcome.kind === "again") {
-        options.queue.add(key, defined({ delay: outcome.after, priority: outcome.priority }));
+        queue.add(key, defined({ delay: outcome.after, priority: outcome.priority }));
       }
-      options.queue.done(key);
+      queue.done(key);
       options.onDone?.(key, outcome, clock.monotonic() - started);
       await slices.pause();
     }
@@ -93,14 +117,15 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
       if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {
-      if (end.signal.aborted) return settled;
+      // Work that a pause has cancelled is not done: the next shift starts it again.
+      if (end.signal.aborted) return isPaused() ? requeue(milliseconds(0), "it was cancelled") : settled;
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);
       return options.onError(key, error, count);
     }
   };
   try {
-    await Promise.all(Array.from({ length: options.count }, work));
+    await Promise.all(Array.from({ length: options.count() }, work));
   } finally {
     end.abort();
   }

@@ -23,7 +23,7 @@ describe("workers", () => {
     const running = runWorkers(
       {
         queue,
-        count,
+        count: () => count,
         reconcile,
         onError: (key, error, failures) => {
           errors.push(`${key} ${messageOf(error)} ${failures}`);

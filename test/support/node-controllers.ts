@@ -72,7 +72,7 @@ export class NodeControllers {
       clock,
       random,
       isSelected: options.isSelected ?? (() => true),
-      concurrency: options.concurrency ?? 8,
+      concurrency: () => options.concurrency ?? 8,
     };
     this.node = new NodeController({
       ...deps,

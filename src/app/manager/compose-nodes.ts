@@ -34,7 +34,7 @@ export function nodeDeps(context: ControllerContext, component: string): NodeDep
     inventory,
     clock,
     random,
-    concurrency: flags["concurrent-node-syncs"],
+    concurrency: () => flags["concurrent-node-syncs"],
     writes: createNodeWrites({
       api,
       journal,

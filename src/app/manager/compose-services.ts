@@ -109,7 +109,7 @@ export function composeServices(
     isObserving,
     clock,
     random,
-    concurrency: flags["concurrent-service-syncs"],
+    concurrency: () => flags["concurrent-service-syncs"],
     settings: settings.services,
     writes: createServiceWrites({
       api,

@@ -74,7 +74,7 @@ export class RouteController {
       await runWorkers(
         {
           queue: this.queue,
-          count: settings.concurrentConditions + 1,
+          count: () => settings.concurrentConditions + 1,
           reconcile: (key, stop) => this.#reconcile(key, stop),
           onError: (key, error, failures) => this.#onError(key, error, failures),
           clock,

@@ -80,6 +80,6 @@ export interface ServiceControllerDeps {
   readonly isObserving: boolean;
   readonly clock: Clock;
   readonly random: Random;
-  readonly concurrency: number;
+  readonly concurrency: () => number;
   readonly settings: ServiceSettings;
 }

@@ -82,7 +82,7 @@ export class GroupAssignment {
     return runWorkers(
       {
         queue: this.#unassigned,
-        count: 1,
+        count: () => 1,
         reconcile: async (key) => {
           for (const group of this.#retry(key)) queue.add(group);
           return settled;

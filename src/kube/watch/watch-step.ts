@@ -36,8 +36,11 @@ export interface WatchOptions<T extends KubeObject> {
 export interface WatchPosition {
   /** Undefined: a complete list is needed first. */
   resourceVersion: string | undefined;
-  /** False once the server has refused or ignored a streaming list, or has failed to complete several in a row. */
-  canStream: boolean;
+  /**
+   * Lists are paged until then (monotonic), because the server has refused or ignored a streaming list, or has failed to
+   * complete several in a row.
+   */
+  pagedUntil: number;
   /** Streaming lists in a row that the server accepted and did not complete. */
   incompleteLists: number;
   /** The current connection has completed a list, or has delivered a change or a bookmark after one. */

@@ -1,7 +1,7 @@
 // Lists and watches the objects of a resource until the signal is aborted: a complete list, then changes, and recovery from
 // every failure. It stores nothing; `Reflector` feeds the steps into a store.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { sleep } from "../../platform/clock.ts";
 import { backoff } from "../../runtime/backoff.ts";
 import { isKubeError, KubeError } from "../errors/kube-error.ts";
@@ -11,9 +11,14 @@ import { follow, UnfinishedListError } from "./follow.ts";
 import { listPages } from "./list-pages.ts";
 import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
 
-/** A connection that ends sooner without having sent anything counts as a failure. */
+/** A connection that ends sooner counts as a failure: at once if it has sent nothing, else after several in a row. */
 const minDuration = seconds(1);
+const maxShortConnections = 3;
 const failureBackoff = { first: milliseconds(800), cap: seconds(30) };
+/** A longer `Retry-After` would leave the cache outdated because of a mistake of a proxy. */
+const maxRetryAfter = minutes(5);
+/** How long lists are paged after a streaming list failed. The API server may be upgraded in the meantime. */
+const pagedFor = minutes(60);
 /** Backoffs in a row that a response to another request may end early, as this watch may be the only one that fails. */
 const maxShortenedBackoffs = 3;
 /** Streaming lists in a row that may end before they are complete; then the objects are listed in pages. */
@@ -38,6 +43,14 @@ function endedEarly(resource: string): KubeError {
   );
 }
 
+function endsRepeatedly(resource: string): KubeError {
+  return new KubeError(
+    "unreachable",
+    `The API server ends the watch of ${resource} repeatedly, each time within ${minDuration / 1000}s. Fairlead will reconnect, with increasing delays. Check for a proxy that ends connections.`,
+    { operation: `watch ${resource}` },
+  );
+}
+
 /** Waits for `retryIn`, or until a response to another request shows that the outage is over. Returns whether it was. */
 async function waitForServer<T extends KubeObject>(
   { api, clock, random }: WatchOptions<T>,
@@ -56,7 +69,7 @@ export async function* watch<T extends KubeObject>(
   const { resource, clock, random } = options;
   const position: WatchPosition = {
     resourceVersion: undefined,
-    canStream: true,
+    pagedUntil: Number.NEGATIVE_INFINITY,
     incompleteLists: 0,
     hasProgressed: false,
     endedNormally: false,
@@ -64,11 +77,15 @@ export async function* watch<T extends KubeObject>(
   let failures = 0;
   let shortenedBackoffs = 0;
   let goneInARow = 0;
+  let shortInARow = 0;
   while (!signal.aborted) {
     const wasInitial = position.resourceVersion === undefined;
     const started = clock.monotonic();
     position.hasProgressed = false;
-    const isPaged = wasInitial && !position.canStream;
+    const isPaged = wasInitial && started < position.pagedUntil;
+    const pageNextLists = (): void => {
+      position.pagedUntil = clock.monotonic() + pagedFor;
+    };
     let failure: KubeError | undefined;
     try {
       if (isPaged) yield* listPages(options, position, signal);
@@ -76,23 +93,27 @@ export async function* watch<T extends KubeObject>(
     } catch (error) {
       if (signal.aborted) return;
       const isRefused = isKubeError(error, "invalid", "precondition", "forbidden");
-      if (wasInitial && position.canStream && (isRefused || error instanceof UnfinishedListError)) {
-        position.canStream = false;
+      if (wasInitial && !isPaged && (isRefused || error instanceof UnfinishedListError)) {
+        pageNextLists();
         continue;
       }
       failure = toKubeError(error, resource.plural);
-      if (position.incompleteLists >= maxIncompleteLists) position.canStream = false;
+      if (!isPaged && position.incompleteLists >= maxIncompleteLists) pageNextLists();
     }
-    if (position.hasProgressed) {
+    const lasted = clock.monotonic() - started;
+    if (lasted >= minDuration) shortInARow = 0;
+    else if (failure === undefined && !isPaged) shortInARow += 1;
+    const isSteady = shortInARow <= maxShortConnections;
+    if (position.hasProgressed && isSteady) {
       failures = 0;
       shortenedBackoffs = 0;
       if (!wasInitial) goneInARow = 0;
     }
     if (failure === undefined) {
-      const isNormal = position.hasProgressed || clock.monotonic() - started >= minDuration;
-      position.endedNormally = isNormal && !isPaged;
-      if (isNormal) continue;
-      failure = endedEarly(resource.plural);
+      const isNormal = position.hasProgressed || lasted >= minDuration;
+      position.endedNormally = isNormal && isSteady && !isPaged;
+      if (isNormal && isSteady) continue;
+      failure = isNormal ? endsRepeatedly(resource.plural) : endedEarly(resource.plural);
     }
     // A position that the server does not accept, or that cannot be trusted, needs a new list.
     const mustList = failure.kind === "gone" || failure.kind === "unexpected" || failure.kind === "invalid";
@@ -101,10 +122,9 @@ export async function* watch<T extends KubeObject>(
     if (failure.kind === "gone" && !wasInitial && goneInARow++ < maxImmediateLists) continue;
     failures += 1;
     position.endedNormally = false;
-    // Never earlier than the server's Retry-After.
-    const retryIn = milliseconds(
-      Math.max(failure.retryAfter ?? 0, backoff(failures, failureBackoff, random)),
-    );
+    // Never earlier than the server's Retry-After, up to a limit.
+    const requested = Math.min(failure.retryAfter ?? 0, maxRetryAfter);
+    const retryIn = milliseconds(Math.max(requested, backoff(failures, failureBackoff, random)));
     yield { type: "failed", error: failure, retryIn };
     try {
       const isOutage = isKubeError(failure, "unreachable", "timeout", "server") && !failure.retryAfter;

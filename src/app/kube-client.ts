@@ -9,11 +9,11 @@ import { RequestLimit } from "../kube/requests/request-limit.ts";
 import { Requests } from "../kube/requests/requests.ts";
 import { TokenBucket } from "../kube/requests/token-bucket.ts";
 import { WriteConcurrency } from "../kube/requests/write-concurrency.ts";
-import type { WriteGate } from "../kube/requests/write-gate.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";
 import type { Transport } from "../platform/transport.ts";
+import type { WriteGate } from "../runtime/write-gate.ts";
 import type { Flags } from "./flags/table.ts";
 
 export interface KubePlatform {

@@ -10,15 +10,16 @@ import { CloudError } from "../provider/errors.ts";
 import type { Account, OpenAccount } from "../provider/provider.ts";
 import type { BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
+import type { WriteGate } from "../runtime/write-gate.ts";
 import { RenewingCredential } from "./credential.ts";
-import { type CloudCallReport, GovernedTransport, type MutationGate } from "./governed-transport.ts";
+import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts";
 import { reserveByRank } from "./urgency.ts";
 
 export interface AccountContext {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
-  readonly mayMutate: MutationGate;
+  readonly mayMutate: WriteGate;
   readonly report: (call: CloudCallReport) => void;
   readonly signal: AbortSignal;
   readonly deadline?: Milliseconds;
@@ -51,7 +52,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
   const unsigned = new GovernedTransport({
     ...common,
     budget: new Budget({ clock, maxInFlight: 2, reserve: [] }),
-    mayMutate: () => ({ may: true }),
+    mayMutate: () => true,
     sign: async (request) => request,
   });
   const fetchCall: Call = { signal, urgency: "user-change" };

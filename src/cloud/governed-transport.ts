@@ -12,6 +12,7 @@ import { CloudError } from "../provider/errors.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import type { Budget } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
+import type { WriteGate } from "../runtime/write-gate.ts";
 import { defaultDelay, delayUntil, rateLimitOf } from "./rate-limit-headers.ts";
 import { describeTruncated, describeUnreachable, hostAndPort } from "./transport-errors.ts";
 import { urgencyRanks } from "./urgency.ts";
@@ -30,9 +31,6 @@ export interface CloudCallReport {
   readonly durationMs: number;
 }
 
-/** The write fence: whether a change may be sent now, which depends on leadership and on `--mode`. */
-export type MutationGate = () => { readonly may: true } | { readonly may: false; readonly why: string };
-
 export interface GovernedTransportOptions {
   readonly account: string;
   readonly transport: Transport;
@@ -41,7 +39,7 @@ export interface GovernedTransportOptions {
   readonly random: Random;
   readonly deadline: Milliseconds;
   /** Called immediately before a mutating request is sent. */
-  readonly mayMutate: MutationGate;
+  readonly mayMutate: WriteGate;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   readonly report: (call: CloudCallReport) => void;
   /** What to check when the cloud rejects the credentials; appended to the error. */
@@ -159,8 +157,8 @@ export class GovernedTransport {
     onResponse: () => void,
   ): Promise<Response> {
     const { clock, budget, transport, deadline, mayMutate } = this.#options;
-    const fence = request.mutates ? mayMutate() : { may: true as const };
-    if (!fence.may) throw unavailable(request, `was not sent: ${fence.why}.`, { cause: "fenced" });
+    const allowed = request.mutates ? mayMutate() : true;
+    if (allowed !== true) throw unavailable(request, `was not sent: ${allowed.reason}`, { cause: "fenced" });
     const failWith = (describe: typeof describeUnreachable) => (error: unknown) => {
       if (CloudError.is(error)) throw error;
       throw unavailable(request, `failed: ${describe(error, request.url)}`, { cause: error });

@@ -191,22 +191,27 @@ test("readyz waits for the cloud's first answer and livez does not [F90]", async
   expect(await text("/readyz/cloud")).toContain("the cloud has not answered yet");
 });
 
-test("a TokenReview that the API server cannot answer at the moment is repeated [F84]", async () => {
-  await open();
-  let reviews = 0;
-  world.server.faults.intercept = ({ url }) => {
-    if (!url.includes("/tokenreviews")) return undefined;
-    reviews += 1;
-    return reviews < 3 ? new Response("{}", { status: 500 }) : undefined;
-  };
-  const headers = [["authorization", "Bearer unknown"]] as const;
-  const answer = opened[0]?.handle({
-    ...{ method: "GET", target: "/metrics", headers, peer: undefined },
-    body: async () => "",
-  });
-  await world.pass(10);
-  expect([(await answer)?.status, reviews]).toEqual([401, 3]);
-});
+test.each([
+  ["TokenReview", [["authorization", "Bearer unknown"]], 401],
+  ["SubjectAccessReview", [], 200],
+] as const)(
+  "a %s that the API server cannot answer at the moment is repeated [F84]",
+  async (kind, headers, status) => {
+    await open();
+    let reviews = 0;
+    world.server.faults.intercept = ({ url }) => {
+      if (!url.includes(`/${kind.toLowerCase()}s`)) return undefined;
+      reviews += 1;
+      return reviews < 3 ? new Response("{}", { status: 500 }) : undefined;
+    };
+    const answer = opened[0]?.handle({
+      ...{ method: "GET", target: "/metrics", headers, peer: undefined },
+      body: async () => "",
+    });
+    await world.pass(10);
+    expect([(await answer)?.status, reviews]).toEqual([status, 3]);
+  },
+);
 
 test("configz has upstream's shape and Go's durations", async () => {
   await open();

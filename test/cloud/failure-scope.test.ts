@@ -22,7 +22,7 @@ const setUp = (answers: Partial<Record<string, Transport>>, scope?: "account") =
       },
       clock,
       random: { ...seededRandom(1), fraction: () => 1 },
-      mayMutate: () => ({ may: true }),
+      mayMutate: () => true,
       report: () => undefined,
       signal: new AbortController().signal,
     },

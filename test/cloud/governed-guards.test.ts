@@ -18,7 +18,7 @@ const setUp = (transport: Transport) => {
       transport,
       clock,
       random: { ...seededRandom(1), fraction: () => 1 },
-      mayMutate: () => ({ may: true }),
+      mayMutate: () => true,
       report: () => undefined,
       signal: new AbortController().signal,
     },

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
-import type { CloudCallReport, MutationGate } from "../../src/cloud/governed-transport.ts";
+import type { CloudCallReport } from "../../src/cloud/governed-transport.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import type { Call, CloudRequest } from "../../src/provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../../src/provider/errors.ts";
+import type { WriteGate } from "../../src/runtime/write-gate.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const call: Call = { signal: new AbortController().signal, urgency: "refresh" };
@@ -28,7 +29,7 @@ const text = async (response: Response): Promise<string> => {
 
 const setUp = (
   answer: Transport,
-  options: { deadline?: number; mayMutate?: MutationGate; credentialHint?: string } = {},
+  options: { deadline?: number; mayMutate?: WriteGate; credentialHint?: string } = {},
 ) => {
   const clock = new VirtualClock();
   const reports: CloudCallReport[] = [];
@@ -48,7 +49,7 @@ const setUp = (
       },
       clock,
       random: { ...seededRandom(1), fraction: () => 1 },
-      mayMutate: options.mayMutate ?? (() => ({ may: true })),
+      mayMutate: options.mayMutate ?? (() => true),
       report: (report) => reports.push(report),
       signal: stop.signal,
       credentialHint: options.credentialHint,
@@ -92,7 +93,7 @@ describe("the governed transport", () => {
         random: seededRandom(1),
         mayMutate: () => {
           order.push("asked");
-          return clock.monotonic() < 7000 ? { may: true } : { may: false, why: "no lease" };
+          return clock.monotonic() < 7000 ? true : { reason: "no lease." };
         },
         report: () => undefined,
         signal: call.signal,
@@ -109,7 +110,7 @@ describe("the governed transport", () => {
 
   test("sends reads while the write fence is closed, and a closed fence does not open the breaker [N14]", async () => {
     const { send, sent, reports } = setUp(async () => new Response("fine"), {
-      mayMutate: () => ({ may: false, why: "observing" }),
+      mayMutate: () => ({ reason: "observing." }),
     });
     for (let index = 0; index < 10; index += 1) await send(write);
     expect(await send()).toBe("fine");

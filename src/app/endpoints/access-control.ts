@@ -119,13 +119,9 @@ export async function createAccessControl(options: AccessOptions): Promise<Acces
   const { clock, random, files } = platform;
   const reviewsBy = async (kubeconfig: string | undefined): Promise<AskReview> => {
     const reviews = new Reviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
-    return (kind, spec) => reviews.ask(kind, spec);
+    return retryReview((kind, spec) => reviews.ask(kind, spec), { clock, random, signal });
   };
-  const tokenReviews = retryReview(await reviewsBy(flags["authentication-kubeconfig"]), {
-    clock,
-    random,
-    signal,
-  });
+  const tokenReviews = await reviewsBy(flags["authentication-kubeconfig"]);
   const accessReviews = await reviewsBy(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
     path === undefined ? undefined : new WatchedFile(path, files, clock);

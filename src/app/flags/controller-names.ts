@@ -22,6 +22,15 @@ const spellings = new Map<string, ControllerName>(
 
 export const controllerNamed = (spelling: string): ControllerName | undefined => spellings.get(spelling);
 
+/** The closest spelling, otherwise all controllers with a similar word in their name, as `node` is in `cloud-node`. */
+function suggestionsFor(spelling: string): readonly string[] {
+  const nearest = didYouMean(spelling, spellings.keys());
+  if (nearest !== undefined) return [nearest];
+  const known = Object.keys(names);
+  const word = didYouMean(spelling, new Set(known.flatMap((name) => name.split("-"))));
+  return known.filter((name) => word !== undefined && name.split("-").includes(word));
+}
+
 /** `*` enables all, a name enables one, `-name` disables one and takes precedence in any position. */
 export function chooseControllers(wanted: readonly string[]): {
   readonly enabled: ReadonlySet<ControllerName>;
@@ -36,9 +45,12 @@ export function chooseControllers(wanted: readonly string[]): {
     if (word === "*") for (const known of spellings.values()) on.add(known);
     else if (name !== undefined) (word.startsWith("-") ? off : on).add(name);
     else {
-      const meant = didYouMean(spelling, spellings.keys());
+      const sign = word.slice(0, word.length - spelling.length);
+      const meant = suggestionsFor(spelling).map((known) => sign + known);
       const hint =
-        meant === undefined ? `controllers: ${Object.keys(names).join(", ")}` : `did you mean ${meant}?`;
+        meant.length === 0
+          ? `controllers: ${Object.keys(names).join(", ")}`
+          : `did you mean ${meant.join(" or ")}?`;
       problems.push({
         severity: "error",
         reason: "UnknownController",

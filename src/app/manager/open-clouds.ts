@@ -2,8 +2,8 @@
 // no requests yet.
 
 import type { AccountContext } from "../../cloud/account.ts";
-import type { WriteGate } from "../../kube/requests/write-gate.ts";
 import type { Instances } from "../../provider/instances.ts";
+import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "../configuration/configuration-error.ts";
 import { type AnyProvider, type ConnectedCloud, connectCloud } from "../connect-cloud.ts";
@@ -43,11 +43,8 @@ export function openClouds({
   const { cloudTransport: transport, clock, random, environment } = platform;
   const mayMutate =
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
-    () => {
-      if (flags.mode === "observe") return { may: false, why: "--mode=observe changes nothing" };
-      const leads = mayWrite();
-      return leads === true ? { may: true } : { may: false, why: leads.reason };
-    };
+    () =>
+      flags.mode === "observe" ? { reason: "--mode=observe changes nothing." } : mayWrite();
   const open = (gate: WriteGate) =>
     connectCloud(
       provider,

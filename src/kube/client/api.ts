@@ -1,12 +1,12 @@
 // The interface of the Kubernetes client: typed verbs whose results are slimmed. It caches nothing and retries nothing.
 
 import type { Milliseconds } from "../../core/brand.ts";
+import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { KubeObject, ObjectKey } from "../objects.ts";
 import type { Patch } from "../patches/patch.ts";
 import type { OpenStream, Verb } from "../requests/request.ts";
 import type { Lane } from "../requests/request-limit.ts";
 import type { WritePriority } from "../requests/write-concurrency.ts";
-import type { WriteGate } from "../requests/write-gate.ts";
 import type { Query, Resource } from "../resources.ts";
 
 export interface ListOptions {

@@ -1,10 +1,10 @@
 // The values that describe a request to the API server, its outcome for metrics, and an open watch stream.
 
 import type { Milliseconds } from "../../core/brand.ts";
+import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Query } from "../resources.ts";
 import type { Lane } from "./request-limit.ts";
 import type { WritePriority } from "./write-concurrency.ts";
-import type { WriteGate } from "./write-gate.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 

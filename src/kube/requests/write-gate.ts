@@ -1,10 +1,7 @@
-// Refuses writes to the API server while this process must not write, such as after the Lease was lost. `MutationGate` in
-// `src/cloud/governed-transport.ts` does the same for the cloud.
+// Refuses writes to the API server while this process must not write, such as after the Lease was lost.
 
+import type { WriteGate } from "../../runtime/write-gate.ts";
 import { KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
-
-/** Called immediately before a write is sent. Returns the reason if the write is refused. */
-export type WriteGate = () => true | { readonly reason: string };
 
 /** Throws a KubeError of kind "fenced" if the write is refused. */
 export function checkWriteGate(mayWrite: WriteGate, facts: KubeErrorFacts): void {

@@ -17,6 +17,17 @@ test("--controllers refuses an unknown controller and accepts Fairlead's and ups
   expect(errorsOf("--controllers=*,-service-lb-controller,-cloud-node-lifecycle-controller")).toEqual([]);
 });
 
+test.each([
+  ["-nod", "did you mean -cloud-node or -cloud-node-lifecycle or -node-route?"],
+  ["nodes", "did you mean cloud-node or cloud-node-lifecycle or node-route?"],
+  ["-rout", "did you mean -route?"],
+  ["tagging", "controllers: cloud-node, cloud-node-lifecycle, service, node-route"],
+])("--controllers=%s is refused with the names that it may stand for", (word, hint) => {
+  expect(errorsOf(`--controllers=*,${word}`).map(({ text }) => text)).toEqual([
+    `--controllers contains the unknown controller ${JSON.stringify(word)}; ${hint}`,
+  ]);
+});
+
 test("a controller that is disabled by upstream's name does nothing", async () => {
   const w = new ServiceWorld();
   await w.start("--controllers=*,-service-lb-controller,-cloud-node,-cloud-node-lifecycle");

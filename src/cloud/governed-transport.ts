@@ -1,7 +1,7 @@
 // The only way to a cloud: adds rate budget, circuit breaker, signature, write fence, deadline and metrics to a plain
 // transport. A provider sees none of it; every failure is a CloudError.
 
-import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
+import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,12 +10,12 @@ import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
-import type { Budget } from "../runtime/budget.ts";
+import { type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import { defaultDelay, delayUntil, rateLimitOf } from "./rate-limit-headers.ts";
 import { describeTruncated, describeUnreachable, hostAndPort } from "./transport-errors.ts";
-import { urgencyRanks } from "./urgency.ts";
+import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
 
 /** One request to the cloud and how it ended, for metrics and the log. */
 export interface CloudCallReport {
@@ -48,8 +48,6 @@ export interface GovernedTransportOptions {
 
 /** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
 const maxWait = minutes(2);
-/** For a change whose operation the cloud refuses: it must not occupy a worker that others need. */
-const maxWaitOfChange = seconds(2);
 const breakerBackoff = { first: seconds(2), cap: seconds(60) };
 
 export class GovernedTransport {
@@ -93,15 +91,16 @@ export class GovernedTransport {
   async #enterBudget({ operation, mutates }: CloudRequest, call: Call): Promise<void> {
     const { budget } = this.#options;
     const rank = urgencyRanks[call.urgency];
-    const waitOfAccount = budget.waitFor(rank);
-    const waitOfOperation = budget.waitOf(operation);
-    const wait = milliseconds(Math.max(waitOfAccount, waitOfOperation));
-    if (wait > maxWait || (mutates && waitOfOperation > maxWaitOfChange)) {
-      const scope = waitOfOperation > waitOfAccount ? "this operation" : "the cloud API";
+    const limit = call.maxWait ?? (mutates ? maxWaitInWorker : maxWait);
+    try {
+      await budget.enter({ rank, operation, maxWait: limit }, call.signal);
+    } catch (error) {
+      if (!(error instanceof WaitTooLongError)) throw error;
+      const { wait } = error;
+      const scope = budget.waitOf(operation) > budget.waitFor(rank) ? "this operation" : "the cloud API";
       const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s. Fairlead will retry then.`;
       throw new CloudError("rate-limited", text, { operation, retryAfter: { in: wait } });
     }
-    await budget.enter(rank, call.signal, operation);
   }
 
   async #sendGuarded<T>(

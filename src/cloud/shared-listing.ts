@@ -7,6 +7,7 @@ import type { Random } from "../platform/random.ts";
 import type { Call, Urgency } from "../provider/call.ts";
 import { backoff } from "../runtime/backoff.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
+import { requestedDelay } from "./error-policies.ts";
 import { mostUrgent } from "./urgency.ts";
 
 export interface SharedListingOptions<T> {
@@ -36,6 +37,7 @@ export class SharedListing<T> {
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
   #failures = 0;
+  #retryAt = 0;
 
   constructor(options: SharedListingOptions<T>) {
     this.#options = options;
@@ -74,14 +76,13 @@ export class SharedListing<T> {
   }
 
   #delay(): Milliseconds {
-    const { clock, random, collectFor = milliseconds(20) } = this.#options;
+    const { clock, collectFor = milliseconds(20) } = this.#options;
     if (this.#failure === undefined) return collectFor;
-    const delay = this.#failure.at + backoff(this.#failures, failureBackoff, random) - clock.monotonic();
-    return milliseconds(Math.max(collectFor, delay));
+    return milliseconds(Math.max(collectFor, this.#retryAt - clock.monotonic()));
   }
 
   async #refresh(): Promise<void> {
-    const { clock, signal } = this.#options;
+    const { clock, random, signal } = this.#options;
     const requests = this.#requests;
     this.#requests = [];
     this.#urgency = mostUrgent(requests);
@@ -94,7 +95,11 @@ export class SharedListing<T> {
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
-      this.#failure = { error, at: clock.monotonic() };
+      const at = clock.monotonic();
+      this.#failure = { error, at };
+      // Never earlier than the cloud's Retry-After.
+      const requested = requestedDelay(error, clock) ?? 0;
+      this.#retryAt = at + Math.max(requested, backoff(this.#failures, failureBackoff, random));
     }
     this.#isScheduled = false;
     if (signal.aborted) return;

@@ -1,5 +1,6 @@
 // The order in which calls of different urgency get the rate budget, and the share that is reserved for more urgent ones. Pure.
 
+import { seconds } from "../core/brand.ts";
 import type { Urgency } from "../provider/call.ts";
 
 /** Rank in the budget; the lowest goes first. */
@@ -9,6 +10,9 @@ export const urgencyRanks = {
   "deletion-proof": 2,
   refresh: 3,
 } as const satisfies Record<Urgency, number>;
+
+/** The longest wait for the rate limit where a worker would wait, which other keys need. The key is then tried again later. */
+export const maxWaitInWorker = seconds(2);
 
 /** By rank: a call waits when less than this share of the limit remains. The rest is reserved for lower ranks. */
 export const reserveByRank = [0, 0.05, 0.1, 0.25] as const;

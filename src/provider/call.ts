@@ -1,5 +1,6 @@
 // What every call to a cloud carries: its signal and urgency, and the transport that sends it.
 
+import type { Milliseconds } from "../core/brand.ts";
 import type { TransportRequest } from "../platform/transport.ts";
 
 /**
@@ -17,6 +18,11 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Used by the framework; a provider need not read it. */
   readonly urgency: Urgency;
+  /**
+   * How long each request may wait for the rate limit before it fails as `rate-limited`. Set where a wait would hold up other
+   * work; used by the framework.
+   */
+  readonly maxWait?: Milliseconds;
 }
 
 /** A request to the cloud. `jsonApi` builds it; `Account.sign` adds the credential. */

@@ -35,10 +35,29 @@ export interface BudgetOptions {
   readonly reserve: readonly number[];
 }
 
-interface Waiter {
+/** How long a call may wait, and for what. */
+export interface Entry {
   readonly rank: number;
-  readonly operation: string;
+  /** The operation that a refusal may concern. */
+  readonly operation?: string;
+  /** The longest wait for the rate limit, without a limit if absent. A call that would wait longer is rejected at once. */
+  readonly maxWait?: Milliseconds;
+}
+
+/** A call was not admitted, because it would wait for longer than it may. */
+export class WaitTooLongError extends Error {
+  override readonly name = "WaitTooLongError";
+  readonly wait: Milliseconds;
+
+  constructor(wait: Milliseconds) {
+    super(`The rate limit is used up for ${wait} ms.`);
+    this.wait = wait;
+  }
+}
+
+interface Waiter extends Required<Entry> {
   readonly admit: () => void;
+  readonly refuse: (error: unknown) => void;
 }
 
 interface KnownLimit {
@@ -78,30 +97,43 @@ export class Budget {
     };
   }
 
-  /** Resolves when a call of this rank is admitted: by rank, then in order of arrival. Call `leave` afterwards. */
-  enter(rank: number, signal: AbortSignal, operation = ""): Promise<void> {
+  /**
+   * Resolves when the call is admitted: by rank, then in order of arrival. Call `leave` afterwards. Rejects with a
+   * `WaitTooLongError`, also when a refusal arrives while the call waits.
+   */
+  enter(entry: Entry, signal: AbortSignal): Promise<void> {
+    const { rank, operation = "", maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
         return;
       }
-      const onAbort = () => {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        reject(signal.reason);
-      };
+      const onAbort = () => waiter.refuse(signal.reason);
       const waiter: Waiter = {
         rank,
         operation,
+        maxWait,
         admit: () => {
           signal.removeEventListener("abort", onAbort);
           resolve();
+        },
+        refuse: (error) => {
+          signal.removeEventListener("abort", onAbort);
+          this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+          reject(error);
         },
       };
       signal.addEventListener("abort", onAbort, { once: true });
       const behind = this.#waiters.findIndex((other) => other.rank > rank);
       this.#waiters.splice(behind === -1 ? this.#waiters.length : behind, 0, waiter);
+      this.#refuseIfTooLong(waiter);
       this.#admit();
     });
+  }
+
+  #refuseIfTooLong(waiter: Waiter): void {
+    const wait = milliseconds(Math.max(this.waitFor(waiter.rank), this.waitOf(waiter.operation)));
+    if (wait > waiter.maxWait) waiter.refuse(new WaitTooLongError(wait));
   }
 
   /** The minimum wait of this rank under the known rate limit; calls in flight are not considered. */
@@ -134,13 +166,19 @@ export class Budget {
         isResetKnown: update.resetIn !== undefined,
       };
     }
-    this.#admit();
+    this.#onNews();
   }
 
   /** The cloud refused this operation: it is not sent for this long, others are. */
   close(operation: string, delay: Milliseconds): void {
     const until = this.#options.clock.monotonic() + delay;
     this.#closedOperations.set(operation, Math.max(until, this.#closedOperations.get(operation) ?? 0));
+    this.#onNews();
+  }
+
+  /** The waits of calls may be shorter or longer now. */
+  #onNews(): void {
+    for (const waiter of this.#waiters.slice()) this.#refuseIfTooLong(waiter);
     this.#admit();
   }
 

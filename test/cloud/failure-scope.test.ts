@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type GovernedAccount, openAccount } from "../../src/cloud/account.ts";
+import { maxWaitInWorker } from "../../src/cloud/urgency.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { jsonApi } from "../../src/kit/json-api.ts";
 import { seededRandom } from "../../src/platform/random.ts";
@@ -32,8 +33,13 @@ const setUp = (answers: Partial<Record<string, Transport>>, scope?: "account") =
     transport: account.transport,
     ...(scope !== undefined && { readError: () => ({ scope }) }),
   });
-  const send = (method: "GET" | "POST" | "DELETE", path: string, urgency: Urgency = "user-change") => {
-    const call: Call = { signal: new AbortController().signal, urgency };
+  const send = (
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    urgency: Urgency = "user-change",
+    limits: Pick<Call, "maxWait"> = {},
+  ) => {
+    const call: Call = { signal: new AbortController().signal, urgency, ...limits };
     const operation = `${method} ${path.replace(/\d+$/, "{id}")}`;
     return api.call({ operation, method, path }, call).then(
       () => "fine",
@@ -142,6 +148,28 @@ describe("a 429", () => {
     await clock.advance(seconds(2));
     expect(sent).toEqual(["POST /balancers", "GET /machines", "POST /balancers"]);
     await waiting;
+  });
+
+  test("fails a read for which a worker would wait, and lets others wait", async () => {
+    const { clock, send, resultNow } = setUp({ GET: answering(429, { "retry-after": "60" }) });
+    await send("GET", "/balancers");
+    const observation = send("GET", "/balancers", "user-change", { maxWait: maxWaitInWorker });
+    expect(await resultNow(observation)).toContain("this operation is used up for 60s. Fairlead will retry");
+    const listing = send("GET", "/balancers");
+    expect(await resultNow(listing)).toBe("waiting");
+    await clock.advance(seconds(60));
+    expect(await listing).toContain("429");
+  });
+
+  test("fails a change of the account that would wait long, instead of holding its worker", async () => {
+    const { clock, send, resultNow } = setUp({ POST: answering(429, { "retry-after": "60" }) }, "account");
+    await send("POST", "/balancers");
+    expect(await resultNow(send("DELETE", "/balancers/1"))).toContain("used up for 60s");
+    await clock.advance(seconds(59));
+    const late = send("DELETE", "/balancers/1");
+    expect(await resultNow(late)).toBe("waiting");
+    await clock.advance(seconds(1));
+    expect(await late).toBe("fine");
   });
 
   test("stops all operations when the provider reports a limit of the account", async () => {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { type Attempt, Breaker } from "../../src/runtime/breaker.ts";
-import { Budget, type BudgetOptions } from "../../src/runtime/budget.ts";
+import { Budget, type BudgetOptions, type WaitTooLongError } from "../../src/runtime/budget.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;
@@ -15,7 +15,7 @@ describe("a budget [F71 F87]", () => {
     const budget = new Budget({ clock, maxInFlight: 100, reserve: [0, 0.05, 0.1, 0.25], ...options });
     const entered: string[] = [];
     const enter = (name: string, rank: number, signal = never, operation = "") =>
-      void budget.enter(rank, signal, operation).then(
+      void budget.enter({ rank, operation }, signal).then(
         () => entered.push(name),
         () => entered.push(`${name} gave up`),
       );
@@ -99,6 +99,30 @@ describe("a budget [F71 F87]", () => {
     await clock.advance(milliseconds(1));
     expect(entered).toEqual(["refresh", "user"]);
     expect(budget.level.closedOperations).toEqual({});
+  });
+
+  test("rejects a call that would wait too long, at once or when a refusal arrives while it waits", async () => {
+    const { clock, budget } = setUp({ maxInFlight: 1 });
+    const waits: unknown[] = [];
+    const enter = (operation: string) =>
+      void budget
+        .enter({ rank: 0, operation, maxWait: seconds(2) }, never)
+        .then(() => waits.push(`${operation} entered`))
+        .catch((error: WaitTooLongError) => waits.push(error.wait));
+    for (const operation of ["create", "create", "list"]) enter(operation);
+    await clock.advance(seconds(10));
+    expect(waits).toEqual(["create entered"]);
+    budget.close("create", seconds(2));
+    await clock.advance(milliseconds(0));
+    expect(waits).toHaveLength(1);
+    budget.close("create", seconds(30));
+    await clock.advance(milliseconds(0));
+    expect(waits).toEqual(["create entered", seconds(30)]);
+    budget.leave();
+    enter("create");
+    await clock.advance(milliseconds(0));
+    expect(waits).toEqual(["create entered", seconds(30), "list entered", seconds(30)]);
+    expect(budget.level).toMatchObject({ inFlight: 1, waiting: 0 });
   });
 
   test("removes aborted callers and their listeners", async () => {

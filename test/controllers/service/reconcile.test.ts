@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { maxWaitInWorker } from "../../../src/cloud/urgency.ts";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
 import { showFailure } from "../../../src/controllers/service/reconcile/failure.ts";
 import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
@@ -7,6 +8,7 @@ import { GroupStates } from "../../../src/controllers/service/state/group-states
 import { OwnerLock } from "../../../src/controllers/service/state/owner-lock.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
+import type { Call } from "../../../src/provider/call.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { settled, waiting } from "../../../src/runtime/workers.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -20,7 +22,7 @@ import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 const owner = serviceUID("web");
 const { signal } = new AbortController();
 
-const reconciler = (stages: () => Promise<typeof settled>, ownerLock = new OwnerLock()) => {
+const reconciler = (stages: Parameters<typeof reconcileGroup>[3], ownerLock = new OwnerLock()) => {
   const serviceStates = new ServiceStates();
   const groupStates = new GroupStates(serviceStates);
   const deps = {
@@ -59,6 +61,16 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   expect(await observe()).toBe(waiting);
   ownerLock.release("new");
   expect(await observe()).toEqual({ kind: "observed", balancer } as never);
+});
+
+test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {
+  const calls: Call[] = [];
+  const { reconcile } = reconciler(async (_, { call }) => {
+    calls.push(call);
+    return settled;
+  });
+  await reconcile("web");
+  expect(calls).toMatchObject([{ urgency: "user-change", maxWait: maxWaitInWorker }]);
 });
 
 test("an error from the leadership fence is not reported on any Service", async () => {

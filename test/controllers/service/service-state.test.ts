@@ -22,6 +22,19 @@ const uid = (text: string) => serviceUID(text);
 const serviceAt = (name: string) =>
   ({ metadata: { name: "web", namespace: "default", uid: name }, spec: { type: "LoadBalancer" } }) as Service;
 
+test("whether a Service selects targets by label is known without reading every Service", () => {
+  const states = new ServiceStates();
+  const [first, second] = [states.create("default/a", uid("a")), states.create("default/b", uid("b"))];
+  expect(states.hasTargetSelector).toBe(false);
+  for (const state of [first, second])
+    state.lastTargetRules = { policy: "all", selector: () => true } as never;
+  Object.defineProperty(first, "key", { get: () => expect.unreachable("read on each change of a Node") });
+  states.delete(second);
+  expect(states.hasTargetSelector).toBe(true);
+  first.lastTargetRules = { policy: "all" } as never;
+  expect(states.hasTargetSelector).toBe(false);
+});
+
 test("dismissing a Service clears only its own pending release", () => {
   const groups = new GroupStates(new ServiceStates());
   for (const name of ["a", "b"]) groups.assign(`default/${name}`, uid(name), "x");

@@ -2,6 +2,7 @@
 // next one needs, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this one.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
+import { maxWaitInWorker } from "../../../cloud/urgency.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
@@ -52,7 +53,8 @@ export async function reconcileGroup(
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
-  const context = { group, services, state, call: { signal, urgency: "user-change" } } as const;
+  const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
+  const context = { group, services, state, call };
   try {
     const outcome = await stages(deps, context);
     if (outcome.kind !== "waiting") state.endFailure();

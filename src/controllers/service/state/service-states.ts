@@ -31,9 +31,6 @@ export class ServiceState {
   /** The last valid source ranges. After a restart: the ranges in the cloud are used. */
   lastRanges: readonly Cidr[] | undefined;
 
-  /** The last valid target rules. After a restart: the targets are frozen while a rule is invalid. */
-  lastTargetRules: TargetRules | undefined;
-
   /** Open while the targets are chosen by endpoints. After a restart: the next reconcile opens it again. */
   endpoints: EndpointSubscription | undefined;
 
@@ -49,9 +46,25 @@ export class ServiceState {
   /** The last published events by topic, so that each is published once. After a restart: published once more. */
   readonly published = new Map<EventTopic, ReadonlySet<string>>();
 
-  constructor(key: string, uid: ServiceUID) {
+  readonly #selecting: Set<ServiceState>;
+  #lastTargetRules: TargetRules | undefined;
+
+  /** `selecting` contains the Services that select their targets by label. */
+  constructor(key: string, uid: ServiceUID, selecting: Set<ServiceState>) {
     this.key = key;
     this.uid = uid;
+    this.#selecting = selecting;
+  }
+
+  /** The last valid target rules. After a restart: the targets are frozen while a rule is invalid. */
+  get lastTargetRules(): TargetRules | undefined {
+    return this.#lastTargetRules;
+  }
+
+  set lastTargetRules(rules: TargetRules | undefined) {
+    this.#lastTargetRules = rules;
+    if (rules?.selector === undefined) this.#selecting.delete(this);
+    else this.#selecting.add(this);
   }
 }
 
@@ -60,16 +73,15 @@ export class ServiceStates {
   /** The members of groups by key. A new Service may have taken the name of an old one that is still known by its UID. */
   readonly #members = new Map<string, ServiceState>();
 
+  readonly #selecting = new Set<ServiceState>();
+
   get all(): readonly ServiceState[] {
     return [...this.#byUID.values()];
   }
 
-  /** Whether a Service selects its targets by label. Read on every change of a Node, so it copies nothing. */
+  /** Whether a Service selects its targets by label. Read on every change of a Node. */
   get hasTargetSelector(): boolean {
-    for (const { lastTargetRules } of this.#byUID.values()) {
-      if (lastTargetRules?.selector !== undefined) return true;
-    }
-    return false;
+    return this.#selecting.size > 0;
   }
 
   get(uid: ServiceUID): ServiceState | undefined {
@@ -84,7 +96,7 @@ export class ServiceStates {
   create(key: string, uid: ServiceUID): ServiceState {
     const known = this.#byUID.get(uid);
     if (known !== undefined) return known;
-    const state = new ServiceState(key, uid);
+    const state = new ServiceState(key, uid, this.#selecting);
     this.#byUID.set(uid, state);
     return state;
   }
@@ -107,6 +119,7 @@ export class ServiceStates {
   /** Only `drop-states.ts` calls this. */
   delete(state: ServiceState): void {
     state.endpoints?.close();
+    state.lastTargetRules = undefined;
     this.#byUID.delete(state.uid);
   }
 }

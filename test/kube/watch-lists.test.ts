@@ -130,7 +130,7 @@ test("watch tries a streaming list again an hour after it fell back to paged lis
     if (isPage) return page(["a"], "5");
     const lines = openLines();
     lines.send(bookmark("6"));
-    // Each silence ends a connection; the next one is told to list again.
+    // Each silence ends a connection; the next one is answered with 410.
     return kinds.at(-2) === "watch" ? json({}, 410) : lines.response;
   });
   await clock.advance(minutes(55));

@@ -31,8 +31,18 @@ export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
 export { cidrList, ipList, list, pairs, repeated } from "./core/list-fields.ts";
 export type { Problem, Severity } from "./core/problem.ts";
+export { type RecordOptions, records } from "./core/record-fields.ts";
 export { Secret } from "./core/secret.ts";
-export type { Field, FieldKind, Fields, Values, WhenChanged } from "./core/settings.ts";
+export type {
+  Field,
+  FieldContext,
+  FieldKind,
+  Fields,
+  ParsedField,
+  SettingKind,
+  Values,
+  WhenChanged,
+} from "./core/settings.ts";
 export { cutText } from "./kit/cut-text.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/pages.ts";

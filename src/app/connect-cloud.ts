@@ -6,7 +6,7 @@ import { credentialHint } from "../cloud/credential.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Fields } from "../core/settings.ts";
+import { type Fields, topLevelName } from "../core/settings.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
@@ -59,14 +59,22 @@ function rawConfig(
   return { ...raw, ...Object.fromEntries(given) };
 }
 
+/** A value in a list of records and what contains it, the innermost first: a missing value is reported at its entry. */
+function pathsOf(key: string): readonly string[] {
+  if (!key.includes("[")) return [key];
+  return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
+}
+
 /** `path:line:column: ` if the value of a setting comes from a file, else empty. */
 function placeOf(
   key: string | undefined,
   raw: Readonly<Record<string, string>>,
   { places, file }: SettingSources,
 ): string {
-  const place = key === undefined ? undefined : places?.get(key);
-  return place === undefined || file?.[key ?? ""] !== raw[key ?? ""] ? "" : `${place}: `;
+  const name = topLevelName(key ?? "");
+  if (file?.[name] !== raw[name]) return "";
+  const [place] = pathsOf(key ?? "").flatMap((path) => places?.get(path) ?? []);
+  return place === undefined ? "" : `${place}: `;
 }
 
 /** Reads the settings. Problems with settings in a file include the position. */
@@ -127,13 +135,16 @@ export function connectCloud(
   return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };
 }
 
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 function originsIn(values: Readonly<Record<string, unknown>>): readonly string[] {
   return [
     ...new Set(
-      Object.values(values).flatMap((value) =>
-        typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value)
-          ? new URL(value).origin
-          : [],
+      textsIn(values).flatMap((value) =>
+        /^https?:/i.test(value) && URL.canParse(value) ? new URL(value).origin : [],
       ),
     ),
   ];

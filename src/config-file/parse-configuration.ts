@@ -1,23 +1,17 @@
 // Reads the file of --config: flags and settings of the cloud, by name. Strict: unknown keys, duplicates and values of the wrong
 // type are errors, all reported together, each with its line and column.
 
-import { didYouMean } from "../core/did-you-mean.ts";
 import type { Field, Fields } from "../core/settings.ts";
-import {
-  type Located,
-  type LocatedEntry,
-  type ParsedDocument,
-  type Place,
-  type PlacedProblem,
-  problemAt,
-} from "./located.ts";
-import { toRaw } from "./to-raw.ts";
+import { type Located, type ParsedDocument, type Place, type PlacedProblem, problemAt } from "./located.ts";
+import { readValue } from "./read-records.ts";
+import { unknownKey } from "./unknown-key.ts";
 
 export const configurationKind = "FairleadConfiguration";
 export const configurationVersion = "fairlead.dev/v1alpha1";
 
 export interface RawSection {
   readonly raw: Readonly<Record<string, string>>;
+  /** By name of the setting, and by the path of each value in a list of records. */
   readonly places: ReadonlyMap<string, Place>;
 }
 
@@ -37,13 +31,6 @@ export interface ConfigurationTables {
 const topLevelKeys = ["apiVersion", "kind", "flags", "cloud"] as const;
 const start: Place = { line: 1, column: 1 };
 const emptySection: RawSection = { raw: {}, places: new Map() };
-
-function unknownKey({ key, keyPlace }: LocatedEntry, what: string, known: readonly string[]): PlacedProblem {
-  const meant = didYouMean(key, known);
-  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  const shown = key.length > 80 ? `${key.slice(0, 80)}…` : key;
-  return { ...problemAt(keyPlace, "UnknownKey", `unknown ${what} ${shown}${hint}`), key: shown };
-}
 
 export function parseConfiguration(
   { root, problems: found }: ParsedDocument,
@@ -77,12 +64,10 @@ export function parseConfiguration(
         problems.push(problemAt(entry.keyPlace, "NotInFile", `${entry.key} ${reason}`));
       else if (field === undefined) problems.push(unknownKey(entry, what, Object.keys(fields)));
       else {
-        const read = toRaw(entry.key, field, entry.value);
-        if ("problem" in read) problems.push(read.problem);
-        else {
-          raw[entry.key] = read.raw;
-          places.set(entry.key, entry.value.place);
-        }
+        const read = readValue(entry.key, field, entry.value, what);
+        problems.push(...read.problems);
+        if (read.raw !== undefined) raw[entry.key] = read.raw;
+        for (const [path, place] of read.places) places.set(path, place);
       }
     }
     return { raw, places };

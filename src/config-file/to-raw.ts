@@ -1,5 +1,6 @@
 // Converts a value of the file to the string that a flag or an environment variable would have, so that one table parses all
-// three. A value of another type than the field's is an error with line and column.
+// three. A value of another type than the field's is an error with line and column. For lists of records see
+// `read-records.ts`.
 
 import type { Field, FieldKind } from "../core/settings.ts";
 import { type Located, type PlacedProblem, problemAt } from "./located.ts";
@@ -13,11 +14,12 @@ const expectedTypes: Readonly<Record<FieldKind | "text", string>> = {
   list: "a list",
   pairs: "a mapping of names to values",
   repeated: "a list of strings",
+  records: "a list of mappings",
   text: "a string",
 };
 
 /** The type of a value, without the value itself: it may be a secret. */
-function typeOf(value: Located): string {
+export function typeOf(value: Located): string {
   if (value.kind !== "scalar") return value.kind === "list" ? "a list" : "a mapping";
   if (value.value === null) return "nothing";
   const { value: plain } = value;

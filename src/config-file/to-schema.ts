@@ -15,6 +15,7 @@ const shapes: Readonly<Record<FieldKind | "text", JsonSchema>> = {
   repeated: { type: "array", items: single },
   pairs: { type: "object", additionalProperties: single },
   text: { type: "string" },
+  records: { type: "array" },
 };
 
 /** Only defaults that are written literally: no secrets, and no durations. */
@@ -24,10 +25,21 @@ function defaultOf({ fallback, kind }: Field<unknown>): unknown {
   return isLiteral ? fallback : undefined;
 }
 
+/** The entries of a list of records. Their required values can come from nowhere else. */
+function itemsOf(entry: Fields): JsonSchema {
+  const required = Object.keys(entry).filter((name) => entry[name]?.required === true);
+  return { type: "object", additionalProperties: false, required, properties: propertiesOf(entry) };
+}
+
 function schemaOf(field: Field<unknown>): JsonSchema {
+  const { text, expects, kind, entry } = field;
   return {
-    description: `${field.text} Must be ${field.expects}.`,
-    ...shapes[field.kind ?? "text"],
+    description: kind === "records" ? text : `${text} Must be ${expects}.`,
+    ...shapes[kind ?? "text"],
+    ...defined({
+      items: entry && itemsOf(entry),
+      minItems: entry && field.required === true ? 1 : undefined,
+    }),
     ...defined({ enum: field.kind === undefined ? field.choices : undefined, default: defaultOf(field) }),
   };
 }

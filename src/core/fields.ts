@@ -5,7 +5,7 @@ import type { IpAddress, Milliseconds } from "./brand.ts";
 import { parseDuration } from "./duration.ts";
 import { parseIp } from "./ip.ts";
 import { Secret } from "./secret.ts";
-import type { Field, WhenChanged } from "./settings.ts";
+import type { Field, FieldContext, ParsedField, WhenChanged } from "./settings.ts";
 
 /** Options of every field builder; the members are explained at `Field`. */
 export interface FieldOptions<T> {
@@ -22,8 +22,6 @@ export type Built<T, O> = Field<T> &
   (O extends { readonly fallback: T } ? { readonly fallback: T } : unknown) &
   (O extends { readonly required: true } ? { readonly required: true } : unknown);
 
-type Parsed<T> = { readonly value: T } | { readonly wrong: string };
-
 /** A value for the message "must be …, got …", shortened. */
 export function quoted(raw: string): string {
   const short = raw.length > 80 ? `${raw.slice(0, 80)}…` : raw;
@@ -33,9 +31,9 @@ export function quoted(raw: string): string {
 export function buildField<T, const O extends FieldOptions<T>>(
   text: string,
   expects: string,
-  parse: (raw: string) => Parsed<T>,
+  parse: (raw: string, context?: FieldContext) => ParsedField<T>,
   options: O | undefined,
-  extra: Pick<Field<T>, "choices" | "kind" | "isSecret"> = {},
+  extra: Pick<Field<T>, "choices" | "entry" | "kind" | "isSecret"> = {},
 ): Built<T, O> {
   return {
     text,

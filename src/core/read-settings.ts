@@ -3,7 +3,7 @@
 
 import { didYouMean } from "./did-you-mean.ts";
 import type { Problem } from "./problem.ts";
-import type { Field, Fields, Values } from "./settings.ts";
+import type { Field, FieldContext, Fields, SettingKind, Values } from "./settings.ts";
 
 export interface ReadOptions {
   /**
@@ -12,7 +12,7 @@ export interface ReadOptions {
    */
   readonly prefix?: string;
   /** Used in messages and, capitalized, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
-  readonly what: "annotation" | "setting" | "flag";
+  readonly what: SettingKind;
 }
 
 export interface ReadSettings<F extends Fields> {
@@ -26,9 +26,9 @@ export interface ReadSettings<F extends Fields> {
   readonly problems: readonly Problem[];
 }
 
-function parseSafely(field: Field<unknown>, raw: string) {
+function parseSafely(field: Field<unknown>, raw: string, context: FieldContext) {
   try {
-    return field.parse(raw);
+    return field.parse(raw, context);
   } catch {
     // A bug in a provider's own field. The text may be a secret, so it is not shown.
     return { wrong: "a value that could not be parsed" };
@@ -98,13 +98,16 @@ export function readSettings<F extends Fields>(
       }
       continue;
     }
-    const parsed = parseSafely(field, found.text);
-    if ("value" in parsed) {
+    const parsed = parseSafely(field, found.text, { key: found.key, what });
+    const inside = "problems" in parsed ? parsed.problems : [];
+    problems.push(...inside);
+    if ("value" in parsed && !inside.some(({ severity }) => severity === "error")) {
       values.push([name, parsed.value]);
       continue;
     }
     frozen.add(name);
     if (field.fallback !== undefined) values.push([name, field.fallback]);
+    if ("value" in parsed) continue;
     problems.push({
       severity: "error",
       reason: `Invalid${noun}`,

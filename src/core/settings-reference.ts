@@ -3,12 +3,13 @@
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";
-import type { Field, Fields } from "./settings.ts";
+import { everyField, type Field, type Fields } from "./settings.ts";
 
 const keyOf = (name: string, prefix: string): string => (name.includes("/") ? name : prefix + name);
 
 function textOf(value: unknown): string {
   if (value instanceof Map) return [...value].map(([key, entry]) => `${key}=${entry}`).join(",");
+  if (Array.isArray(value) && value.some((entry) => typeof entry === "object")) return JSON.stringify(value);
   return Array.isArray(value) ? value.join(",") : String(value);
 }
 
@@ -37,7 +38,7 @@ function notesOf(field: Field<unknown>): string[] {
 }
 
 export function settingsReference(fields: Fields, prefix = ""): string {
-  const rows = Object.entries<Field<unknown>>(fields).map(([name, field]) => {
+  const rows = everyField(fields).map(([name, field]) => {
     const fallback = fallbackOf(field);
     const cells = [
       `\`${keyOf(name, prefix)}\``,

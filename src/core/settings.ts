@@ -1,14 +1,33 @@
 // The types of a settings table: one entry per setting with its type, description and default. Parsing (`read-settings.ts`),
 // help, the reference pages and error messages all use the table.
 
+import type { Problem } from "./problem.ts";
+
 /** What a change of the value does to an existing cloud object: updates it, is rejected, or creates it again. */
 export type WhenChanged = "update" | "reject" | "recreate";
 
 /**
  * How a value is written. A command line appends `list`, `pairs` and `repeated`; a `switch` needs no value; a file holds a
- * value of that type. Absent: a string.
+ * value of that type. `records` is a list of mappings in a file, and a JSON array of objects elsewhere. Absent: a string.
  */
-export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated";
+export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated" | "records";
+
+/** What a table of settings describes, for messages. */
+export type SettingKind = "annotation" | "setting" | "flag";
+
+/** The result of `Field.parse`: the value, or `wrong`: what was written, for the message "must be …, got …". */
+export type ParsedField<T> =
+  | { readonly value: T }
+  | { readonly wrong: string }
+  /** Several values in one text: each problem is a complete message. With an error, the value is not used. */
+  | { readonly value: T; readonly problems: readonly Problem[] };
+
+/** Where a value is from, for fields that report problems of their own. */
+export interface FieldContext {
+  /** The complete key of the setting. */
+  readonly key: string;
+  readonly what: SettingKind;
+}
 
 /** One setting. Build it with `text`, `oneOf`, `integer` and so on, or write one for your own type. */
 export interface Field<T> {
@@ -19,6 +38,8 @@ export interface Field<T> {
   readonly kind?: FieldKind;
   /** The allowed values, for "did you mean …?" and for the JSON Schema. */
   readonly choices?: readonly string[];
+  /** With kind `records`: the fields of each entry. */
+  readonly entry?: Fields;
   /** The default. */
   readonly fallback?: T;
   /** A missing value is an error. */
@@ -32,8 +53,8 @@ export interface Field<T> {
   /** Configuration only: the flag of the cloud's Go manager, without dashes. */
   readonly flag?: string;
   readonly whenChanged?: WhenChanged;
-  /** Pure. The value, or `wrong`: what was written, for the message "must be …, got …". */
-  parse(raw: string): { readonly value: T } | { readonly wrong: string };
+  /** Pure. Parses the text of the value. */
+  parse(raw: string, context?: FieldContext): ParsedField<T>;
 }
 
 /** A table of settings by name: a provider's `config` or its annotations. */
@@ -49,3 +70,14 @@ type ValueOf<F> =
 
 /** The parsed values of a table. A value is undefined only when its field has no default and is not required. */
 export type Values<F extends Fields> = { readonly [K in keyof F]: ValueOf<F[K]> };
+
+/** All fields with their names, those of entries too: `regions`, `regions[].name`. */
+export function everyField(fields: Fields, prefix = ""): readonly (readonly [string, Field<unknown>])[] {
+  return Object.entries<Field<unknown>>(fields).flatMap(([name, field]) => [
+    [prefix + name, field] as const,
+    ...everyField(field.entry ?? {}, `${prefix}${name}[].`),
+  ]);
+}
+
+/** The name of the setting that a path is in: `regions` for `regions[0].name`. */
+export const topLevelName = (path: string): string => path.split("[", 1)[0] ?? path;

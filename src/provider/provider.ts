@@ -62,10 +62,22 @@ export interface Context {
   readonly mark: { readonly cluster: string; readonly owner: string };
 }
 
+/** A value of a cloud's own configuration file, with the line from 1 on. */
+export interface ConfigValue {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** One entry of a `records` setting: a section of the file, with its values by name. */
+export interface ConfigSection {
+  readonly line: number;
+  readonly values: Readonly<Record<string, ConfigValue>>;
+}
+
 /** The content of a cloud's own configuration file (`--cloud-config`). */
 export interface ConfigFile {
-  /** By name in the `config` table, with the line from 1 on. Environment variables and flags take precedence. */
-  readonly settings: Readonly<Record<string, { readonly text: string; readonly line: number }>>;
+  /** By name in the `config` table; a `records` setting has its sections. Environment variables and flags take precedence. */
+  readonly settings: Readonly<Record<string, ConfigValue | readonly ConfigSection[]>>;
   /** Syntax errors. The framework itself finds unknown names and invalid values. */
   readonly problems: readonly (Problem & { readonly line: number })[];
 }
@@ -104,7 +116,10 @@ export interface ProviderDefinition<
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */
   readonly facts?: Readonly<Record<string, FactPlace>>;
-  /** Defaults of upstream flags that the cloud's Go manager changes, by flag name. */
+  /**
+   * Defaults of flags that are different for this cloud, by flag name: upstream's that the cloud's Go manager changes, and
+   * Fairlead's own. `--help` shows them. With `--compatibility=upstream`, those of Fairlead's own flags do not apply.
+   */
   readonly presets?: Readonly<Record<string, string>>;
   /** Flags of the cloud's Go manager that have no effect here, by name: the reason, or what to use instead. */
   readonly ignoredFlags?: Readonly<Record<string, string>>;

@@ -24,7 +24,7 @@ export function defineHelp(invocation: Invocation, others: Readonly<Record<strin
     meta,
     run: async () => {
       const commands = { ...(await descriptionsOf(others)), help: meta.description };
-      await console.out(helpText(program, provider.config, commands));
+      await console.out(helpText(program, provider, commands));
     },
   });
 }

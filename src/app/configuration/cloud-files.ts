@@ -4,6 +4,8 @@
 import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
+import { topLevelName } from "../../core/settings.ts";
+import type { ConfigFile, ConfigSection } from "../../provider/provider.ts";
 import { type AnyProvider, type CloudSettings, readConfig } from "../connect-cloud.ts";
 import type { FileReader } from "./file-reader.ts";
 
@@ -16,6 +18,29 @@ export interface CloudFile {
 }
 
 const empty: CloudFile = { file: {}, places: new Map(), problems: [] };
+
+const isList = (value: ConfigFile["settings"][string]): value is readonly ConfigSection[] =>
+  Array.isArray(value);
+
+/** Sections become the JSON that a `records` field parses. */
+function readEntry(
+  path: string,
+  name: string,
+  value: ConfigFile["settings"][string],
+): { readonly text: string; readonly places: CloudFile["places"] } {
+  if (!isList(value)) return { text: value.text, places: new Map([[name, `${path}:${value.line}`]]) };
+  const places = value.flatMap(({ line, values }, index) => [
+    [`${name}[${index}]`, line] as const,
+    ...Object.entries(values).map(([key, one]) => [`${name}[${index}].${key}`, one.line] as const),
+  ]);
+  const texts = value.map(({ values }) =>
+    Object.fromEntries(Object.entries(values).map(([key, { text }]) => [key, text])),
+  );
+  return {
+    text: JSON.stringify(texts),
+    places: new Map(places.map(([key, line]) => [key, `${path}:${line}`])),
+  };
+}
 
 /** The file that `--cloud-config` names, in the format of the cloud's Go manager. */
 export async function readCloudFile(
@@ -32,10 +57,12 @@ export async function readCloudFile(
   const whole = await reader.read(path, "--cloud-config");
   if ("problem" in whole) return { ...empty, problems: [whole.problem] };
   const { settings, problems } = provider.readConfigFile(whole.text);
-  const entries = Object.entries(settings);
+  const entries = Object.entries(settings).map(
+    ([name, value]) => [name, readEntry(path, name, value)] as const,
+  );
   return {
     file: Object.fromEntries(entries.map(([name, { text }]) => [name, text])),
-    places: new Map(entries.map(([name, { line }]) => [name, `${path}:${line}`])),
+    places: new Map(entries.flatMap(([, { places }]) => [...places])),
     problems: problems.map(({ line, ...problem }) => ({
       ...problem,
       text: `${path}:${line}: ${problem.text}`,
@@ -45,11 +72,13 @@ export async function readCloudFile(
 
 /** `section` of the --config file takes precedence over the cloud's own file. */
 export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
+  // Values in a list of records that the section replaces must not get the positions of the other file.
+  const left = [...below.places].filter(([key]) => !Object.hasOwn(raw, topLevelName(key)));
   return {
     ...below,
     file: { ...below.file, ...raw },
     places: new Map([
-      ...below.places,
+      ...left,
       ...[...places].map(([name, { line, column }]) => [name, `${path}:${line}:${column}`] as const),
     ]),
   };

@@ -28,12 +28,21 @@ function shown(value: unknown, kind?: FieldKind): string {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** For comparison only; never shown. */
-function comparable(value: unknown): string {
-  return value instanceof Secret ? `secret ${value.reveal()}` : shown(value);
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !(value instanceof Secret) && !(value instanceof Map);
 }
 
-const isSecret = (value: unknown): boolean => value instanceof Secret;
+/** For comparison only; never shown. */
+function comparable(value: unknown): string {
+  if (value instanceof Secret) return `secret ${value.reveal()}`;
+  return isPlain(value)
+    ? JSON.stringify(Object.entries(value).map(([name, entry]) => [name, comparable(entry)]))
+    : shown(value);
+}
+
+function hasSecret(value: unknown): boolean {
+  return value instanceof Secret || (isPlain(value) && Object.values(value).some(hasSecret));
+}
 
 /** Values of --config-set may be secrets; they are reported by the name of the setting. */
 const reportedBySetting: readonly FlagName[] = ["config-set"];
@@ -61,7 +70,7 @@ export function diffConfigurations(
   const [old, next] = [valuesOf(before), valuesOf(after)];
   for (const [name, { kind }] of Object.entries<Field<unknown>>(provider.config)) {
     if (comparable(old[name]) === comparable(next[name])) continue;
-    const hidden = isSecret(old[name]) || isSecret(next[name]);
+    const hidden = hasSecret(old[name]) || hasSecret(next[name]);
     changes.push(
       `${name}: ${hidden ? "changed" : `${shown(old[name], kind)} -> ${shown(next[name], kind)}`}`,
     );

@@ -78,7 +78,12 @@ export async function readConfiguration({
   const { file, places } = own === undefined ? below : withSection(below, own.path, own.cloud);
   const { given } = settings.cloud;
   const sources = { environment, given, file, places };
-  const ofSettings = configProblems(provider, sources);
+  // What has the wrong type in the file is not also reported as missing.
+  const wrong = ofFile.flatMap(({ key }) => key ?? []);
+  const ofSettings = configProblems(provider, sources).filter(
+    ({ reason, key = "" }) =>
+      reason !== "MissingSetting" || !wrong.some((one) => key === one || key.startsWith(`${one}.`)),
+  );
   const { inputFiles, problems: ofInputs } = ofSettings.some(isError)
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
     : await readInputs(provider, sources, reader);

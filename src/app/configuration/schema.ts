@@ -8,6 +8,7 @@ import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
+import { withPresets } from "../flags/provider-flags.ts";
 import { flagFields, flagsNotInFile } from "../flags/table.ts";
 
 function withPrefix(prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> {
@@ -37,7 +38,9 @@ function section(properties: JsonSchema): JsonSchema {
 export function configurationSchema(provider: AnyProvider, program: string): JsonSchema {
   const { prefix, fields } = annotationsOf(provider);
   const inFile = Object.fromEntries(
-    Object.entries(flagFields).filter(([name]) => !Object.hasOwn(flagsNotInFile, name)),
+    Object.entries(withPresets(flagFields, provider.presets)).filter(
+      ([name]) => !Object.hasOwn(flagsNotInFile, name),
+    ),
   );
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -2,9 +2,10 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
-import type { Field, FieldKind, Fields } from "../../core/settings.ts";
+import { everyField, type Field, type FieldKind } from "../../core/settings.ts";
 import { wrapText } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
+import { type FlagsOfProvider, withPresets } from "./provider-flags.ts";
 import { flagGroups } from "./table.ts";
 
 const width = 96;
@@ -18,6 +19,7 @@ const valueNames: Readonly<Record<FieldKind, string>> = {
   list: " strings",
   pairs: " key=value,...",
   repeated: " string (repeatable)",
+  records: " JSON",
 };
 
 function flagValue({ kind, choices }: Field<unknown>): string {
@@ -29,7 +31,13 @@ function defaultText({ fallback, kind }: Field<unknown>): string {
   if (kind === "duration" && typeof fallback === "number" && fallback > 0) {
     return ` (default ${formatDuration(fallback as Milliseconds)})`;
   }
-  if (Array.isArray(fallback)) return ` (default ${fallback.join(",")})`;
+  if (kind === "records") return "";
+  if (fallback instanceof Map) {
+    return fallback.size === 0
+      ? ""
+      : ` (default ${[...fallback].map(([key, entry]) => `${key}=${entry}`).join(",")})`;
+  }
+  if (Array.isArray(fallback)) return fallback.length === 0 ? "" : ` (default ${fallback.join(",")})`;
   const isPlain = fallback === true || Boolean(fallback && ["number", "string"].includes(typeof fallback));
   return isPlain && fallback !== "false" ? ` (default ${fallback})` : "";
 }
@@ -42,24 +50,29 @@ function paragraph(name: string, field: Field<unknown>): string {
   return `  ${short}--${name}${flagValue(field)}\n${text}`;
 }
 
+function howToSet({ env }: Field<unknown>): string {
+  const variable = env === undefined ? "" : `, or as a JSON array of objects in ${env}`;
+  return `A list of mappings: set it in the --config file${variable}.`;
+}
+
 const headingOf = (title: string): string => `${title.charAt(0).toUpperCase()}${title.slice(1)} flags:`;
 
 export function helpText(
   program: string,
-  config: Fields,
+  { config, presets }: Required<Pick<FlagsOfProvider, "config">> & Pick<FlagsOfProvider, "presets">,
   commands: Readonly<Record<string, string>>,
-  further: Fields = {},
 ): string {
-  const groups = [...flagGroups, { title: "cloud", fields: further }].flatMap(({ title, fields }) => {
-    const shown = Object.entries<Field<unknown>>(fields).filter(
+  const groups = flagGroups.flatMap(({ title, fields }) => {
+    const shown = Object.entries(withPresets(fields, presets)).filter(
       ([, field]) => notesOf(field).deprecated !== true,
     );
     if (shown.length === 0) return [];
     return [headingOf(title), "", ...shown.map(([name, field]) => paragraph(name, field)), ""];
   });
-  const settings = Object.entries<Field<unknown>>(config).map(([name, field]) => {
+  const settings = everyField(config).map(([name, field]) => {
     const env = field.env === undefined ? "" : ` [${field.env}]`;
-    return `  ${name}${env}\n${wrapText(`${field.text}${defaultText(field)}`, width, indent)}`;
+    const how = field.kind === "records" ? ` ${howToSet(field)}` : "";
+    return `  ${name}${env}\n${wrapText(`${field.text}${defaultText(field)}${how}`, width, indent)}`;
   });
   return [
     wrapText(

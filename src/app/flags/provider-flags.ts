@@ -1,9 +1,11 @@
 // The flags that a cloud's Go manager adds to upstream's: settings of the cloud under a flag's name, and flags without effect.
 
 import { text } from "../../core/fields.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import { noEffect } from "./flag-notes.ts";
+import { invalidFlag } from "./flag-problems.ts";
 
 export interface ProviderFlags {
   readonly fields: Fields;
@@ -11,7 +13,40 @@ export interface ProviderFlags {
   settingsOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
 }
 
-export type FlagsOfProvider = Partial<Pick<AnyProvider, "presets" | "config" | "ignoredFlags">>;
+export type FlagsOfProvider = Partial<Pick<AnyProvider, "name" | "presets" | "config" | "ignoredFlags">>;
+
+/** The fields with the presets of a provider as their defaults, for help and schema. */
+export function withPresets(
+  fields: Fields,
+  presets: NonNullable<FlagsOfProvider["presets"]> = {},
+): Readonly<Record<string, Field<unknown>>> {
+  return Object.fromEntries(
+    Object.entries<Field<unknown>>(fields).map(([name, field]) => {
+      const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+      const parsed =
+        preset === undefined ? undefined : field.parse(preset, { key: `--${name}`, what: "flag" });
+      return [name, parsed !== undefined && "value" in parsed ? { ...field, fallback: parsed.value } : field];
+    }),
+  );
+}
+
+/** Lists of records in --config-set, where a comma separates settings. */
+export function recordProblems(
+  { config = {} }: FlagsOfProvider,
+  given: ReadonlyMap<string, string> | undefined,
+): readonly Problem[] {
+  return [...(given?.keys() ?? [])].flatMap((name): readonly Problem[] => {
+    const field: Field<unknown> | undefined = Object.hasOwn(config, name) ? config[name] : undefined;
+    if (field?.kind !== "records") return [];
+    const variable = field.env === undefined ? "" : `, or set ${field.env} to a JSON array of objects`;
+    return [
+      invalidFlag(
+        "config-set",
+        `cannot set ${name}, a list of mappings; write it under cloud in the --config file${variable}`,
+      ),
+    ];
+  });
+}
 
 export function providerFlags({ config = {}, ignoredFlags = {} }: FlagsOfProvider): ProviderFlags {
   const settings = new Map<string, string>();

@@ -11,8 +11,9 @@ import { electionProblems } from "./election-timing.ts";
 import { gateProblems } from "./feature-gates.ts";
 import { mergeLayers, type RawFlags, withoutEmptyStrings } from "./flag-layers.ts";
 import { flagWarnings, removedFlags } from "./flag-problems.ts";
+import { ownFlags } from "./groups/fairlead.ts";
 import { parseFlags } from "./pflag.ts";
-import { type FlagsOfProvider, providerFlags } from "./provider-flags.ts";
+import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";
 import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
 
 export interface FlagSources {
@@ -38,7 +39,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
     // The profile only sets flags, and flags set explicitly take precedence.
-    Object.entries(mergeLayers(fields, [provider.presets ?? {}, profileOf(given), given])).flatMap(
+    Object.entries(mergeLayers(fields, [...defaultLayers(provider, given), given])).flatMap(
       ([name, value]) =>
         Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
     ),
@@ -49,6 +50,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   problems.push(...gateProblems(flags["feature-gates"] ?? new Map()));
+  problems.push(...recordProblems(provider, flags["config-set"]));
 
   const { problems: ofSettings, ...settings } = controllerSettings(flags);
   problems.push(...ofSettings);
@@ -63,8 +65,10 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   };
   const placeOf = ({ key = "" }: Problem): string => {
     const name = key.slice(2);
-    const place = Object.hasOwn(parsed.raw, name) ? undefined : file?.flags.places.get(name);
-    return place === undefined ? "" : `${file?.path}:${place.line}:${place.column}: `;
+    if (Object.hasOwn(parsed.raw, name)) return "";
+    const place = file?.flags.places.get(name);
+    if (place !== undefined) return `${file?.path}:${place.line}:${place.column}: `;
+    return Object.hasOwn(provider.presets ?? {}, name) ? `Preset of the provider ${provider.name}: ` : "";
   };
   return {
     flags,
@@ -76,6 +80,10 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   };
 }
 
-function profileOf({ compatibility }: RawFlags): RawFlags {
-  return compatibility === "upstream" ? upstreamProfile : {};
+/** The Go manager of a cloud changes only upstream's flags, so its defaults take precedence over the profile for these. */
+function defaultLayers({ presets = {} }: FlagsOfProvider, { compatibility }: RawFlags): readonly RawFlags[] {
+  if (compatibility !== "upstream") return [presets];
+  const isOwn = ([name]: readonly [string, string]): boolean => Object.hasOwn(ownFlags.fields, name);
+  const ofUpstream = Object.fromEntries(Object.entries(presets).filter((preset) => !isOwn(preset)));
+  return [upstreamProfile, ofUpstream];
 }

@@ -1,4 +1,8 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { configurationSchema } from "../../../src/app/configuration/schema.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { helpText } from "../../../src/app/flags/help.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { text } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -48,6 +52,55 @@ test("explicit flags take precedence over the upstream profile", () => {
   expect(mixed.proofs).toBe(2);
   expect(Number(mixed.minAgeWithoutID)).toBe(600_000);
   expect(mixed.massLimit).toEqual(lifecycle.massLimit);
+});
+
+describe("presets of a provider", () => {
+  const presets = {
+    "node-status-update-frequency": "2m",
+    "node-deletion-limit": "35%",
+    "label-policy": "acme/tier=report",
+    "leader-elect": "false",
+  };
+  const provider = { name: "acme", config: {}, presets };
+
+  test("set flags of upstream and of Fairlead, and explicit flags take precedence", () => {
+    const { flags, lifecycle, problems } = readFlags(["--leader-elect"], { provider });
+    expect(problems).toEqual([]);
+    expect(Number(flags["node-status-update-frequency"])).toBe(120_000);
+    expect(flags["leader-elect"]).toBe(true);
+    expect(lifecycle.massLimit).toMatchObject({ share: 0.35 });
+  });
+
+  test("keep upstream's flags under the upstream profile, as the cloud's Go manager sets them, and lose Fairlead's", () => {
+    const { flags, lifecycle } = readFlags(["--compatibility=upstream"], { provider });
+    expect(Number(flags["node-status-update-frequency"])).toBe(120_000);
+    expect(lifecycle.massLimit).toBe("off");
+  });
+
+  test("are the defaults in the help and in the schema", () => {
+    const help = helpText("acme", provider, {});
+    const shown = (name: string) =>
+      help
+        .slice(help.indexOf(`\n      --${name}`))
+        .split(/\n {2,6}-/, 2)[1]
+        ?.replaceAll(/\s+/g, " ") ?? "";
+    expect(shown("node-status-update-frequency")).toContain("(default 2m)");
+    expect(shown("label-policy")).toContain("(default acme/tier=report)");
+    expect(shown("node-deletion-limit")).toContain("(default 35%)");
+    expect(shown("leader-elect")).not.toContain("(default");
+    const schema = JSON.stringify(
+      configurationSchema({ ...fake, presets } as unknown as AnyProvider, "acme"),
+    );
+    expect(schema).toContain('"default":"35%"');
+  });
+
+  test("that are unknown or invalid are reported as the provider's", () => {
+    const wrong = { ...provider, presets: { "node-deletion-proofs": "7", "leader-elct": "true" } };
+    expect(readFlags([], { provider: wrong }).problems.map(({ text }) => text)).toEqual([
+      'Preset of the provider acme: --node-deletion-proofs must be a whole number from 1 to 2, got "7"',
+      'Preset of the provider acme: --leader-elct is not a known flag; did you mean "--leader-elect"?',
+    ]);
+  });
 });
 
 test("a Lease duration below its deadlines is refused with the flag's name", () => {

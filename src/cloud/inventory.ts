@@ -1,5 +1,5 @@
-// Finds the machine of a Node across all sources of a cloud: exists, ambiguous, gone, foreign or unknown, never a
-// guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
+// Finds the machine of a Node across all sources of a cloud: exists, unconfirmed, ambiguous, gone, foreign or unknown, never
+// a guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
 // it has arrived.
 
 import { defined } from "../core/defined.ts";
@@ -19,6 +19,19 @@ export type Answer =
       readonly source: string;
       readonly proof: "listing" | "lookup";
       readonly asOf: number;
+      /**
+       * When the oldest answer began that shows no other match in the other sources. Infinity if the provider id, or the
+       * only source, decides.
+       */
+      readonly othersAsOf: number;
+    }
+  /** One machine matches by another key than the provider id, but a source that could have a second match has no answer. */
+  | {
+      readonly kind: "unconfirmed";
+      readonly instance: Instance;
+      readonly source: string;
+      readonly by: MatchKey;
+      readonly asOf: number;
     }
   | {
       readonly kind: "ambiguous";
@@ -30,6 +43,19 @@ export type Answer =
   /** No source recognizes the provider id: the Node is never changed. */
   | { readonly kind: "foreign" }
   | { readonly kind: "unknown"; readonly failure: SourceFailure | undefined };
+
+/** A source without an answer about a Node, with the failure of its last request. */
+export interface UnansweredSource {
+  readonly source: string;
+  readonly failure: SourceFailure | undefined;
+}
+
+interface Candidate {
+  readonly instance: Instance;
+  readonly source: SourceInventory;
+  readonly proof: "listing" | "lookup";
+  readonly asOf: number;
+}
 
 /** What made new answers available: a listing, a lookup, or a failed attempt at either. */
 export type InventoryUpdate = "listing" | "lookup" | "failure";
@@ -81,28 +107,35 @@ export class Inventory {
 
   /** What is known about the machine of this Node now. */
   check(identity: NodeIdentity): Answer {
-    const { providerID } = identity;
     const sources = this.#relevant(identity);
     if (sources.length === 0) return { kind: "foreign" };
-    const kinds: readonly MatchKey[] = providerID === undefined ? this.#matchBy : ["id"];
+    const kinds = this.#keysFor(identity);
     const known: (KeyAnswer | undefined)[] = [];
+    const absences: { readonly source: SourceInventory; readonly asOf: number }[] = [];
     for (const by of kinds) {
       const answers = sources.map((source) => ({ source, answers: answersOf(source, identity, by) }));
-      const candidates = new Map<string, Omit<Extract<Answer, { kind: "exists" }>, "kind">>();
+      const candidates = new Map<string, Candidate>();
       for (const { source, answers: ofSource } of answers) {
         known.push(...ofSource);
         for (const { instances, proof, asOf } of ofSource.filter((answer) => answer !== undefined)) {
           for (const instance of instances) {
-            const { name } = source.source;
-            candidates.set(`${name} ${instance.key}`, { instance, source: name, proof, asOf });
+            candidates.set(`${source.source.name} ${instance.key}`, { instance, source, proof, asOf });
           }
+          if (instances.length === 0) absences.push({ source, asOf });
         }
       }
       const [first, second] = candidates.values();
       // A weaker key must not decide while a stronger one is unanswered, because a provider id is never changed once written.
-      if (first === undefined && answers.some((source) => source.answers.includes(undefined))) break;
+      const isUnanswered = answers.some((source) => source.answers.includes(undefined));
+      if (first === undefined && isUnanswered) break;
       if (first === undefined) continue;
-      if (second === undefined) return { kind: "exists", ...first };
+      if (second === undefined) {
+        const { instance, asOf } = first;
+        const source = first.source.source.name;
+        if (isUnanswered && by !== "id") return { kind: "unconfirmed", by, instance, source, asOf };
+        const others = by === "id" ? [] : absences.filter((absence) => absence.source !== first.source);
+        return { kind: "exists", ...first, source, othersAsOf: oldest(others) };
+      }
       const all = [...candidates.values()];
       return { kind: "ambiguous", by, candidates: all.map(({ instance }) => instance), asOf: oldest(all) };
     }
@@ -114,6 +147,17 @@ export class Inventory {
     return { kind: "gone", proof, asOf: oldest(complete) };
   }
 
+  /** The sources that have not answered about this Node since then. The one with the match may have answered earlier. */
+  unanswered(identity: NodeIdentity, since: number, matchedIn: string): readonly UnansweredSource[] {
+    return this.#relevant(identity)
+      .filter((source) => {
+        const answers = this.#keysFor(identity).flatMap((by) => answersOf(source, identity, by));
+        const isMatched = source.source.name === matchedIn;
+        return answers.some((answer) => answer === undefined || (!isMatched && answer.asOf < since));
+      })
+      .map(({ source, failure }) => ({ source: source.name, failure }));
+  }
+
   /** The last failure of the sources that could know this Node. */
   failureFor(identity: NodeIdentity): SourceFailure | undefined {
     return newestFailure(this.#relevant(identity));
@@ -121,7 +165,18 @@ export class Inventory {
 
   /** Requests a newer answer about one Node. */
   request(identity: NodeIdentity, options: QueryOptions): void {
-    for (const source of this.#relevant(identity)) source.request(identity, options);
+    const sources = this.#relevant(identity);
+    // A match by a weaker key is certain only when no other source has one by a stronger key.
+    const foundBy =
+      identity.providerID !== undefined || sources.length === 1 ? undefined : this.#strongestKey(identity);
+    const query = foundBy === undefined ? options : { ...options, foundBy };
+    for (const source of sources) source.request(identity, query);
+  }
+
+  #strongestKey(identity: NodeIdentity): MatchKey | undefined {
+    return this.#matchBy.find((by) =>
+      this.#sources.some((source) => valuesOf(identity, by, (id) => source.keyOf(id)).length > 0),
+    );
   }
 
   /** The independent proofs by which the absence of this Node's machine can be shown. */
@@ -134,9 +189,8 @@ export class Inventory {
 
   /** Whether the Node has any property to find its machine by. Without one there would never be an answer. */
   canFind(identity: NodeIdentity): boolean {
-    const kinds: readonly MatchKey[] = identity.providerID === undefined ? this.#matchBy : ["id"];
     return this.#relevant(identity).some((source) =>
-      kinds.some((by) => valuesOf(identity, by, (id) => source.keyOf(id)).length > 0),
+      this.#keysFor(identity).some((by) => valuesOf(identity, by, (id) => source.keyOf(id)).length > 0),
     );
   }
 
@@ -159,6 +213,10 @@ export class Inventory {
   /** Requests a listing of all sources. */
   requestListing(since: number, urgency: Urgency): void {
     for (const source of this.#sources) source.request(undefined, { since, urgency });
+  }
+
+  #keysFor({ providerID }: NodeIdentity): readonly MatchKey[] {
+    return providerID === undefined ? this.#matchBy : ["id"];
   }
 
   #relevant({ providerID }: NodeIdentity): readonly SourceInventory[] {

@@ -14,6 +14,8 @@ export interface QueryOptions {
   readonly since: number;
   /** A found machine counts from this earlier moment on. */
   readonly foundSince?: number;
+  /** A found machine counts only if it was found by this key. Absent: any key of the source. */
+  readonly foundBy?: MatchKey;
   readonly urgency: Urgency;
   /** Set when a second, independent proof is needed: only this method. Absent: the cheaper one. */
   readonly method?: QueryMethod["kind"];
@@ -67,12 +69,13 @@ function identitiesOf(queries: readonly Query[]): readonly NodeIdentity[] {
 }
 
 function isFound(
-  { identity, foundSince, method }: Query,
+  { identity, foundSince, foundBy, method }: Query,
   { keys: { keyOf, matchBy }, answer }: SourceState,
 ): boolean {
   if (identity === undefined || foundSince === undefined || method !== undefined) return false;
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
-  return kinds.some((by) =>
+  const counting = foundBy === undefined ? kinds : [foundBy];
+  return counting.some((by) =>
     valuesOf(identity, by, keyOf).some((value) => {
       const found = answer(by, value);
       // Several instances do not answer the query yet: an ambiguous name counts only in a listing that is newer than

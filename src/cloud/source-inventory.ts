@@ -17,6 +17,8 @@ import { reuseInstances } from "./reuse-instances.ts";
 export interface SourceFailure {
   readonly error: unknown;
   readonly at: number;
+  /** Of the first failure in a row. */
+  readonly since: number;
 }
 
 export interface SourceInventoryOptions {
@@ -102,7 +104,8 @@ export class SourceInventory {
         this.#failure = undefined;
       } catch (error) {
         if (this.#options.signal.aborted) break;
-        this.#failure = { error, at: this.#options.clock.monotonic() };
+        const at = this.#options.clock.monotonic();
+        this.#failure = { error, at, since: this.#failure?.since ?? at };
         this.#options.onUpdate("failure");
       }
     }

@@ -9,8 +9,10 @@ import type { Priority, WorkQueue } from "./work-queue.ts";
 /** What happens next to a key. Every reconcile returns one; there is no default. */
 export type Outcome =
   | { readonly kind: "settled" }
-  /** A pending lookup will enqueue the key again: neither a success nor a failure yet. */
-  | { readonly kind: "waiting" }
+  /**
+   * A pending lookup will enqueue the key again, or else this time does: neither a success nor a failure yet.
+   */
+  | { readonly kind: "waiting"; readonly atMost?: Milliseconds }
   /** Reconcile again after this time. Not a failure. */
   | {
       readonly kind: "again";
@@ -21,6 +23,9 @@ export type Outcome =
 
 export const settled: Outcome = { kind: "settled" };
 export const waiting: Outcome = { kind: "waiting" };
+export function waitingAtMost(atMost: Milliseconds): Outcome {
+  return { kind: "waiting", atMost };
+}
 export function requeue(after: Milliseconds, why: string, priority?: Priority): Outcome {
   return defined({ kind: "again" as const, after, why, priority });
 }
@@ -105,6 +110,9 @@ async function runShift(
       const outcome = await attempt(key);
       if (outcome.kind === "again") {
         queue.add(key, defined({ delay: outcome.after, priority: outcome.priority }));
+      }
+      if (outcome.kind === "waiting" && outcome.atMost !== undefined) {
+        queue.add(key, { delay: outcome.atMost });
       }
       queue.done(key);
       options.onDone?.(key, outcome, clock.monotonic() - started);

@@ -23,6 +23,16 @@ export const onNodes: Reasons = {
     when: "Several instances match the Node; the message names them. It keeps its taint",
     whatToDo: "rename all but one, or set `--provider-id` of the kubelet",
   },
+  UnconfirmedMatch: {
+    type: "Warning",
+    when: "One instance matches the Node, and an account or region that could have another match has not answered; the message names it and its error. The Node keeps its taint",
+    whatToDo: "fix the error, set `--node-match-timeout`, or set `--provider-id` of the kubelet",
+  },
+  UnconfirmedMatchUsed: {
+    type: "Warning",
+    when: "`--node-match-timeout` ended that wait: the Node got the provider id of the only known match",
+    whatToDo: "if the provider id is wrong, delete the Node object; its kubelet creates it again",
+  },
   NodeIPMismatch: {
     type: "Warning",
     when: "`--node-ip` of the kubelet is not an address of the instance",

@@ -56,6 +56,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     labelPolicies,
     betaLabelsWin: flags["beta-labels-win"],
     reconcileLabels: flags["reconcile-labels"],
+    matchTimeout: flags["node-match-timeout"],
     addresses: {
       families: only("node-address-families", flags["node-address-families"], families),
       include: (flags["node-address-include"] ?? []) as readonly Cidr[],

@@ -94,7 +94,7 @@ export class Candidates {
     for (const [name, { evidence }] of this.#byName) {
       if (evidence === undefined || evidence.proofs.length === 0) continue;
       const answer = answerFor(name);
-      if (answer?.kind !== "exists" && answer?.kind !== "ambiguous") continue;
+      if (answer === undefined || !("asOf" in answer) || answer.kind === "gone") continue;
       this.update(name, { evidence: addObservation(evidence, answer) });
     }
   }

@@ -49,7 +49,7 @@ export function addProof(
 /** An observed instance is not gone: earlier proofs are discarded. */
 export function addObservation(
   evidence: Evidence,
-  observed: Extract<Answer, { kind: "exists" | "ambiguous" }>,
+  observed: Extract<Answer, { kind: "exists" | "unconfirmed" | "ambiguous" }>,
 ): Evidence {
   return {
     ...evidence,
@@ -64,6 +64,7 @@ export function addAnswer(evidence: Evidence, answer: Answer, knownAt: number): 
     case "gone":
       return addProof(evidence, answer, knownAt);
     case "exists":
+    case "unconfirmed":
     case "ambiguous":
       return addObservation(evidence, answer);
     case "foreign":

@@ -65,6 +65,7 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
       const isRemovable = state === "running" && input.settings.removeShutdownTaint === "when-running";
       return isTainted && isRemovable ? { kind: "taint", shutdown: false } : { kind: "recheck" };
     }
+    case "unconfirmed":
     case "ambiguous":
       return answer.asOf < evidence.seenSince
         ? { kind: "query", after: milliseconds(0) }

@@ -1,21 +1,31 @@
 // The node controller: initializes joining Nodes, and keeps the addresses and labels of all others in sync with the
 // cloud. All decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
 
-import { minutes } from "../../core/brand.ts";
+import type { Answer } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
+import { CloudError } from "../../provider/errors.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { delayAfterError, describeError } from "../errors.ts";
+import { type Outcome, requeue, runWorkers, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
+import { delayAfterError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
-import { ambiguousMatch, instanceNotFound, nodeSynced, nothingToMatchBy } from "./events.ts";
-import { InstanceLookup } from "./instance-lookup.ts";
+import { describeSourceError } from "./describe-source-error.ts";
+import {
+  ambiguousMatch,
+  instanceNotFound,
+  nodeSynced,
+  nothingToMatchBy,
+  unconfirmedMatch,
+  unconfirmedMatchUsed,
+} from "./events.ts";
+import { InstanceLookup, type Match, type UncertainMatch } from "./instance-lookup.ts";
 import { labelsFromBeta } from "./labels.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
@@ -30,6 +40,9 @@ export interface NodeControllerOptions extends NodeDeps {
   /** A Node was initialized. The age is the time since its creation, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;
 }
+
+/** Sources usually answer faster, and a failure is reported immediately. */
+const reportWaitAfter = seconds(15);
 
 /** For problems that only a change of the Node or of its instance can fix; such a change enqueues the Node immediately. */
 const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
@@ -116,15 +129,12 @@ export class NodeController {
     if (!inventory.canFind(identity)) {
       return this.#retry(node, nothingToMatchBy(node, inventory.matchBy), userErrorBackoff, signal);
     }
-    if (!this.#lookup.isFresh(node, answer)) {
-      await this.#reporter.writeCondition(node, signal);
-      this.#lookup.request(node, answer);
-      return waiting;
-    }
-    this.#lookup.forget(node.metadata.name);
+    if (!this.#lookup.isFresh(node, answer)) return this.#lookUp(node, answer, signal);
+    this.#lookup.complete(node.metadata.name);
     switch (answer.kind) {
       case "exists":
-        return this.#initialize(node, answer.instance, signal);
+      case "unconfirmed":
+        return this.#initialize(node, answer, signal);
       case "ambiguous":
         return this.#retry(node, ambiguousMatch(node, answer), settings.notVisibleBackoff, signal);
       case "gone":
@@ -135,8 +145,23 @@ export class NodeController {
     }
   }
 
-  async #initialize(node: Node, instance: Instance, signal: AbortSignal): Promise<Outcome> {
+  async #lookUp(node: Node, answer: Answer, signal: AbortSignal): Promise<Outcome> {
+    const { matchTimeout } = this.#options.settings;
+    await this.#reporter.writeCondition(node, signal);
+    this.#lookup.request(node, answer);
+    const uncertain = this.#lookup.uncertainMatch(node, answer);
+    if (uncertain === undefined) return waiting;
+    const { waitedFor } = uncertain;
+    if (waitedFor >= reportWaitAfter) this.#reporter.reportWait(node, unconfirmedMatch(node, uncertain));
+    const ends = [reportWaitAfter, ...(matchTimeout === undefined ? [] : [matchTimeout])];
+    const next = Math.min(...ends.filter((end) => end > waitedFor)) - waitedFor;
+    return Number.isFinite(next) ? waitingAtMost(milliseconds(next)) : waiting;
+  }
+
+  async #initialize(node: Node, match: Match, signal: AbortSignal): Promise<Outcome> {
     const { ownPrefixes, settings, clock, onInitialized, report } = this.#options;
+    const { instance } = match;
+    const uncertain = this.#lookup.uncertainMatch(node, match);
     const plan = planNode({ node, instance, ownPrefixes, settings });
     if (!plan.removeUninitializedTaint) {
       const problem = plan.problems.find(({ severity }) => severity === "error");
@@ -144,8 +169,10 @@ export class NodeController {
     }
     const written = await this.#apply(node, plan, "the Node joined", signal);
     if (isUninitialized(written)) return settled; // Observe mode.
+    this.#lookup.forget(node.metadata.name);
     onInitialized(node, clock.now() - Date.parse(node.metadata.creationTimestamp ?? ""));
     report(written, nodeSynced());
+    if (uncertain !== undefined) report(written, unconfirmedMatchUsed(uncertain));
     await this.#markSynced(written, instance, signal);
     return settled;
   }
@@ -199,13 +226,29 @@ export class NodeController {
   }
 
   #onError(name: string, error: unknown, failures: number): Outcome {
-    this.#lookup.forget(name);
-    const delay = delayAfterError(error, failures, this.#options);
+    this.#lookup.complete(name);
     const node = this.#options.nodes.get(name);
-    const problem = describeError(error);
+    const uncertain = node && this.#uncertainAfter(node, error);
+    const delay = this.#withinTimeout(delayAfterError(error, failures, this.#options), uncertain);
+    const problem =
+      node && uncertain
+        ? unconfirmedMatch(node, uncertain)
+        : describeSourceError(error, this.#options.inventory);
     if (node !== undefined && problem !== undefined && isUninitialized(node)) {
       this.#reporter.reportFailure(node, problem);
     }
     return requeue(delay, problem?.reason ?? "LostRace");
+  }
+
+  /** The match of the Node, if this error is why another source has not answered. */
+  #uncertainAfter(node: Node, error: unknown): UncertainMatch | undefined {
+    if (!CloudError.is(error) || !isUninitialized(node)) return undefined;
+    return this.#lookup.uncertainMatch(node, this.#options.inventory.check(identityOf(node)));
+  }
+
+  #withinTimeout(delay: Milliseconds, uncertain: UncertainMatch | undefined): Milliseconds {
+    const { matchTimeout } = this.#options.settings;
+    if (uncertain === undefined || matchTimeout === undefined) return delay;
+    return milliseconds(Math.min(delay, Math.max(0, matchTimeout - uncertain.waitedFor)));
   }
 }

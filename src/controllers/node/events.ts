@@ -1,13 +1,15 @@
 // Every event and problem that the node controller reports, as a function of the objects that it is about. Pure;
 // messages marked "upstream" begin exactly as in upstream.
 
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { InstanceAddress, MatchKey } from "../../provider/instances.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { providerIDOf } from "../node-facts.ts";
 import { providedNodeIP } from "../well-known.ts";
+import type { UncertainMatch } from "./instance-lookup.ts";
 
 /** Upstream's message. */
 export function nodeSynced(): NodeEvent {
@@ -53,6 +55,38 @@ export function ambiguousMatch(
     reason: "AmbiguousMatch",
     text: `Several instances match Node ${JSON.stringify(name)} by ${matchKeys[by]}: ${instances}. The Node stays uninitialized. Give the instances different names, or set --provider-id on the kubelet.`,
   };
+}
+
+export function unconfirmedMatch(
+  { metadata: { name } }: Node,
+  { match, waitsFor }: Pick<UncertainMatch, "match" | "waitsFor">,
+): Problem {
+  return {
+    severity: "error",
+    reason: "UnconfirmedMatch",
+    text: `Instance ${match.instance.id} in ${match.source} matches Node ${JSON.stringify(name)}, but there may be another match: ${describeWait(waitsFor)}. The Node stays uninitialized until all sources have answered. To limit this wait, set --node-match-timeout, or set --provider-id on the kubelet.`,
+  };
+}
+
+export function unconfirmedMatchUsed({
+  match,
+  waitsFor,
+}: Pick<UncertainMatch, "match" | "waitsFor">): NodeEvent {
+  return {
+    type: "Warning",
+    reason: "UnconfirmedMatchUsed",
+    message: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout. If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
+  };
+}
+
+function describeWait(waitsFor: readonly UnansweredSource[]): string {
+  return waitsFor
+    .map(({ source, failure }) =>
+      failure === undefined
+        ? `source ${source} has not answered yet`
+        : `source ${source} did not answer (${messageOf(failure.error).replace(/\.$/, "")})`,
+    )
+    .join(", ");
 }
 
 // What differs between the Node and its instance.

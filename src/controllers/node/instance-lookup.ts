@@ -1,7 +1,8 @@
-// Decides whether the inventory's answer about a joining Node is fresh enough to act on, and requests a newer one if not.
+// Decides whether the inventory's answer about a joining Node is fresh and certain enough to act on, and requests a newer one if
+// not.
 
-import type { Answer } from "../../cloud/inventory.ts";
-import { milliseconds } from "../../core/brand.ts";
+import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
@@ -10,13 +11,31 @@ import type { NodeSettings } from "./settings.ts";
 import { UsedNames } from "./used-names.ts";
 
 type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
-  readonly settings: Pick<NodeSettings, "maxObservationAge">;
+  readonly settings: Pick<NodeSettings, "maxObservationAge" | "matchTimeout">;
 };
+
+export type Match = Extract<Answer, { kind: "exists" | "unconfirmed" }>;
+
+/** One match of a Node without provider id, while other sources could have another. */
+export interface UncertainMatch {
+  readonly match: Match;
+  readonly waitsFor: readonly UnansweredSource[];
+  readonly waitedFor: Milliseconds;
+}
+
+interface JoiningNode {
+  readonly uid: string;
+  /** When this process first reconciled the Node, which is after its machine began to exist. */
+  readonly seenAt: number;
+  /** Since when one match waits for other sources. */
+  uncertainSince?: number | undefined;
+}
 
 export class InstanceLookup {
   readonly pending: PendingLookups;
   readonly #options: InstanceLookupOptions;
   readonly #usedNames: UsedNames;
+  readonly #joining = new Map<string, JoiningNode>();
 
   constructor(options: InstanceLookupOptions) {
     const { nodes, inventory, clock } = options;
@@ -30,8 +49,8 @@ export class InstanceLookup {
   isFresh(node: Node, answer: Answer): boolean {
     const { settings, clock } = this.#options;
     if (!("asOf" in answer)) return answer.kind === "foreign";
-    if (answer.kind === "exists") {
-      if (answer.asOf < this.#countsFrom(node)) return false;
+    if (answer.kind === "exists" || answer.kind === "unconfirmed") {
+      if (answer.asOf < this.#countsFrom(node) || this.#mustWait(node, answer)) return false;
       if (clock.monotonic() - answer.asOf <= settings.maxObservationAge) return true;
     }
     return this.pending.isAnsweredBy(node.metadata.name, answer.asOf);
@@ -41,14 +60,69 @@ export class InstanceLookup {
   request(node: Node, answer: Answer): void {
     const { settings, clock } = this.#options;
     const { name } = node.metadata;
-    // The answer was fresh when it arrived, but became too old while the Node waited in the queue.
-    if (answer.kind === "exists" && this.pending.isUsedUpBy(name, answer.asOf)) this.pending.forget(name);
-    const maxAge = Math.min(settings.maxObservationAge, clock.monotonic() - this.#countsFrom(node));
+    if (this.#needsNewLookup(node, answer)) this.pending.forget(name);
+    const newest = clock.monotonic() - this.#countsFrom(node);
+    // One of two matches may be outdated, so both sources are asked again.
+    const maxAge = answer.kind === "ambiguous" ? 0 : Math.min(settings.maxObservationAge, newest);
     this.pending.ask(name, identityOf(node), { urgency: "new-node" }, milliseconds(maxAge));
   }
 
+  /** Undefined if the answer is not a match, or if no other source can have another. */
+  uncertainMatch(node: Node, answer: Answer): UncertainMatch | undefined {
+    const joining = this.#joiningNode(node);
+    if (!isMatch(answer) || this.#isCertain(node, answer)) {
+      joining.uncertainSince = undefined;
+      return undefined;
+    }
+    const { inventory, clock } = this.#options;
+    const now = clock.monotonic();
+    joining.uncertainSince ??= now;
+    return {
+      match: answer,
+      waitsFor: inventory.unanswered(identityOf(node), joining.seenAt, answer.source),
+      waitedFor: milliseconds(now - joining.uncertainSince),
+    };
+  }
+
+  /** The answer arrived, or its request failed. */
+  complete(name: string): void {
+    this.pending.forget(name);
+  }
+
+  /** The Node is not joining any more. */
   forget(name: string): void {
     this.pending.forget(name);
+    this.#joining.delete(name);
+  }
+
+  /** No newer answer will come for the pending lookup, because it accepted this one. */
+  #needsNewLookup(node: Node, answer: Answer): boolean {
+    const isAccepted = "asOf" in answer && this.pending.isUsedUpBy(node.metadata.name, answer.asOf);
+    if (!isAccepted) return false;
+    // The answer was fresh when it arrived, but became too old while the Node waited in the queue.
+    return answer.kind === "ambiguous" || (isMatch(answer) && !this.#mustWait(node, answer));
+  }
+
+  #mustWait(node: Node, match: Match): boolean {
+    const { matchTimeout } = this.#options.settings;
+    const uncertain = this.uncertainMatch(node, match);
+    return uncertain !== undefined && (matchTimeout === undefined || uncertain.waitedFor < matchTimeout);
+  }
+
+  /**
+   * Another source is certain not to have the machine if it says so in an answer that began after the Node was seen: the
+   * machine is older than its Node.
+   */
+  #isCertain(node: Node, match: Match): boolean {
+    return match.kind === "exists" && match.othersAsOf >= this.#joiningNode(node).seenAt;
+  }
+
+  #joiningNode({ metadata: { name, uid } }: Node): JoiningNode {
+    const known = this.#joining.get(name);
+    if (known?.uid === uid) return known;
+    const joining = { uid, seenAt: this.#options.clock.monotonic() };
+    this.#joining.set(name, joining);
+    return joining;
   }
 
   /** A Node that is identified by its name may have had a predecessor with another instance. */
@@ -57,4 +131,8 @@ export class InstanceLookup {
       ? this.#usedNames.countsFrom(node.metadata.name)
       : Number.NEGATIVE_INFINITY;
   }
+}
+
+function isMatch(answer: Answer): answer is Match {
+  return answer.kind === "exists" || answer.kind === "unconfirmed";
 }

@@ -29,6 +29,12 @@ export class NodeReporter {
     }
   }
 
+  /** Reports why the Node waits. Unlike a failure, waiting does not lead to the condition. */
+  reportWait(node: Node, problem: Problem): void {
+    this.#problems.note(node.metadata.name, problem);
+    this.reportProblems(node, [problem]);
+  }
+
   /** Returns how many attempts in a row have failed. */
   reportFailure(node: Node, problem: Problem): number {
     const { count } = this.#problems.add(node.metadata.name, problem);

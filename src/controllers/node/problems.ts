@@ -28,6 +28,11 @@ export class ProblemTracker {
     return nodeProblem;
   }
 
+  /** Like `add`, but without a failed attempt. */
+  note(name: string, problem: Problem): void {
+    this.#byNode.set(name, { problem, count: this.#byNode.get(name)?.count ?? 0 });
+  }
+
   clear(name: string): void {
     this.#byNode.delete(name);
   }

@@ -32,6 +32,11 @@ export interface NodeSettings {
   readonly reconcileLabels: boolean;
   /** How old an observation of the instance may be when a Node joins. */
   readonly maxObservationAge: Milliseconds;
+  /**
+   * How long a Node with one match waits for sources that have not answered and could have another match. Undefined: as
+   * long as it takes, because a provider id is never changed once written.
+   */
+  readonly matchTimeout: Milliseconds | undefined;
   /** Failed attempts in a row before the CloudReady condition is written. */
   readonly failuresBeforeCondition: number;
   /** The delays between lookups of an instance that is not visible yet. */
@@ -44,6 +49,7 @@ export const nodeDefaults: NodeSettings = {
   betaLabelsWin: false,
   reconcileLabels: true,
   maxObservationAge: minutes(1),
+  matchTimeout: undefined,
   failuresBeforeCondition: 3,
   notVisibleBackoff: { first: seconds(2), cap: minutes(5) },
 };

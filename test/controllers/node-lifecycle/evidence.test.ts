@@ -27,6 +27,7 @@ const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists
   source: "cloud",
   proof: "listing",
   asOf: 1,
+  othersAsOf: Number.POSITIVE_INFINITY,
 });
 
 describe("a slow cloud", () => {

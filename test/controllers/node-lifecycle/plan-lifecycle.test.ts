@@ -29,6 +29,7 @@ const exists = (
     source: "cloud",
     proof: "listing",
     asOf,
+    othersAsOf: Number.POSITIVE_INFINITY,
   };
 };
 const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[]): Evidence =>

@@ -44,6 +44,9 @@ const ownFields = {
       fallback: false,
     },
   ),
+  "node-match-timeout": duration(
+    "How long a Node without a provider ID, whose instance was found in one account or region, waits for the others to answer: they may have an instance of the same name. Then it gets the provider ID of the instance that was found; 0s does not wait. Unset: no limit.",
+  ),
   "shutdown-taint-goes": oneOf(
     "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
     ["when-running", "when-ready"],

@@ -63,7 +63,8 @@ export class InstanceSearch {
       if (answer.kind === "exists") onFound();
       return settled;
     }
-    if (!("asOf" in answer) || !this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
+    const isUnanswered = !("asOf" in answer) || answer.kind === "unconfirmed";
+    if (isUnanswered || !this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
       this.#pendingLookups.ask(name, identityOf(node), { urgency: "new-node" }, minutes(1));
       return waiting;
     }

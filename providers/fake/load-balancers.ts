@@ -1,6 +1,7 @@
 // Load balancers of the fake cloud: one per Service, identified by labels. Each change takes the cloud a while.
 
 import {
+  allAddresses,
   type Call,
   type Context,
   type DesiredLoadBalancer,
@@ -61,7 +62,7 @@ function targetsOf({ targets }: Desired, isDraining: boolean): readonly string[]
 function specOf(desired: Desired) {
   return {
     families: desired.families,
-    sources: desired.sourceRanges,
+    sources: desired.sourceRanges ?? allAddresses(desired.families),
     algorithm: desired.settings.algorithm,
     listeners: listenersOf(desired),
     targets: targetsOf(desired, false),

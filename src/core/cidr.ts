@@ -57,6 +57,16 @@ export function parseCidr(text: string, form: IpForm = "strict"): Cidr | undefin
   return range === undefined ? undefined : format(range);
 }
 
+/**
+ * `0.0.0.0/0` and `::/0`, for clouds in which "all clients" must be written out.
+ *
+ * @example
+ * const ranges = desired.sourceRanges ?? allAddresses(desired.families);
+ */
+export function allAddresses(families: readonly IpVersion[]): readonly Cidr[] {
+  return families.map((family) => cidr(family === "IPv6" ? "::/0" : "0.0.0.0/0"));
+}
+
 /** A range from a constant. Throws a TypeError where `parseCidr` returns undefined. */
 export function cidr(text: string): Cidr {
   const parsed = parseCidr(text);

@@ -40,8 +40,12 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly defaultName: string;
   readonly ports: readonly BalancerPort[];
   readonly targets: readonly BalancerTarget[];
-  /** Clients that may connect. */
-  readonly sourceRanges: readonly Cidr[];
+  /**
+   * The clients that may connect. Undefined when the Service names none: then the cloud's default applies, which is usually all
+   * clients (`allAddresses`). It is not the same as `0.0.0.0/0`, which a Service may name. An empty list admits no client: all
+   * ranges that the Service names are invalid.
+   */
+  readonly sourceRanges: readonly Cidr[] | undefined;
   readonly families: readonly IpFamily[];
   /** `spec.loadBalancerIP`. */
   readonly requestedAddress?: IpAddress;
@@ -124,10 +128,10 @@ export interface LoadBalancers<
    */
   settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
   /**
-   * Pure. The source ranges as they are in the cloud. They stay while a Service has an invalid range. Without this function, a
-   * process that has not seen the valid ranges uses those that can be parsed.
+   * Pure. The source ranges as they are in the cloud, or `unspecified` where none are set there. They stay while a Service has an
+   * invalid range. Without this function, a process that has not seen the valid ranges uses those that can be parsed.
    */
-  rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | undefined;
+  rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
    * Pure. The maximum number of targets with these settings. If there are more Nodes, a stable subset is selected.
    */

@@ -57,15 +57,21 @@ describe("TestGetLoadBalancerSourceRanges", () => {
     ["an empty annotation", toService({ annotations: { [sourceRangesAnnotation]: "" } })],
     ["a blank annotation", toService({ annotations: { [sourceRangesAnnotation]: "  " } })],
   ])("TestGetLoadBalancerSourceRanges 3: %s means all addresses", (_, service) => {
-    const { ranges, problems } = sourceRangesOf(service);
+    const { isSpecified, ranges, problems } = sourceRangesOf(service);
     expect([ranges.length, isAllowAll(ranges), problems]).toEqual([1, true, []]);
+    // Upstream's helper cannot distinguish this from a Service that names 0.0.0.0/0.
+    expect(isSpecified).toBe(false);
   });
   test("TestGetLoadBalancerSourceRanges 4: the field takes precedence over the annotation", () => {
     const service = toService({
       annotations: { [sourceRangesAnnotation]: "nonsense" },
       spec: { loadBalancerSourceRanges: ["10.0.0.5/24"] },
     });
-    expect(sourceRangesOf(service) as unknown).toEqual({ ranges: ["10.0.0.0/24"], problems: [] });
+    expect(sourceRangesOf(service) as unknown).toEqual({
+      isSpecified: true,
+      ranges: ["10.0.0.0/24"],
+      problems: [],
+    });
   });
 });
 

@@ -98,7 +98,7 @@ describe("fake", () => {
       kind: "addresses",
       addresses: ips.map((ip) => ({ ip })),
     });
-    expect(await shown(plain)).toEqual([addresses("192.0.2.2"), []] as never);
+    expect(await shown(plain)).toEqual([addresses("192.0.2.2"), ["0.0.0.0/0"]] as never);
     expect(await shown(dual)).toEqual([
       addresses("192.0.2.2", "2001:db8::2"),
       [cidr("198.51.100.0/24")],

@@ -30,7 +30,7 @@ export interface Thing {
   /** The content of the Secret that the first owner names. */
   readonly certificate?: string;
   /** The source ranges of the first owner, only when the script keeps them. */
-  readonly ranges?: readonly Cidr[];
+  readonly ranges?: readonly Cidr[] | "unspecified";
 }
 
 const annotations = {
@@ -268,7 +268,7 @@ const planOf = (
     return { steps: [], problems: [{ severity: "error", reason: "MissingSecret", text }] };
   }
   const certificate = secret === undefined ? {} : { certificate: secret.reveal() };
-  const ranges = keepsRanges ? { ranges: first.sourceRanges } : {};
+  const ranges = keepsRanges ? { ranges: first.sourceRanges ?? ("unspecified" as const) } : {};
   if (observed === undefined) {
     const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges, ...certificate };
     return { steps: [{ do: "make", on: group, thing, touches }] };

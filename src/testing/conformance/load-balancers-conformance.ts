@@ -100,6 +100,19 @@ export function loadBalancersConformance(
       expect(lab.mutations).toBe(before);
     });
 
+    test("a Service that no longer names source ranges ends like one that never did", async () => {
+      const states: string[] = [];
+      for (const sourceRanges of [undefined, ["198.51.100.0/24", "203.0.113.0/24"]]) {
+        const { lab, savedFacts } = fresh();
+        const web = { name: "web", targets: targets.slice(0, 2) };
+        if (sourceRanges !== undefined)
+          await converge({ lab, savedFacts }, [desired({ ...web, sourceRanges })]);
+        await converge({ lab, savedFacts }, [desired(web)]);
+        states.push(stateOf(lab));
+      }
+      expect(states[1]).toBe(states[0] as string);
+    });
+
     test("publishes addresses once converged, or declares that it does not own the status", async () => {
       const { lab, savedFacts } = fresh();
       const { observed, members } = await converge({ lab, savedFacts }, first);

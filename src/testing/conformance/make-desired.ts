@@ -1,6 +1,7 @@
 // Builds the desired load balancer that a provider receives, from the few options that a test needs.
 
 import type { IpAddress, NodeName, ServiceUID } from "../../core/brand.ts";
+import { cidr } from "../../core/cidr.ts";
 import { defined } from "../../core/defined.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -14,6 +15,8 @@ export interface DesiredOptions {
   /** TCP ports, 80 when absent. The node port is 30000 above. */
   readonly ports?: readonly number[];
   readonly targets?: readonly BalancerTarget[];
+  /** Clients that may connect; the Service names none when absent. */
+  readonly sourceRanges?: readonly string[];
   /** Names without the provider's prefix. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** Set when the Service is being deleted. */
@@ -37,7 +40,7 @@ export function makeDesired(harness: Harness, options: DesiredOptions): DesiredL
   const fields: Fields = harness.definition.annotations?.fields ?? {};
   const { values, problems } = readSettings(fields, options.annotations ?? {}, { what: "annotation" });
   if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join("\n"));
-  return defined({
+  const desired = defined({
     owner: { uid, namespace: "default", name: options.name },
     defaultName: `a${uid.replaceAll("-", "")}`.slice(0, 32),
     ports: (options.ports ?? [80]).map((port) => ({
@@ -46,11 +49,11 @@ export function makeDesired(harness: Harness, options: DesiredOptions): DesiredL
       nodePort: 30_000 + port,
     })),
     targets: options.targets ?? [],
-    sourceRanges: [],
     families: ["IPv4" as const],
     externalTrafficPolicy: "Cluster" as const,
     settings: values,
     facts: {},
     ending: options.ending,
   });
+  return { ...desired, sourceRanges: options.sourceRanges?.map((range) => cidr(range)) };
 }

@@ -39,3 +39,28 @@ test.each([
 test("an invalid source range is left out when the previous ranges are unknown [F47]", async () => {
   expect((await shown("kept", true)).ranges).toEqual(["10.0.0.0/24"]);
 });
+
+test.each([
+  ["in the process that created it", "kept", false],
+  ["after a restart", "readable", true],
+] as const)(
+  "a balancer without source ranges stays unrestricted while the first range is invalid, %s",
+  async (_, ranges, isRestarted) => {
+    const { w, script } = scriptedWorld((one) => {
+      one.ranges = ranges;
+    });
+    await w.start();
+    w.create("web");
+    await w.pass(30);
+    w.annotate("web", { [key]: "10.0.0.0/33" });
+    if (isRestarted) w.crash();
+    if (isRestarted) await w.start();
+    w.addNode("late");
+    await w.pass(30);
+    const rangesNow = () => [...script.things.values()].map((thing) => thing.ranges as unknown);
+    expect(rangesNow()).toEqual(["unspecified"]);
+    w.annotate("web", { [key]: "0.0.0.0/0" });
+    await w.pass(30);
+    expect(rangesNow()).toEqual([["0.0.0.0/0"]]);
+  },
+);

@@ -22,7 +22,10 @@ const fields = {
   algorithm: oneOf("How.", ["a", "b"], { fallback: "a" }),
 };
 const settings = { size: 1, algorithm: "a" } as const;
-const rangesIn = (service: Service) => sourceRangesOf(service).ranges;
+const rangesIn = (service: Service) => {
+  const { isSpecified, ranges } = sourceRangesOf(service);
+  return isSpecified ? ranges : undefined;
+};
 const describeSpec = (spec: Service["spec"]) => {
   const service = toService({ spec });
   return toDesired<typeof fields>({
@@ -52,7 +55,7 @@ describe("toDesired", () => {
       defaultName: "a8b7a5b3c1f2e4d3c9a8b7c6d5e4f3a2",
       ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }],
       targets,
-      sourceRanges: [cidr("0.0.0.0/0")],
+      sourceRanges: undefined,
       families: ["IPv4"],
       externalTrafficPolicy: "Cluster",
       settings,
@@ -96,6 +99,15 @@ describe("toDesired", () => {
     expect(describeSpec({ type: "LoadBalancer", sessionAffinity: "ClientIP" }).sessionAffinitySeconds).toBe(
       10_800,
     );
+  });
+
+  test.each([
+    ["no range", undefined, undefined],
+    ["an empty list", [], undefined],
+    ["0.0.0.0/0", ["0.0.0.0/0"], [cidr("0.0.0.0/0")]],
+  ])("says whether the Service names source ranges, for %s", (_, loadBalancerSourceRanges, expected) => {
+    const spec = { type: "LoadBalancer", ...(loadBalancerSourceRanges && { loadBalancerSourceRanges }) };
+    expect(describeSpec(spec as Service["spec"]).sourceRanges).toEqual(expected as never);
   });
 
   test("sets the ending only when there is one", () => {

@@ -2,7 +2,7 @@
 // invalid range is reported. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
-import { cidr, parseCidr } from "../../../core/cidr.ts";
+import { allAddresses, parseCidr } from "../../../core/cidr.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 
@@ -11,7 +11,6 @@ export const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-
 const field = "spec.loadBalancerSourceRanges";
 
 type Family = "IPv4" | "IPv6";
-const everything = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") } as const satisfies Record<Family, Cidr>;
 
 /** The IP families of the Service; IPv4 if an old object has none. */
 export function familiesOf({ spec }: Service): readonly Family[] {
@@ -24,6 +23,8 @@ export function familiesOf({ spec }: Service): readonly Family[] {
 }
 
 export interface SourceRanges {
+  /** Whether the Service names any range, valid or not. */
+  readonly isSpecified: boolean;
   /** Canonical and unique, in the original order. Never widened: an invalid entry is omitted, not replaced. */
   readonly ranges: readonly Cidr[];
   readonly problems: readonly Problem[];
@@ -34,7 +35,7 @@ export function sourceRangesOf(service: Service): SourceRanges {
   const fromField = service.spec.loadBalancerSourceRanges ?? [];
   const fromAnnotation = (service.metadata.annotations?.[sourceRangesAnnotation] ?? "").trim();
   if (fromField.length === 0 && fromAnnotation === "") {
-    return { ranges: familiesOf(service).map((family) => everything[family]), problems: [] };
+    return { isSpecified: false, ranges: allAddresses(familiesOf(service)), problems: [] };
   }
   const key = fromField.length > 0 ? field : sourceRangesAnnotation;
   const texts = fromField.length > 0 ? fromField : fromAnnotation.split(",");
@@ -45,7 +46,7 @@ export function sourceRangesOf(service: Service): SourceRanges {
     if (range === undefined) problems.push(invalidRange(key, text));
     else ranges.add(range);
   }
-  return { ranges: [...ranges], problems };
+  return { isSpecified: true, ranges: [...ranges], problems };
 }
 
 function invalidRange(key: string, text: string): Problem {

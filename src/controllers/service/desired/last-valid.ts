@@ -26,19 +26,20 @@ export function lastValidSettings(
   return Object.fromEntries(Object.entries(last).filter(([name]) => unseen.has(name)));
 }
 
-/** The source ranges; unchanged while one of them is invalid. */
+/** The source ranges, undefined where the Service names none; unchanged while one of them is invalid. */
 export function validRanges(
   state: ServiceState,
   service: Service,
   observed: ObservedLoadBalancer | undefined,
   balancers: Pick<AnyBalancers, "rangesOf">,
-): readonly Cidr[] {
+): readonly Cidr[] | undefined {
   const uid = serviceUID(service.metadata.uid);
-  const { ranges, problems } = sourceRangesOf(service);
+  const { isSpecified, ranges, problems } = sourceRangesOf(service);
   if (problems.length === 0) {
-    state.lastRanges = ranges;
-    return ranges;
+    state.lastRanges = isSpecified ? ranges : "unspecified";
+    return isSpecified ? ranges : undefined;
   }
   const current = observed?.owners.includes(uid) === true ? balancers.rangesOf?.(observed, uid) : undefined;
-  return current ?? state.lastRanges ?? ranges;
+  const last = current ?? state.lastRanges ?? ranges;
+  return last === "unspecified" ? undefined : last;
 }

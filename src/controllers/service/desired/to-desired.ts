@@ -15,8 +15,8 @@ interface DesiredInput<A extends Fields> {
   readonly settings: Values<A>;
   readonly facts: Facts;
   readonly targets: readonly BalancerTarget[];
-  /** The ranges of the Service; the current ones while those are invalid. */
-  readonly sourceRanges: readonly Cidr[];
+  /** The ranges that the Service names, if any; the current ones while those are invalid. */
+  readonly sourceRanges: readonly Cidr[] | undefined;
   readonly ending?: "delete" | "release";
 }
 

@@ -29,7 +29,7 @@ export class ServiceState {
   lastSettings: Partial<Values<Fields>> | undefined;
 
   /** The last valid source ranges. After a restart: the ranges in the cloud are used. */
-  lastRanges: readonly Cidr[] | undefined;
+  lastRanges: readonly Cidr[] | "unspecified" | undefined;
 
   /** Open while the targets are chosen by endpoints. After a restart: the next reconcile opens it again. */
   endpoints: EndpointSubscription | undefined;

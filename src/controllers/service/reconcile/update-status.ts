@@ -1,23 +1,26 @@
 // Writes the result to the Services once the cloud is as planned: addresses and conditions of those that have a load balancer,
 // and the removal of the finalizer from those that no longer need one.
 
-import { seconds } from "../../../core/brand.ts";
+import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { LoadBalancerIngress, Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import { jsonPatch } from "../../../kube/patches/patch.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
+import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { Member } from "../desired/member.ts";
 import { isLeftElsewhere } from "../observed/ownership.ts";
 import { finalizer, hasFinalizer } from "../predicates.ts";
-import type { Change } from "../state/group-states.ts";
+import type { Change, GroupState } from "../state/group-states.ts";
 import { changeCompleted, released, waitingFor } from "../status/events.ts";
 import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import { finalConditions } from "../status/show-problems.ts";
 import { checkDelay } from "./apply.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+
+const pollInterval: Milliseconds = seconds(2);
 
 interface Result {
   readonly members: readonly Member[];
@@ -49,16 +52,26 @@ export async function updateStatuses(
   return settled;
 }
 
+/** The next plan needs a newer listing. All groups that wait become due together, so one listing answers them all. */
+function pollCloud(deps: ReconcileDeps, state: GroupState, waitingFor: string): Outcome {
+  const { clock } = deps.controller;
+  const now = clock.monotonic();
+  state.changedAt = now;
+  return requeue(alignToGrid(now, checkDelay(deps, state, pollInterval)), waitingFor);
+}
+
 async function updateStatus(
-  { controller: { balancers, writes, clock }, publisher }: ReconcileDeps,
-  { call: { signal } }: ReconcileContext,
+  deps: ReconcileDeps,
+  { state, call: { signal } }: ReconcileContext,
   { service, desired, problems }: Member,
   { observed, completed }: Result,
 ): Promise<Outcome> {
+  const { controller, publisher } = deps;
+  const { balancers, writes, clock } = controller;
   const publication = balancers.publish(desired, observed);
   if (publication.kind === "wait") {
     publisher.publishOnce(service, "waiting", [waitingFor(publication.waitingFor)]);
-    return requeue(seconds(2), publication.waitingFor);
+    return pollCloud(deps, state, publication.waitingFor);
   }
   const isForeign = publication.kind === "not-ours";
   const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
@@ -93,11 +106,11 @@ async function removeFinalizer(
   const { balancers, writes, clock } = deps.controller;
   const { uid } = desired.owner;
   if (observed?.owners.includes(uid) === true) {
-    return requeue(seconds(2), "the cloud to delete the load balancer");
+    return pollCloud(deps, state, "the cloud to delete the load balancer");
   }
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
-    return requeue(checkDelay(deps, state, seconds(2)), "another group to release the load balancer");
+    return pollCloud(deps, state, "another group to release the load balancer");
   }
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign = balancers.publish(desired, observed).kind === "not-ours";

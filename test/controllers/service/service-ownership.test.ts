@@ -74,11 +74,14 @@ test("a Service with an unknown group keeps the load balancer that it owns", () 
     services: { list: () => [load(first)] },
     listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
   };
-  const assignment = { assignLeftover: () => [], retryLeftover: () => undefined };
+  const assignment = {
+    tryAssignLeftover: () => undefined,
+    knowsGroup: () => "no" as const,
+    retryLeftover: () => undefined,
+  };
   enqueueLeftovers({
     controller: ports as never,
     groupStates: groups,
-    desiredServices: { tryOf: () => undefined },
     assignment,
     queue: { add: () => undefined },
   });

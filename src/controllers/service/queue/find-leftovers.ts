@@ -5,17 +5,15 @@ import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { DesiredServices } from "../desired/desired-services.ts";
-import { hasErrors } from "../desired/member.ts";
 import { markedBalancers } from "../observed/ownership.ts";
+import { isEnding } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { GroupAssignment } from "./group-assignment.ts";
 
 export interface LeftoverDeps {
   readonly controller: Pick<ServiceControllerDeps, "services" | "listing">;
   readonly groupStates: GroupStates;
-  readonly desiredServices: Pick<DesiredServices, "tryOf">;
-  readonly assignment: Pick<GroupAssignment, "assignLeftover" | "retryLeftover">;
+  readonly assignment: Pick<GroupAssignment, "tryAssignLeftover" | "knowsGroup" | "retryLeftover">;
   readonly queue: Pick<WorkQueue, "add">;
 }
 
@@ -30,11 +28,7 @@ export function enqueueLeftovers(deps: LeftoverDeps): void {
     for (const uid of owners) {
       const service = byUID.get(uid);
       if (service === undefined) continue;
-      try {
-        for (const affected of assignOrRelease(deps, service, group)) deps.queue.add(affected);
-      } catch {
-        deps.assignment.retryLeftover(keyOf(service.metadata), service);
-      }
+      for (const affected of assignOrRelease(deps, service, group)) deps.queue.add(affected);
     }
   }
 }
@@ -45,22 +39,22 @@ function assignOrRelease(deps: LeftoverDeps, service: Service, group: string): r
   const key = keyOf(service.metadata);
   const uid = serviceUID(service.metadata.uid);
   // It needs no load balancer, but the cloud still has one for it.
-  const assigned = groupStates.groupOf(uid) === undefined ? assignment.assignLeftover(key, service) : [];
+  const isUnassigned = groupStates.groupOf(uid) === undefined;
+  const assigned = isUnassigned ? (assignment.tryAssignLeftover(key, service) ?? []) : [];
   const current = groupStates.groupOf(uid);
-  const isInPlace = current === undefined || current === group;
-  if (isInPlace || groupStates.isReleasePending(uid, group)) return assigned;
-  // It may have moved while there was no leader, or its annotations may be invalid. Then it stays where the cloud shows it.
-  const stays = !isMarked(deps, current, uid) && isUnreadable(deps, service);
-  if (stays) return [...assigned, ...groupStates.assign(key, uid, group)];
-  groupStates.addPendingRelease(group, uid);
-  return [...assigned, group];
+  if (current === group || groupStates.isReleasePending(uid, group)) return assigned;
+  if (current === undefined) assignment.retryLeftover(key, service);
+  const knowledge = assignment.knowsGroup(service);
+  const hasBalancer = current !== undefined && isMarked(deps, current, uid);
+  if (knowledge === "yes" || (knowledge === "with errors" && hasBalancer)) {
+    groupStates.addPendingRelease(group, uid);
+    return [...assigned, group];
+  }
+  // Its group is unknown: it may have moved, or its annotations may be invalid. It stays where the cloud shows it.
+  if (hasBalancer || isEnding(service)) return assigned;
+  return [...assigned, ...groupStates.assign(key, uid, group)];
 }
 
 function isMarked({ controller }: LeftoverDeps, group: string, uid: ServiceUID): boolean {
   return markedBalancers(controller).some((item) => item.group === group && item.owners.includes(uid));
-}
-
-function isUnreadable({ desiredServices }: LeftoverDeps, service: Service): boolean {
-  const member = desiredServices.tryOf(service);
-  return member === undefined || hasErrors(member);
 }

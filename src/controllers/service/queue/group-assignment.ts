@@ -8,7 +8,7 @@ import { priorities, WorkQueue } from "../../../runtime/work-queue.ts";
 import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
-import { hasErrors } from "../desired/member.ts";
+import { hasErrors, type Member } from "../desired/member.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -58,15 +58,38 @@ export class GroupAssignment {
     }
   }
 
-  /** Assigns a Service that may no longer need a load balancer. Throws the provider's error. */
-  assignLeftover(key: string, service: Service): readonly string[] {
-    const { controller, groupStates, desiredServices } = this.#deps;
-    const member = desiredServices.of(service);
+  /** Assigns a Service that may no longer need a load balancer. Undefined when the provider cannot say its group. */
+  tryAssignLeftover(key: string, service: Service): readonly string[] | undefined {
+    try {
+      return this.#assignLeftover(key, service);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether the provider can say the group of the Service. `with errors`: an invalid annotation may name another one. */
+  knowsGroup(service: Service): "yes" | "with errors" | "no" {
+    try {
+      return hasErrors(this.#place(service).member) ? "with errors" : "yes";
+    } catch {
+      return "no";
+    }
+  }
+
+  /** Throws the provider's error. */
+  #assignLeftover(key: string, service: Service): readonly string[] {
+    const { groupStates } = this.#deps;
+    const { member, group } = this.#place(service);
     const { uid } = member.desired.owner;
-    const named = controller.balancers.groupOf?.(member.desired) ?? uid;
     // An invalid annotation does not move the Service, because it may be the one that names the group.
     const current = hasErrors(member) ? groupStates.groupOf(uid) : undefined;
-    return groupStates.assign(key, uid, current ?? named);
+    return groupStates.assign(key, uid, current ?? group);
+  }
+
+  #place(service: Service): { readonly member: Member; readonly group: string } {
+    const { controller, desiredServices } = this.#deps;
+    const member = desiredServices.of(service);
+    return { member, group: controller.balancers.groupOf?.(member.desired) ?? member.desired.owner.uid };
   }
 
   /** The cloud has a load balancer of a Service that could not be assigned. */
@@ -102,7 +125,7 @@ export class GroupAssignment {
     const service = this.#deps.controller.services.get(key);
     const state = service && this.#deps.serviceStates.get(serviceUID(service.metadata.uid));
     if (service === undefined || state?.hasLeftovers !== true) return this.#assignManaged(key, service);
-    const groups = this.assignLeftover(key, service);
+    const groups = this.#assignLeftover(key, service);
     state.hasLeftovers = false;
     return groups;
   }
@@ -110,6 +133,6 @@ export class GroupAssignment {
   #assignManaged(key: string, service: Service | undefined): readonly string[] {
     return service === undefined || !isManaged(service)
       ? this.#deps.groupStates.remove(key)
-      : this.assignLeftover(key, service);
+      : this.#assignLeftover(key, service);
   }
 }

@@ -6,6 +6,13 @@ import { type Milliseconds, minutes } from "../core/brand.ts";
 export const removalKinds = ["nodes", "load-balancers", "routes"] as const;
 export type RemovalKind = (typeof removalKinds)[number];
 
+/** The flag of each mass limit. */
+export const limitFlags: Readonly<Record<RemovalKind, string>> = {
+  nodes: "node-deletion-limit",
+  "load-balancers": "load-balancer-removal-limit",
+  routes: "route-removal-limit",
+};
+
 /** Every mass limit counts the removals of this long. */
 export const removalWindow: Milliseconds = minutes(10);
 
@@ -18,17 +25,27 @@ export interface RemovalHistory {
   record(kind: RemovalKind, ids: readonly string[]): Promise<void>;
   /** Adds removals that were seen but not sent, such as deletions by another client. Stored a moment later. */
   note(kind: RemovalKind, ids: readonly string[]): void;
+  /** Whether the id is recorded and stored, so that it may be removed now. */
+  isStored(kind: RemovalKind, id: string): boolean;
   /** The number of removals within the window. */
   count(kind: RemovalKind): number;
   /** Whether `count` includes this id. Such an id must not count again as a candidate. */
   has(kind: RemovalKind, id: string): boolean;
-  /** The removal of this id is held by the mass limit. A release covers the ids that are held at that moment. */
-  hold(kind: RemovalKind, id: string): void;
+  /**
+   * The removal of this id is held by the mass limit. A release covers the ids that are held at that moment. The name is for
+   * people, such as `node-1` or `default/shop`.
+   */
+  hold(kind: RemovalKind, id: string, name: string): void;
   /** The id is no longer held: it was removed, or is needed again. */
   endHold(kind: RemovalKind, id: string): void;
-  held(kind: RemovalKind): number;
+  /** Nothing of this kind is held any more: the controller stops, or decides about everything again. */
+  endHolds(kind: RemovalKind): void;
+  /** The names of what is held. */
+  held(kind: RemovalKind): readonly string[];
   /** An operator released this id: it may be removed despite the limit, and counts neither as candidate nor as removal. */
   isReleased(kind: RemovalKind, id: string): boolean;
+  /** What an operator must do to release a hold, for the end of a message: "kubectl …". */
+  howToRelease(kind: RemovalKind): string;
   /** The listener is called when held ids were released. Returns how to unsubscribe. */
   subscribe(listener: (kind: RemovalKind) => void): () => void;
 }

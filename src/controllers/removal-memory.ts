@@ -2,11 +2,26 @@
 // sessions and reloads.
 
 import type { Clock } from "../platform/clock.ts";
-import { type RemovalHistory, type RemovalKind, removalKinds, removalWindow } from "./removal-history.ts";
+import {
+  limitFlags,
+  type RemovalHistory,
+  type RemovalKind,
+  removalKinds,
+  removalWindow,
+} from "./removal-history.ts";
 import { type StoredRemoval, shortId } from "./removal-text.ts";
 
-/** Writes what `removals` returns at that moment, and resolves when it is stored. */
-export type RemovalStore = (kind: RemovalKind) => Promise<void>;
+export interface RemovalStore {
+  /** Writes what `removals` returns at that moment, and resolves when it is stored. */
+  store(kind: RemovalKind): Promise<void>;
+  /** How to release a hold through this store. */
+  howToRelease(kind: RemovalKind): string;
+}
+
+const processMemory: RemovalStore = {
+  store: () => Promise.resolve(),
+  howToRelease: (kind) => `set --${limitFlags[kind]}=off until they are removed`,
+};
 
 interface Removal {
   /** Monotonic. */
@@ -17,7 +32,8 @@ interface Removal {
 interface Memory {
   /** By short id, oldest first. */
   readonly removals: Map<string, Removal>;
-  readonly held: Set<string>;
+  /** Names by id. */
+  readonly held: Map<string, string>;
   /** When each id was released, monotonic, oldest first. */
   readonly released: Map<string, number>;
 }
@@ -29,11 +45,11 @@ export class RemovalMemory implements RemovalHistory {
   readonly #clock: Clock;
   readonly #memories: Readonly<Record<RemovalKind, Memory>>;
   readonly #listeners = new Set<(kind: RemovalKind) => void>();
-  #store: RemovalStore = () => Promise.resolve();
+  #store: RemovalStore = processMemory;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    const memory = (): Memory => ({ removals: new Map(), held: new Set(), released: new Map() });
+    const memory = (): Memory => ({ removals: new Map(), held: new Map(), released: new Map() });
     this.#memories = { nodes: memory(), "load-balancers": memory(), routes: memory() };
   }
 
@@ -51,13 +67,19 @@ export class RemovalMemory implements RemovalHistory {
       );
     }
     this.#add(kind, added);
-    if (ids.some((id) => removals.get(shortId(id))?.isStored !== true)) await this.#store(kind);
+    if (ids.every((id) => this.isStored(kind, id))) return;
+    await this.#store.store(kind);
+    for (const id of ids) this.#markStored(kind, shortId(id));
   }
 
   note(kind: RemovalKind, ids: readonly string[]): void {
     const { removals } = this.#fresh(kind);
     const added = ids.map(shortId).filter((id) => !removals.has(id));
     this.#add(kind, added.slice(0, maxRemovals - removals.size));
+  }
+
+  isStored(kind: RemovalKind, id: string): boolean {
+    return this.#fresh(kind).removals.get(shortId(id))?.isStored === true;
   }
 
   count(kind: RemovalKind): number {
@@ -68,16 +90,24 @@ export class RemovalMemory implements RemovalHistory {
     return this.#fresh(kind).removals.has(shortId(id));
   }
 
-  hold(kind: RemovalKind, id: string): void {
-    this.#memories[kind].held.add(id);
+  hold(kind: RemovalKind, id: string, name: string): void {
+    this.#memories[kind].held.set(id, name);
   }
 
   endHold(kind: RemovalKind, id: string): void {
     this.#memories[kind].held.delete(id);
   }
 
-  held(kind: RemovalKind): number {
-    return this.#memories[kind].held.size;
+  endHolds(kind: RemovalKind): void {
+    this.#memories[kind].held.clear();
+  }
+
+  held(kind: RemovalKind): readonly string[] {
+    return [...this.#memories[kind].held.values()].toSorted();
+  }
+
+  howToRelease(kind: RemovalKind): string {
+    return this.#store.howToRelease(kind);
   }
 
   isReleased(kind: RemovalKind, id: string): boolean {
@@ -89,17 +119,17 @@ export class RemovalMemory implements RemovalHistory {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Releases what is held now, for as long as the window. Returns how many ids that are. */
-  release(kind: RemovalKind): number {
+  /** Releases what is held now, for as long as the window. Returns their names. */
+  release(kind: RemovalKind): readonly string[] {
     const { held, released } = this.#fresh(kind);
-    const ids = [...held];
-    for (const id of ids) {
+    const names = [...held.values()].toSorted();
+    for (const id of held.keys()) {
       released.delete(id);
       released.set(id, this.#clock.monotonic());
     }
     held.clear();
-    if (ids.length > 0) for (const listener of this.#listeners) listener(kind);
-    return ids.length;
+    if (names.length > 0) for (const listener of this.#listeners) listener(kind);
+    return names;
   }
 
   /** What to store for these kinds. */
@@ -115,9 +145,11 @@ export class RemovalMemory implements RemovalHistory {
     const now = this.#clock.monotonic();
     for (const kind of removalKinds) {
       const { removals } = this.#fresh(kind);
-      for (const { id, age } of stored.filter((one) => one.kind === kind)) {
-        if (!removals.has(id) && age < removalWindow) removals.set(id, { at: now - age, isStored: true });
-      }
+      const added = stored.filter(
+        (one) => one.kind === kind && !removals.has(one.id) && one.age < removalWindow,
+      );
+      if (added.length === 0) continue;
+      for (const { id, age } of added) removals.set(id, { at: now - age, isStored: true });
       const ordered = [...removals].toSorted(([, one], [, other]) => one.at - other.at);
       removals.clear();
       for (const [id, removal] of ordered.slice(-maxRemovals)) removals.set(id, removal);
@@ -126,10 +158,12 @@ export class RemovalMemory implements RemovalHistory {
 
   /** These were stored, as `removals` returned them. */
   stored(removals: readonly StoredRemoval[]): void {
-    for (const { kind, id } of removals) {
-      const removal = this.#memories[kind].removals.get(id);
-      if (removal !== undefined) removal.isStored = true;
-    }
+    for (const { kind, id } of removals) this.#markStored(kind, id);
+  }
+
+  #markStored(kind: RemovalKind, id: string): void {
+    const removal = this.#memories[kind].removals.get(id);
+    if (removal !== undefined) removal.isStored = true;
   }
 
   #add(kind: RemovalKind, shortIds: readonly string[]): void {

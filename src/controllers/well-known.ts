@@ -17,6 +17,10 @@ export const ownPrefix = "fairlead.dev/";
 export const pausedAnnotation = "fairlead.dev/paused";
 /** On Nodes: "never" prevents the deletion of the Node; "confirmed" allows it despite the mass limit. */
 export const deletionAnnotation = "fairlead.dev/node-deletion";
+/** On the Lease of leader election: the removals that the mass limits count. */
+export const removalsAnnotation = "fairlead.dev/removals";
+/** On the Lease of leader election: releases what a mass limit holds. The leader removes it. */
+export const releaseHoldAnnotation = "fairlead.dev/release-hold";
 /** On Nodes: present only while something is wrong between the Node and the cloud. Absent means healthy. */
 export const cloudCondition = "CloudReady";
 

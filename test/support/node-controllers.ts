@@ -7,6 +7,7 @@ import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/sett
 import type { NodeDeps } from "../../src/controllers/node-deps.ts";
 import { LifecycleController } from "../../src/controllers/node-lifecycle/controller.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
+import { RemovalMemory } from "../../src/controllers/removal-memory.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";
@@ -29,6 +30,7 @@ export interface SetupOptions {
   readonly lag?: number;
   readonly isSelected?: (node: Node) => boolean;
   readonly concurrency?: number;
+  readonly removals?: (clock: VirtualClock) => RemovalMemory;
 }
 
 export interface Reported {
@@ -48,12 +50,14 @@ export class NodeControllers {
   readonly initialized: string[] = [];
   readonly node: NodeController;
   readonly lifecycle: LifecycleController;
+  readonly removals: RemovalMemory;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
 
   constructor(options: SetupOptions = {}) {
     const { clock } = this;
     const random = seededRandom(7);
+    this.removals = options.removals?.(clock) ?? new RemovalMemory(clock);
     this.cloud = new ScriptedSource({ clock, ...options.script }, options.machines);
     const sources = options.sources?.(clock) ?? [this.cloud];
     this.inventory = new Inventory({
@@ -83,6 +87,7 @@ export class NodeControllers {
     this.lifecycle = new LifecycleController({
       ...deps,
       settings: { ...lifecycleDefaults, ...options.lifecycle },
+      removals: this.removals,
     });
   }
 

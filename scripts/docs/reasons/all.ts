@@ -53,6 +53,15 @@ export const onLeases: Reasons = {
     when: "A replica became leader or stopped leading; the message names it",
     upstream: true,
   },
+  HoldReleased: {
+    type: "Normal",
+    when: "The annotation `fairlead.dev/release-hold` released what a mass limit held; the message names it",
+  },
+  HoldReleaseIgnored: {
+    type: "Warning",
+    when: "The annotation `fairlead.dev/release-hold` has an invalid value, or nothing was held. Nothing was released",
+    whatToDo: "annotate the Lease as the message of the hold says",
+  },
 };
 
 /** Of `NetworkUnavailable`, where routes are managed. */

@@ -83,7 +83,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "The instance looks gone, and so do too many others at once. No Node is deleted",
     whatToDo:
-      "check whether the cloud lists all instances; to delete the Node anyway, set `fairlead.dev/node-deletion=confirmed`",
+      "check whether the cloud lists all instances; to delete all held Nodes anyway, annotate the Lease with `fairlead.dev/release-hold=nodes`; to delete one, annotate it with `fairlead.dev/node-deletion=confirmed`",
   },
   FailedToCreateRoute: {
     type: "Warning",

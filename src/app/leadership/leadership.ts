@@ -1,6 +1,9 @@
 // Decides which controllers run and which writes are allowed, by the Lease that each controller belongs to. There is one Lease,
 // or two during a leader migration.
 
+import { type RemovalKind, removalKinds } from "../../controllers/removal-history.ts";
+import type { RemovalMemory } from "../../controllers/removal-memory.ts";
+import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -15,8 +18,10 @@ import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/table.ts";
+import { type LeaseEvent, logRelease, releaseHold } from "./hold-release.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
+import { LeaseRemovals } from "./lease-removals.ts";
 import { isStalled, LeaseWatch } from "./lease-watch.ts";
 
 /** As in upstream, the process counts as healthy for this long after its Lease has expired. */
@@ -34,7 +39,16 @@ export interface LeadershipOptions {
   /** An attempt to acquire or renew a Lease failed. */
   readonly onProblem: (error: unknown) => void;
   readonly onSlowPath: (lease: string) => void;
+  /** Kept on the Leases; undefined if nothing may be kept there. */
+  readonly removals: RemovalMemory | undefined;
 }
+
+/** The controllers that remove something because it is absent. */
+const removers: Readonly<Record<RemovalKind, ControllerName>> = {
+  nodes: "cloud-node-lifecycle",
+  "load-balancers": "service",
+  routes: "node-route",
+};
 
 export interface LeadershipRun {
   /** In the reserved lane, without a write gate. */
@@ -50,11 +64,18 @@ export class Leadership {
   readonly #leases: Readonly<Record<Exclude<Place, "elsewhere">, string | undefined>>;
   readonly #elections = new Map<string, LeaderElection>();
   #watches: readonly LeaseWatch[] = [];
+  #events: EventRecorder | undefined;
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
     const main = options.flags["leader-elect-resource-name"];
     this.#leases = { main, migrated: options.migration?.leaderName };
+    if (!this.#isElecting) return;
+    options.removals?.storeWith({
+      store: (kind) => this.#renew(this.#leaseOf(removers[kind])),
+      howToRelease: (kind) =>
+        `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`,
+    });
   }
 
   /** False for a controller that another component runs. */
@@ -108,9 +129,15 @@ export class Leadership {
   }
 
   async run(run: LeadershipRun, stop: AbortSignal): Promise<void> {
-    const { migration } = this.#options;
+    const { migration, removals, log } = this.#options;
     const [main = ""] = this.#names;
+    this.#events = run.announcements;
     if (!this.#isElecting) {
+      if (removals !== undefined) {
+        log.info(
+          "Without --leader-elect there is no Lease to store removals on, so the mass limits forget them when this process ends",
+        );
+      }
       await runTogether(run.tasks, stop);
       return run.beforeRelease();
     }
@@ -167,7 +194,9 @@ export class Leadership {
       exitOnLoss: flags["exit-on-lost-lease"],
       onSession: (isLeader) => {
         onSession(name, isLeader);
-        this.#announce(run, name, isLeader ? "became leader" : "stopped leading");
+        const message = `${identity} ${isLeader ? "became leader" : "stopped leading"}`;
+        // Upstream's event.
+        this.#reportOn(name, { type: "Normal", reason: "LeaderElection", message });
         if (isLeader) onFirst?.();
       },
       elect: (callbacks) => {
@@ -184,6 +213,7 @@ export class Leadership {
           retryPeriod: flags["leader-elect-retry-period"],
           onReleased: () => log.info(`Released the Lease ${this.#namespace}/${name}`),
           onSlowPath: () => this.#options.onSlowPath(name),
+          ...defined({ annotations: this.#annotationsOf(name) }),
           ...callbacks,
         });
         this.#elections.set(name, election);
@@ -193,10 +223,34 @@ export class Leadership {
     return sessions.run();
   }
 
-  /** Emits upstream's LeaderElection event. */
-  #announce(run: LeadershipRun, name: string, what: string): void {
+  #renew(name: string | undefined): Promise<void> {
+    const election = this.#elections.get(name ?? "");
+    if (election !== undefined) return election.renew();
+    return Promise.reject(new Error(`Leader election for the Lease ${name} has not started.`));
+  }
+
+  #annotationsOf(name: string): LeaseRemovals | undefined {
+    const { removals: memory, clock, log } = this.#options;
+    if (memory === undefined) return undefined;
+    const kinds = removalKinds.filter((kind) => this.#leaseOf(removers[kind]) === name);
+    const onRelease = (value: string): void => {
+      const event = releaseHold(value, `${this.#namespace}/${name}`, memory);
+      logRelease(event, log);
+      this.#reportOn(name, event);
+    };
+    return new LeaseRemovals({ memory, kinds, clock, onRelease });
+  }
+
+  /** Reports what concerns a controller as a whole on its Lease. */
+  report(task: ControllerName, event: LeaseEvent): void {
+    const name = this.#isElecting ? this.#leaseOf(task) : undefined;
+    if (name !== undefined) this.#reportOn(name, event);
+  }
+
+  #reportOn(name: string, event: LeaseEvent): void {
     const uid = this.#elections.get(name)?.uid;
-    run.announcements?.record({
+    this.#events?.record({
+      ...event,
       component: "cloud-controller-manager",
       object: defined({
         apiVersion: "coordination.k8s.io/v1",
@@ -205,9 +259,6 @@ export class Leadership {
         namespace: this.#namespace,
         uid,
       }),
-      type: "Normal",
-      reason: "LeaderElection",
-      message: `${this.#options.identity} ${what}`,
     });
   }
 }

@@ -61,5 +61,6 @@ export function composeLifecycle(context: ControllerContext): LifecycleControlle
   return new LifecycleController({
     ...nodeDeps(context, "cloud-node-lifecycle-controller"),
     settings: context.settings.lifecycle,
+    removals: context.removals,
   });
 }

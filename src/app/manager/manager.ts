@@ -100,6 +100,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     },
     onProblem: (error) => apiServerProblems.failed(error),
     onSlowPath: metrics.slowElection,
+    removals: isObserving ? undefined : removals,
   });
   const gates = {
     main: leadership.gateOf("main"),

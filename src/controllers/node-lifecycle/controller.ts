@@ -11,7 +11,8 @@ import { delayAfterError } from "../errors.ts";
 import type { NodeDeps, NodeEvent } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import { removeNode, setShutdownTaint } from "./apply.ts";
+import type { RemovalHistory, RemovalKind } from "../removal-history.ts";
+import { recordDeletion, removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { massDeletionReason } from "./events.ts";
 import { addAnswer, noEvidence } from "./evidence.ts";
@@ -23,6 +24,7 @@ import { startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
+  readonly removals: RemovalHistory;
 }
 
 /** In observe mode, between two attempts of the same write. */
@@ -59,6 +61,7 @@ export class LifecycleController {
     const { concurrency, clock } = this.#options;
     // Nothing was observed between two sessions, so every proof starts again.
     this.#candidates.forgetAll();
+    const stopReleases = this.#options.removals.subscribe((kind) => this.#onRelease(kind));
     const stop = startTriggers({
       ...this.#options,
       queue: this.queue,
@@ -81,6 +84,16 @@ export class LifecycleController {
       );
     } finally {
       stop();
+      stopReleases();
+      this.#options.removals.endHolds("nodes");
+    }
+  }
+
+  #onRelease(kind: RemovalKind): void {
+    if (kind !== "nodes") return;
+    this.#massCount.invalidate();
+    for (const [name, { heldFor }] of this.#candidates.all) {
+      if (heldFor === massDeletionReason) this.queue.add(name);
     }
   }
 
@@ -101,8 +114,9 @@ export class LifecycleController {
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
-    const { nodes, inventory, settings, clock } = this.#options;
+    const { nodes, inventory, settings, clock, removals } = this.#options;
     const node = nodes.get(name);
+    if (node !== undefined) removals.endHold("nodes", node.metadata.uid);
     if (node === undefined || !isOfInterest(node) || !this.#isManaged(node)) {
       this.#candidates.forget(name);
       return settled;
@@ -128,6 +142,7 @@ export class LifecycleController {
       evidence,
       proofKinds: inventory.proofsFor(identity),
       mass: () => this.#massCount.decide(),
+      isReleased: removals.isReleased("nodes", node.metadata.uid),
       settings,
       now,
     });
@@ -183,9 +198,10 @@ export class LifecycleController {
   }
 
   #hold(node: Node, event: NodeEvent): Outcome {
-    const { inventory, report } = this.#options;
-    const { name } = node.metadata;
+    const { inventory, report, removals } = this.#options;
+    const { name, uid } = node.metadata;
     const { reason } = event;
+    if (reason === massDeletionReason) removals.hold("nodes", uid, name);
     if (this.#candidates.all.get(name)?.heldFor !== reason) {
       this.#candidates.update(name, { heldFor: reason });
       report(node, event);
@@ -201,13 +217,18 @@ export class LifecycleController {
   }
 
   async #remove(node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { nodes } = this.#options;
+    const { nodes, removals, settings } = this.#options;
     const { name, uid } = node.metadata;
     // The last write returned a version that the watch has not delivered yet. A delete must be based on the watch.
     if (nodes.isAhead?.(name) === true)
       return requeue(seconds(1), "the watch has not delivered the last write yet");
+    if (!isAnnounced && settings.massLimit !== "off" && !removals.isStored("nodes", uid)) {
+      await recordDeletion(node, this.#options);
+      this.#massCount.noteChange(name);
+      // Storing takes time, so the decision is made again on what is known then.
+      return requeue(milliseconds(0), "the deletion is recorded");
+    }
     if (!(await removeNode(node, this.#options, signal))) return requeue(observedDelay, "observe mode");
-    if (!isAnnounced) this.#massCount.addDeletion(uid);
     // The record stays until the watch reports the deletion: it records whether the deletion was announced.
     return settled;
   }

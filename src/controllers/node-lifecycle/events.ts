@@ -4,6 +4,7 @@
 import { messageOf } from "../../core/errors.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { NodeEvent } from "../node-deps.ts";
+import { removalWindow } from "../removal-history.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */
@@ -56,13 +57,13 @@ export const massDeletionReason = "MassDeletionHeld";
 export function massDeletionHeld(
   { recent, candidates, managed }: MassDeletion,
   allowed: number,
-  windowInMinutes: number,
+  howToRelease: string,
 ): NodeEvent {
   const missing = `${candidates} of ${managed - recent} Nodes ${candidates === 1 ? "has" : "have"} no instance`;
-  const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${windowInMinutes} minutes`;
+  const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindow / 60_000} minutes`;
   return {
     type: "Warning",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted. To delete them anyway: kubectl annotate node NAME… ${deletionAnnotation}=confirmed`,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. To delete all of them anyway: ${howToRelease}. To delete one: kubectl annotate node NAME ${deletionAnnotation}=confirmed`,
   };
 }

@@ -3,13 +3,14 @@
 import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
-import { removalWindow } from "../removal-history.ts";
+import type { RemovalHistory } from "../removal-history.ts";
 import type { Candidates } from "./candidates.ts";
-import { type MassDecision, massLimit, RecentDeletions } from "./mass-limit.ts";
+import { type MassDecision, massLimit } from "./mass-limit.ts";
 import { isAnnouncedAsLeaving, isDeletionForbidden } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
+  readonly removals: RemovalHistory;
   readonly settings: LifecycleSettings;
 };
 
@@ -17,6 +18,8 @@ type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
 interface Share {
   readonly isManaged: boolean;
   readonly isMissing: boolean;
+  /** In the history of removals, but not deleted yet. */
+  readonly isRecorded: boolean;
 }
 
 const maxCountAge = 1000;
@@ -31,10 +34,10 @@ export class MassCount {
   readonly #candidates: Candidates;
   /** No listing contains the instances of other accounts, so their Nodes do not count. */
   readonly #isManaged: (node: Node) => boolean;
-  readonly #deletions = new RecentDeletions();
   readonly #shares = new Map<string, Share>();
   #managed = 0;
   #missing = 0;
+  #recorded = 0;
   /** Nodes to count again at the next decision. */
   readonly #changed = new Set<string>();
   /** When all Nodes were counted; undefined when they must be counted again. */
@@ -49,19 +52,15 @@ export class MassCount {
   /** Follows the Nodes for the life of the process: deletions by any client count. */
   follow(): void {
     this.#candidates.subscribe((name) => this.noteChange(name));
-    this.#options.nodes.subscribe(({ key, before, after }) => {
+    const { nodes, removals } = this.#options;
+    nodes.subscribe(({ key, before, after }) => {
       this.noteChange(key);
-      if (before === undefined || before.metadata.uid === after?.metadata.uid || isReady(before)) return;
-      if (this.#isManaged(before) && !this.#isAnnounced(before)) this.addDeletion(before.metadata.uid);
+      if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
+      const { uid } = before.metadata;
+      removals.endHold("nodes", uid);
+      if (isReady(before) || !this.#isManaged(before) || this.#isAnnounced(before)) return;
+      removals.note("nodes", [uid]);
     });
-  }
-
-  /** Records the deletion of a Node that was not announced as leaving. */
-  addDeletion(uid: string): void {
-    const now = this.#options.clock.monotonic();
-    this.#deletions.add(now, uid);
-    // Drops old ones, also in a cluster that never needs a decision.
-    this.#recentDeletions(now);
   }
 
   /** The inventory has a new listing: all Nodes are counted again at the next decision. */
@@ -85,18 +84,15 @@ export class MassCount {
   }
 
   decide(): MassDecision {
-    const { clock, settings } = this.#options;
+    const { clock, settings, removals } = this.#options;
     const now = clock.monotonic();
     if (this.#countedAt === undefined || this.#isOutdated(this.#countedAt)) this.#countAll(now);
     for (const name of this.#changed) this.#count(name);
     this.#changed.clear();
-    const recent = this.#recentDeletions(now);
-    const counts = { recent, candidates: this.#missing, managed: this.#managed + recent };
-    return massLimit(counts, settings.massLimit);
-  }
-
-  #recentDeletions(now: number): number {
-    return this.#deletions.within(removalWindow, now);
+    const recent = removals.count("nodes");
+    const managed = this.#managed + recent - this.#recorded;
+    const counts = { recent, candidates: this.#missing, managed };
+    return massLimit(counts, settings.massLimit, removals.howToRelease("nodes"));
   }
 
   #isOutdated(countedAt: number): boolean {
@@ -107,6 +103,7 @@ export class MassCount {
     this.#shares.clear();
     this.#managed = 0;
     this.#missing = 0;
+    this.#recorded = 0;
     for (const { metadata } of this.#options.nodes.list()) this.#count(metadata.name);
     this.#changed.clear();
     this.#countedAt = now;
@@ -120,14 +117,17 @@ export class MassCount {
     else this.#shares.set(name, after);
     this.#managed += Number(after?.isManaged ?? false) - Number(before?.isManaged ?? false);
     this.#missing += Number(after?.isMissing ?? false) - Number(before?.isMissing ?? false);
+    this.#recorded += Number(after?.isRecorded ?? false) - Number(before?.isRecorded ?? false);
   }
 
   /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
   #shareOf(node: Node): Share {
     const isManaged = this.#isManaged(node);
     const isExempt = isDeletionForbidden(node) || this.#isAnnounced(node);
-    const isMissing = !isExempt && (this.#hasProof(node) || (isManaged && this.#isGone(node)));
-    return { isManaged, isMissing };
+    const isAbsent = !isExempt && (this.#hasProof(node) || (isManaged && this.#isGone(node)));
+    const isRecorded = this.#options.removals.has("nodes", node.metadata.uid);
+    // A recorded Node counts as deleted, not as a candidate as well.
+    return { isManaged, isMissing: isAbsent && !isRecorded, isRecorded: isManaged && isRecorded };
   }
 
   #hasProof({ metadata: { name } }: Node): boolean {
@@ -141,6 +141,8 @@ export class MassCount {
   }
 
   #isAnnounced(node: Node): boolean {
-    return isAnnouncedAsLeaving(node, this.#candidates.evidenceOf(node.metadata.name));
+    const { name, uid } = node.metadata;
+    const isReleased = this.#options.removals.isReleased("nodes", uid);
+    return isReleased || isAnnouncedAsLeaving(node, this.#candidates.evidenceOf(name));
   }
 }

@@ -39,6 +39,8 @@ export interface LifecyclePlanInput {
   /** The kinds of proof that exist for this Node. */
   readonly proofKinds: readonly ProofKind[];
   readonly mass: () => MassDecision;
+  /** An operator released this Node: the mass limit does not apply to it. */
+  readonly isReleased: boolean;
   readonly settings: LifecycleSettings;
   /** Wall and monotonic time. */
   readonly now: { readonly wall: number; readonly monotonic: number };
@@ -88,6 +90,7 @@ function planDeletion({
   evidence,
   proofKinds,
   mass,
+  isReleased,
   settings,
   now,
 }: LifecyclePlanInput): LifecycleDecision {
@@ -106,10 +109,10 @@ function planDeletion({
   if (hasNoProviderID && newest < now.monotonic - beyondMinAge)
     return { kind: "query", after: milliseconds(0) };
   if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
-  const isAnnounced = isAnnouncedAsLeaving(node, evidence);
+  const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
   // about any.
-  if (!isConfirmed(node)) {
+  if (!isReleased && !isConfirmed(node)) {
     const allowed = mass();
     if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
   }

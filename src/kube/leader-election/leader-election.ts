@@ -2,9 +2,11 @@
 // stop their work.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
+import { isKubeError, KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
 import { LeaseLock, type LeaseLockOptions } from "./lease-lock.ts";
 
 export interface LeaderElectionOptions extends LeaseLockOptions {
@@ -45,6 +47,10 @@ export class LeaderElection {
   readonly #retryPeriod: Milliseconds;
   #endPause: (() => void) | undefined;
   #isNudged = false;
+  /** Callers that wait for a renewal that has not begun yet. */
+  #renewals: PromiseWithResolvers<void>[] = [];
+  /** Why the last attempt failed. */
+  #failure: unknown;
 
   constructor(options: LeaderElectionOptions) {
     const { leaseDuration = seconds(15), renewDeadline = seconds(10), retryPeriod = seconds(2) } = options;
@@ -95,6 +101,15 @@ export class LeaderElection {
     this.#endPause?.();
   }
 
+  /** Renews the Lease now. Callers that ask at the same time share one renewal. Rejects if it fails or the Lease is not held. */
+  renew(): Promise<void> {
+    if (!this.isHeld()) return Promise.reject(this.#notHeld());
+    const renewal = Promise.withResolvers<void>();
+    this.#renewals.push(renewal);
+    this.#endPause?.();
+    return renewal.promise;
+  }
+
   /** Runs for election until aborted, over any number of leadership sessions, then releases the Lease. Stop work first. */
   async run(signal: AbortSignal): Promise<void> {
     const { onAcquired, onLost, onReleased, onProblem } = this.#options;
@@ -103,6 +118,7 @@ export class LeaderElection {
       if (signal.aborted) break;
       onAcquired();
       const reason = await this.#hold(signal);
+      for (const renewal of this.#renewals.splice(0)) renewal.reject(this.#notHeld());
       if (reason === undefined) break;
       this.#lock.forfeit();
       onLost(reason);
@@ -115,30 +131,35 @@ export class LeaderElection {
   }
 
   async #acquire(signal: AbortSignal): Promise<void> {
-    const { random, clock } = this.#options;
+    const { random } = this.#options;
     while (!signal.aborted) {
       this.#isNudged = false;
       if (await this.#try(this.#attemptTimeout(), signal)) return;
       if (this.#isNudged) continue;
       const pause = milliseconds(this.#retryPeriod * (1 + random.fraction() * 1.2));
-      const { controller, unlink } = linkedController(signal);
-      this.#endPause = () => controller.abort();
-      await sleep(clock, pause, controller.signal).catch(() => {});
-      this.#endPause = undefined;
-      unlink();
+      await this.#pause(pause, signal);
     }
+  }
+
+  /** Ends early when the signal is aborted, or by `#endPause`. */
+  async #pause(pause: Milliseconds, signal: AbortSignal): Promise<void> {
+    const { controller, unlink } = linkedController(signal);
+    this.#endPause = () => controller.abort();
+    await sleep(this.#options.clock, pause, controller.signal).catch(() => {});
+    this.#endPause = undefined;
+    unlink();
   }
 
   /** Renews the Lease. Returns why it was lost, or undefined when the signal was aborted. */
   async #hold(signal: AbortSignal): Promise<string | undefined> {
-    const { clock, identity } = this.#options;
+    const { identity } = this.#options;
     const remaining = (): number => this.#renewDeadline - this.#lock.sinceProof;
     for (;;) {
       const pause = milliseconds(Math.max(0, Math.min(this.#retryPeriod, remaining())));
-      await sleep(clock, pause, signal).catch(() => {});
+      if (this.#renewals.length === 0) await this.#pause(pause, signal);
       if (signal.aborted) return undefined;
       const timeout = milliseconds(Math.min(this.#attemptTimeout(), remaining()));
-      if (timeout > 0 && (await this.#try(timeout, signal))) continue;
+      if (timeout > 0 && (await this.#tryToRenew(timeout, signal))) continue;
       if (signal.aborted) return undefined;
       if (this.holder !== identity) {
         return `the Lease ${this.#lock.key} is now held by ${JSON.stringify(this.holder ?? "")}.`;
@@ -149,6 +170,32 @@ export class LeaderElection {
     }
   }
 
+  /** Only callers from before the attempt began are answered: what they want stored is in it. */
+  async #tryToRenew(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
+    const renewals = this.#renewals.splice(0);
+    const isRenewed = await this.#try(timeout, signal);
+    for (const { resolve, reject } of renewals) {
+      if (isRenewed) resolve();
+      else reject(this.#notRenewed());
+    }
+    return isRenewed;
+  }
+
+  #notHeld(): KubeError {
+    return new KubeError("fenced", `This replica does not hold the Lease ${this.#lock.key}.`, this.#facts);
+  }
+
+  #notRenewed(): KubeError {
+    const cause = this.#failure;
+    const kind = isKubeError(cause) ? cause.kind : "timeout";
+    const why = cause === undefined ? "another client changed it" : messageOf(cause);
+    return new KubeError(kind, `The Lease ${this.#lock.key} could not be renewed: ${why}`, this.#facts);
+  }
+
+  get #facts(): KubeErrorFacts {
+    return { operation: "update leases", object: this.#lock.key };
+  }
+
   #attemptTimeout(): Milliseconds {
     return milliseconds(Math.max(1000, this.#renewDeadline / 2));
   }
@@ -156,6 +203,7 @@ export class LeaderElection {
   /** One attempt with a timeout; failures are reported and count as false. */
   async #try(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
+    this.#failure = undefined;
     const message = `An attempt to acquire or renew the Lease ${this.#lock.key} timed out after ${timeout / 1000}s.`;
     const cancel = this.#options.clock.after(timeout, () =>
       controller.abort(new DOMException(message, "TimeoutError")),
@@ -163,6 +211,7 @@ export class LeaderElection {
     try {
       return await abortable(this.#lock.tryHold(controller.signal), controller.signal);
     } catch (error) {
+      this.#failure = error;
       if (!signal.aborted) this.#options.onProblem?.(error);
       return false;
     } finally {

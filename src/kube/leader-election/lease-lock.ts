@@ -6,8 +6,9 @@ import type { Clock } from "../../platform/clock.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError } from "../errors/kube-error.ts";
-import type { Lease } from "../objects.ts";
+import type { Lease, ObjectMeta } from "../objects.ts";
 import { leases } from "../resources.ts";
+import { annotate, type LeaseAnnotations, noAnnotations } from "./lease-annotations.ts";
 import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";
 
 export interface LeaseLockOptions {
@@ -17,11 +18,14 @@ export interface LeaseLockOptions {
   readonly namespace: string;
   readonly name: string;
   readonly identity: string;
+  readonly annotations?: LeaseAnnotations;
   /** Called when the holder changes; "" when no replica holds it. */
   readonly onHolder?: (identity: string) => void;
   /** Called when a renewal must read the Lease first, because another client has written it. */
   readonly onSlowPath?: () => void;
 }
+
+type NewMeta = Partial<ObjectMeta> & { readonly name: string };
 
 interface Moment {
   readonly monotonic: number;
@@ -33,6 +37,7 @@ const releaseTimeout = seconds(2);
 export class LeaseLock {
   readonly #options: LeaseLockOptions;
   readonly #duration: Milliseconds;
+  readonly #annotations: LeaseAnnotations;
   #observed: { readonly lease: Lease; readonly at: number } | undefined;
   /** When the last successful renewal was sent: no other replica can have seen it earlier. */
   #proof: Moment | undefined;
@@ -40,6 +45,7 @@ export class LeaseLock {
   constructor(options: LeaseLockOptions, duration: Milliseconds) {
     this.#options = options;
     this.#duration = duration;
+    this.#annotations = options.annotations ?? noAnnotations;
   }
 
   /** For messages. */
@@ -90,7 +96,9 @@ export class LeaseLock {
       }
     }
     try {
-      this.#observe(await api.get(leases, { namespace, name }, signal), signal);
+      const lease = await api.get(leases, { namespace, name }, signal);
+      this.#observe(lease, signal);
+      this.#annotations.read(lease);
     } catch (error) {
       if (!isKubeError(error, "not-found")) throw error;
       return this.#create(signal);
@@ -124,7 +132,8 @@ export class LeaseLock {
       while (lease !== undefined && holderOf(lease) === identity) {
         try {
           const spec = releasedSpec(lease.spec, clock.now());
-          await abortable(api.replace(leases, { ...lease, spec }, signal), signal);
+          const metadata = annotate(lease.metadata, this.#annotations.next(lease, "release").values);
+          await abortable(api.replace(leases, { ...lease, metadata, spec }, signal), signal);
           return true;
         } catch (error) {
           // An aborted renewal may have succeeded, or another client wrote: read the Lease and try again.
@@ -151,9 +160,10 @@ export class LeaseLock {
     const { api, namespace, name, identity, clock } = this.#options;
     const sent = this.#now();
     const spec = heldSpec(undefined, identity, this.#duration, clock.now());
+    const { values, onStored } = this.#annotations.next(undefined, "hold");
     try {
-      const lease = await api.create(leases, { metadata: { namespace, name }, spec }, signal);
-      return this.#prove(lease, sent, signal);
+      const metadata = annotate<NewMeta>({ namespace, name }, values);
+      return this.#prove(await api.create(leases, { metadata, spec }, signal), sent, onStored, signal);
     } catch (error) {
       if (isKubeError(error, "already-exists", "conflict")) return false;
       throw error;
@@ -165,7 +175,14 @@ export class LeaseLock {
     const sent = this.#now();
     // Taking a Lease without a spec counts as a transition, as in client-go.
     const spec = heldSpec(lease.spec ?? {}, identity, this.#duration, clock.now());
-    return this.#prove(await api.replace(leases, { ...lease, spec }, signal), sent, signal);
+    const { values, onStored } = this.#annotations.next(lease, "hold");
+    const metadata = annotate(lease.metadata, values);
+    return this.#prove(
+      await api.replace(leases, { ...lease, metadata, spec }, signal),
+      sent,
+      onStored,
+      signal,
+    );
   }
 
   #now(): Moment {
@@ -173,10 +190,11 @@ export class LeaseLock {
     return { monotonic: clock.monotonic(), wall: clock.now() };
   }
 
-  #prove(lease: Lease, sent: Moment, signal: AbortSignal): boolean {
+  #prove(lease: Lease, sent: Moment, onStored: () => void, signal: AbortSignal): boolean {
     signal.throwIfAborted();
     this.#observe(lease, signal);
     this.#proof = sent;
+    onStored();
     return true;
   }
 

@@ -64,6 +64,7 @@ describe("planLifecycle for a Node without provider id", () => {
       answer: answer ?? { kind: "gone", proof: "listing", asOf: evidence.proofs.at(-1)?.asOf ?? 0 },
       evidence,
       proofKinds: ["listing"],
+      isReleased: false,
       mass: () => ({ mayDelete: true }),
       settings: lifecycleDefaults,
       now: { wall, monotonic },

@@ -4,6 +4,7 @@ import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts
 import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
+import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
@@ -19,10 +20,11 @@ interface Draft {
 const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
+  const removals = new RemovalMemory(clock);
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock));
   const newCount = () =>
     new MassCount(
-      { nodes: w.nodes.store, inventory, clock, settings: lifecycleDefaults },
+      { nodes: w.nodes.store, inventory, clock, removals, settings: lifecycleDefaults },
       candidates,
       (node) => node.metadata.labels?.["account"] !== "other",
     );
@@ -152,8 +154,8 @@ describe("the mass limit's share of all Nodes", () => {
 
   test("is rounded down", () => {
     const state = { recent: 0, candidates: 3, managed: 14 };
-    expect(massLimit(state, lifecycleDefaults.massLimit).mayDelete).toBe(false);
-    expect(massLimit({ ...state, managed: 15 }, lifecycleDefaults.massLimit).mayDelete).toBe(true);
+    expect(massLimit(state, lifecycleDefaults.massLimit, "").mayDelete).toBe(false);
+    expect(massLimit({ ...state, managed: 15 }, lifecycleDefaults.massLimit, "").mayDelete).toBe(true);
   });
 });
 

@@ -7,7 +7,7 @@ import {
   judge,
   noEvidence,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
-import { massLimit, RecentDeletions } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
+import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
 import {
   type LifecycleSettings,
@@ -109,25 +109,20 @@ describe("mass limit [F22 N1]", () => {
     [{ recent: 10, candidates: 10, managed: 100 }, true],
     [{ recent: 10, candidates: 11, managed: 100 }, false],
   ])("for %j returns mayDelete %p", (state, mayDelete) => {
-    expect(massLimit(state, limit).mayDelete).toBe(mayDelete);
-    expect(massLimit(state, "off").mayDelete).toBe(true);
+    expect(massLimit(state, limit, "").mayDelete).toBe(mayDelete);
+    expect(massLimit(state, "off", "").mayDelete).toBe(true);
   });
 
   test("explains the counts and how to confirm the deletions", () => {
-    const decision = massLimit({ recent: 1, candidates: 5, managed: 10 }, limit);
+    const decision = massLimit(
+      { recent: 1, candidates: 5, managed: 10 },
+      limit,
+      "kubectl annotate lease ccm release=nodes",
+    );
     const text = decision.mayDelete ? "" : decision.event.message;
     expect(text).toBe(
-      "5 of 9 Nodes have no instance, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted. To delete them anyway: kubectl annotate node NAME… fairlead.dev/node-deletion=confirmed",
+      "5 of 9 Nodes have no instance, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. To delete all of them anyway: kubectl annotate lease ccm release=nodes. To delete one: kubectl annotate node NAME fairlead.dev/node-deletion=confirmed",
     );
-  });
-
-  test("forgets deletions older than the window", () => {
-    const recent = new RecentDeletions();
-    recent.add(0, "a");
-    recent.add(500, "b");
-    expect([recent.within(1000, 1000), recent.within(1000, 1001), recent.within(1000, 1501)]).toEqual([
-      2, 1, 0,
-    ]);
   });
 });
 
@@ -283,6 +278,7 @@ describe("planLifecycle", () => {
       answer,
       evidence,
       proofKinds: ["listing"],
+      isReleased: false,
       mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
       settings: { ...lifecycleDefaults, minAgeWithoutID: minutes(10), ...settings },
       now: { wall, monotonic: now },

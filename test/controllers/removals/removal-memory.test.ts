@@ -25,11 +25,12 @@ describe("the memory of removals", () => {
     const memory = new RemovalMemory(new VirtualClock());
     let writes = 0;
     let fails = true;
-    memory.storeWith(async () => {
+    const store = async () => {
       writes += 1;
       if (fails) throw new Error("no API server");
       memory.stored(memory.removals(["nodes"]));
-    });
+    };
+    memory.storeWith({ store, howToRelease: () => "" });
     await expect(memory.record("nodes", ["a"])).rejects.toThrow("no API server");
     fails = false;
     await memory.record("nodes", ["a"]);
@@ -52,11 +53,11 @@ describe("the memory of removals", () => {
     const memory = new RemovalMemory(new VirtualClock());
     const released: string[] = [];
     memory.subscribe((kind) => released.push(kind));
-    for (const id of ["a", "b", "c"]) memory.hold("routes", id);
+    for (const id of ["a", "b", "c"]) memory.hold("routes", id, `route ${id}`);
     memory.endHold("routes", "b");
-    expect(memory.release("nodes")).toBe(0);
-    expect(memory.release("routes")).toBe(2);
-    memory.hold("routes", "d");
+    expect(memory.release("nodes")).toEqual([]);
+    expect(memory.release("routes")).toEqual(["route a", "route c"]);
+    memory.hold("routes", "d", "route d");
     expect(["a", "b", "c", "d"].map((id) => memory.isReleased("routes", id))).toEqual([
       true,
       false,
@@ -69,7 +70,7 @@ describe("the memory of removals", () => {
   test("forgets a release after the window", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
-    memory.hold("nodes", "a");
+    memory.hold("nodes", "a", "node a");
     memory.release("nodes");
     await clock.advance(milliseconds(removalWindow + 1));
     expect(memory.isReleased("nodes", "a")).toBe(false);

@@ -1,0 +1,53 @@
+// Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
+
+import { limitFlags, removalKinds } from "../../controllers/removal-history.ts";
+import type { RemovalMemory } from "../../controllers/removal-memory.ts";
+import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
+import { shortList } from "../../core/text.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { releasedKinds } from "./lease-removals.ts";
+
+export interface LeaseEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** `lease` is the Lease with its namespace. Returns the event for the Lease. */
+export function releaseHold(value: string, lease: string, memory: RemovalMemory): LeaseEvent {
+  const annotation = `${releaseHoldAnnotation}=${value}`;
+  const kinds = releasedKinds(value);
+  if (kinds === undefined) {
+    return ignored(
+      `Annotation ${annotation} of Lease ${lease} must be ${removalKinds.join(", ")} or all, got ${JSON.stringify(value)}. Nothing was released, and the annotation was removed; annotate the Lease again.`,
+    );
+  }
+  const released = kinds.flatMap((kind) => {
+    const names = memory.release(kind);
+    return names.length === 0 ? [] : [`${names.length} ${kind} (${shortList(names, 300)})`];
+  });
+  if (released.length === 0) {
+    const flags = kinds.map((kind) => `--${limitFlags[kind]}`).join(", ");
+    return ignored(
+      `Annotation ${annotation} of Lease ${lease} released nothing, because ${flags} ${kinds.length === 1 ? "holds" : "hold"} nothing at the moment. The annotation was removed; annotate the Lease again when something is held.`,
+    );
+  }
+  return {
+    type: "Normal",
+    reason: "HoldReleased",
+    message: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They no longer count towards the limit for 10 minutes; the annotation was removed.`,
+  };
+}
+
+export function logRelease({ type, reason, message }: LeaseEvent, log: Log): void {
+  if (type === "Normal") log.info(message, { reason });
+  else log.warn(message, { reason });
+}
+
+function ignored(message: string): LeaseEvent {
+  return {
+    type: "Warning",
+    reason: "HoldReleaseIgnored",
+    message,
+  };
+}

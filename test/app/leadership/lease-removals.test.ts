@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test";
+import { LeaseRemovals, releasedKinds } from "../../../src/app/leadership/lease-removals.ts";
+import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
+import { minutes, seconds } from "../../../src/core/brand.ts";
+import type { Lease } from "../../../src/kube/objects.ts";
+import { toMicroTime } from "../../../src/kube/objects.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+/** A replica with its own wall clock, which differs from the others by `offset`. */
+const replica = (clock: VirtualClock, offset = 0) => {
+  const own = { ...clockOf(clock), now: () => clock.now() + offset };
+  const memory = new RemovalMemory(own);
+  const kinds = ["nodes"] as const;
+  const removals = new LeaseRemovals({ memory, kinds, clock: own, onRelease: () => undefined });
+  /** Renews the Lease as the election does. */
+  const renew = (before: Lease): Lease => {
+    const { values, onStored } = removals.next(before, "hold");
+    const annotations = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+    onStored();
+    const spec = { renewTime: toMicroTime(own.now()) };
+    return { ...before, metadata: { ...before.metadata, annotations }, spec } as Lease;
+  };
+  return { memory, removals, renew };
+};
+
+const clockOf = (clock: VirtualClock) => ({
+  monotonic: () => clock.monotonic(),
+  after: clock.after.bind(clock),
+});
+
+const empty = { metadata: { name: "ccm" } } as Lease;
+
+describe("removals on a Lease", () => {
+  test.each([
+    ["the same clock", 0],
+    ["a clock that is a day ahead", 86_400_000],
+    ["a clock that is a day behind", -86_400_000],
+  ])("count for the rest of their window on a replica with %s", async (_, offset) => {
+    const clock = new VirtualClock();
+    const one = replica(clock);
+    const other = replica(clock, offset);
+    one.memory.note("nodes", ["a"]);
+    await clock.advance(minutes(4));
+    other.removals.read(one.renew(empty));
+    await clock.advance(minutes(5));
+    expect(other.memory.count("nodes")).toBe(1);
+    await clock.advance(minutes(2));
+    expect(other.memory.count("nodes")).toBe(0);
+  });
+
+  test("count once on a standby replica that saw the deletion too", async () => {
+    const clock = new VirtualClock();
+    const [leader, standby] = [replica(clock), replica(clock)];
+    leader.memory.note("nodes", ["a", "b"]);
+    standby.memory.note("nodes", ["a"]);
+    for (let turn = 0; turn < 3; turn += 1) {
+      standby.removals.read(leader.renew(empty));
+      await clock.advance(seconds(2));
+    }
+    expect(standby.memory.count("nodes")).toBe(2);
+  });
+
+  test("expire although a replica restarts every minute", async () => {
+    const clock = new VirtualClock();
+    let process = replica(clock);
+    process.memory.note("nodes", ["a"]);
+    let lease = process.renew(empty);
+    let minutesHeld = 0;
+    for (; process.memory.count("nodes") > 0 && minutesHeld < 60; minutesHeld += 1) {
+      process = replica(clock);
+      process.removals.read(lease);
+      for (let second = 0; second < 60; second += 2) {
+        await clock.advance(seconds(2));
+        lease = process.renew(lease);
+      }
+    }
+    expect(minutesHeld).toBeGreaterThanOrEqual(10);
+    expect(minutesHeld).toBeLessThanOrEqual(12);
+  });
+
+  test("in the future of their Lease count as now", async () => {
+    const clock = new VirtualClock();
+    const { memory, removals } = replica(clock);
+    const text = JSON.stringify({ nodes: { "2999-01-01T00:00:00Z": ["0badcafe"] } });
+    const metadata = { name: "ccm", annotations: { "fairlead.dev/removals": text } };
+    removals.read({ metadata, spec: { renewTime: toMicroTime(clock.now()) } } as unknown as Lease);
+    expect(memory.count("nodes")).toBe(1);
+    await clock.advance(minutes(11));
+    expect(memory.count("nodes")).toBe(0);
+  });
+});
+
+test.each([
+  ["nodes", ["nodes"]],
+  ["routes, load-balancers", ["load-balancers", "routes"]],
+  ["all", ["nodes", "load-balancers", "routes"]],
+  ["all,nodes", undefined],
+  ["Nodes", undefined],
+  ["", undefined],
+  ["true", undefined],
+])("the release annotation %p releases %p", (value, kinds) => {
+  expect(releasedKinds(value)).toEqual(kinds as ReturnType<typeof releasedKinds>);
+});

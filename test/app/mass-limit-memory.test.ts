@@ -1,0 +1,155 @@
+import { afterEach, expect, test } from "bun:test";
+import { removalWindow } from "../../src/controllers/removal-history.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import { ServiceWorld } from "../support/service-world.ts";
+
+// The mass limit of Nodes while processes come and go: 10 Nodes, of which two may be deleted within ten minutes.
+
+const leases = resourceNamed("leases");
+const leaseName = "cloud-controller-manager";
+
+let world: ServiceWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+});
+
+const setUp = async (...flags: readonly string[]) => {
+  /** Writes, such as "update leases". */
+  const requests: string[] = [];
+  let refused = "nothing";
+  const w = new ServiceWorld({
+    nodes: 10,
+    authorize: (_, { resource, verb }) => {
+      const what = `${verb} ${resource}`;
+      if (!/get|list|watch/.test(verb ?? "")) requests.push(what);
+      return what !== refused;
+    },
+  });
+  world = w;
+  const refuse = (what: string) => {
+    refused = what;
+  };
+  const start = () => w.start("--leader-elect=true", "--controllers=cloud-node-lifecycle", ...flags);
+  const setReady = (name: string, status: string) =>
+    w.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
+  const nodes = () => w.server.store.list("nodes").map(({ metadata }) => metadata.name);
+  for (const name of nodes()) setReady(name, "True");
+  const lose = (...names: readonly string[]) => {
+    for (const name of names) {
+      w.cloud.machines.remove(name);
+      setReady(name, "Unknown");
+    }
+  };
+  const lease = () => w.server.store.get("leases", "kube-system", leaseName);
+  const annotateLease = (annotations: Readonly<Record<string, string>>) => {
+    const found = lease();
+    if (found === undefined) throw new Error("There is no Lease.");
+    const metadata = { ...found.metadata, annotations: { ...found.metadata.annotations, ...annotations } };
+    w.server.store.put(leases, { ...found, metadata });
+  };
+  const leaseEvents = () =>
+    w.server.store
+      .list("events")
+      .filter(({ involvedObject }) => (involvedObject as { kind?: string }).kind === "Lease")
+      .map(({ reason, message }) => `${reason} ${message}`);
+  await start();
+  await w.until(() => w.manager.leads(), "it to lead");
+  return { w, start, nodes, lose, lease, annotateLease, leaseEvents, requests, refuse };
+};
+
+test.each(["crash", "restart"])(
+  "deletes at most two Nodes within ten minutes, although a %s follows every deletion [F22 N1]",
+  async (how) => {
+    const { w, start, nodes, lose } = await setUp();
+    const deletedAt: number[] = [];
+    let left = nodes().length;
+    const watch = () => {
+      for (; left > nodes().length; left -= 1) deletedAt.push(w.clock.now());
+    };
+    for (let turn = 0; turn < 4; turn += 1) {
+      lose(`node-${2 * turn}`, `node-${2 * turn + 1}`);
+      for (let second = 0; second < 120; second += 1) {
+        await w.pass(1);
+        watch();
+      }
+      if (how === "crash") w.crash();
+      else await w.stop();
+      await start();
+    }
+    expect(deletedAt).toHaveLength(2);
+    // The two Nodes that are held are deleted later, two at a time, and are no reason to delete more at once.
+    for (let minute = 0; minute < 25; minute += 1) {
+      await w.pass(60);
+      watch();
+    }
+    for (const [index, at] of deletedAt.entries()) {
+      const later = deletedAt[index + 2];
+      if (later !== undefined) expect(later - at).toBeGreaterThanOrEqual(removalWindow);
+    }
+  },
+);
+
+test("keeps the removals on the Lease with foreign annotations, and removes its own when they are too old", async () => {
+  const { w, lose, lease, annotateLease, nodes } = await setUp();
+  annotateLease({ "example.com/owner": "platform" });
+  lose("node-0");
+  await w.until(() => nodes().length === 9, "the deletion");
+  const annotations = lease()?.metadata.annotations ?? {};
+  expect(Object.keys(annotations).toSorted()).toEqual(["example.com/owner", "fairlead.dev/removals"]);
+  expect(Object.values(JSON.parse(annotations["fairlead.dev/removals"] ?? "").nodes).flat()).toHaveLength(1);
+  await w.pass(11 * 60);
+  expect(lease()?.metadata.annotations).toEqual({ "example.com/owner": "platform" });
+});
+
+test("stores a deletion on the Lease before the Node is deleted, and deletes nothing while it cannot be stored", async () => {
+  const { w, lose, nodes, refuse, requests } = await setUp();
+  lose("node-0");
+  await w.pass(28);
+  refuse("update leases");
+  await w.pass(6);
+  expect(nodes()).toHaveLength(10);
+  refuse("nothing");
+  await w.until(() => nodes().length === 9, "the deletion", 180);
+  const at = requests.indexOf("delete nodes");
+  expect(requests.slice(0, at).findLast((what) => !what.startsWith("create"))).toBe("update leases");
+  expect(requests.lastIndexOf("delete nodes")).toBe(at);
+});
+
+test("sends no additional request for the Lease while nothing is removed", async () => {
+  const { w, requests } = await setUp();
+  requests.length = 0;
+  await w.pass(60);
+  expect(requests.filter((what) => what.endsWith("leases"))).toHaveLength(30);
+});
+
+test("releases a whole hold by one annotation of the Lease, and reports what it released", async () => {
+  const { w, lose, nodes, annotateLease, lease, leaseEvents } = await setUp();
+  lose("node-0", "node-1", "node-2", "node-3");
+  await w.pass(300);
+  expect(nodes()).toHaveLength(10);
+  const [held = ""] = w.events("node-0");
+  const command = /kubectl -n (\S+) annotate lease (\S+) fairlead\.dev\/release-hold=nodes/.exec(held);
+  expect(command?.slice(1)).toEqual(["kube-system", leaseName]);
+  annotateLease({ "fairlead.dev/release-hold": "nodes" });
+  await w.until(() => nodes().length === 6, "the deletions", 180);
+  expect(lease()?.metadata.annotations?.["fairlead.dev/release-hold"]).toBeUndefined();
+  const released = leaseEvents().filter((event) => event.startsWith("HoldReleased"));
+  expect(released).toHaveLength(1);
+  expect(released[0]).toContain("4 nodes (node-0, node-1, node-2, node-3)");
+  // What is lost later is not covered by the release.
+  lose("node-4", "node-5", "node-6");
+  await w.pass(300);
+  expect(nodes()).toHaveLength(6);
+});
+
+test.each([
+  ["node", 'must be nodes, load-balancers, routes or all, got "node"'],
+  ["all", "hold nothing at the moment"],
+])("reports a release that releases nothing: %s", async (value, text) => {
+  const { w, annotateLease, lease, leaseEvents } = await setUp();
+  annotateLease({ "fairlead.dev/release-hold": value });
+  await w.pass(10);
+  expect(lease()?.metadata.annotations?.["fairlead.dev/release-hold"]).toBeUndefined();
+  expect(leaseEvents().filter((event) => event.includes(text))).toHaveLength(1);
+  expect(w.logged.filter((line) => line.includes("HoldReleaseIgnored"))).toHaveLength(1);
+});

@@ -6,7 +6,7 @@ import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError } from "../provider/errors.ts";
-import type { Pending, StepOutcome } from "../provider/plan.ts";
+import type { Done, OperationState, Pending } from "../provider/plan.ts";
 
 export interface OperationDeps {
   /** Undefined if the cloud has no operation IDs. */
@@ -16,7 +16,7 @@ export interface OperationDeps {
 }
 
 /** Running, unknown to the cloud, done, or the error that it failed with. */
-export type OperationUpdate = "pending" | "lost" | Extract<StepOutcome, { readonly done: true }> | CloudError;
+export type OperationUpdate = "pending" | "lost" | Done | CloudError;
 
 interface Operation {
   readonly id: string;
@@ -131,7 +131,7 @@ export class Operations {
     }
   }
 
-  #record(key: string, operation: Operation, outcome: StepOutcome | CloudError | undefined): void {
+  #record(key: string, operation: Operation, outcome: OperationState | CloudError | undefined): void {
     if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
       operation.checkAt = this.#deps.clock.monotonic() + outcome.checkAfter;
       return;

@@ -36,10 +36,10 @@ export interface Pending {
   /** The maximum number of operations per `check`. */
   readonly limit: number;
   /**
-   * The state of each operation: an outcome, or the error with which it failed. An operation that is missing from the result is
-   * lost, and the framework observes what it has done.
+   * The state of each operation, or the error with which it failed. An operation that is missing from the result is lost, and the
+   * framework observes what it has done.
    */
-  check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, StepOutcome | CloudError>>;
+  check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, OperationState | CloudError>>;
 }
 
 /**
@@ -54,14 +54,25 @@ export interface Plan<S extends Step> {
   readonly problems?: readonly Problem[];
 }
 
-/** The result of `apply`: done, or in progress. In progress, `operation` is the id for `Pending.check`, if there is one. */
+/** Facts to store, by Service and name; undefined removes a fact. */
+export type FactChanges = ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
+
+/** What is done, with the facts to store on the Services before anything else is done. */
+export interface Done {
+  readonly done: true;
+  readonly remember?: FactChanges;
+}
+
+/** The state of an operation: done, or still running. */
+export type OperationState = Done | ({ readonly done: false } & Wait);
+
+/**
+ * The result of `apply`: done, or in progress. In progress, `operation` is the id for `Pending.check`, if there is one.
+ *
+ * `remember` is stored before the next step, and before the operation is checked for the first time: after a restart the plan
+ * finds the id of what is being created in `facts`. The process may stop before it is stored, so an object must also be found by
+ * its mark, name or client token, and never be created twice.
+ */
 export type StepOutcome =
-  | {
-      readonly done: true;
-      /**
-       * Facts to store on the Services before the next step; undefined removes a fact. The process may stop before they are
-       * stored, so an object must also be found by its mark, name or client token, and never be created twice.
-       */
-      readonly remember?: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
-    }
-  | ({ readonly done: false; readonly operation?: string } & Wait);
+  | Done
+  | ({ readonly done: false; readonly operation?: string; readonly remember?: FactChanges } & Wait);

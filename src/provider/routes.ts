@@ -5,7 +5,7 @@ import type { Cidr, IpAddress, NodeName } from "../core/brand.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
-import type { StepOutcome } from "./plan.ts";
+import type { Wait } from "./plan.ts";
 
 /** The Node that a route leads to. */
 export interface RouteTarget {
@@ -56,6 +56,11 @@ export interface RouteDocument extends RoutePage {
   readonly carried?: unknown;
 }
 
+/** The result of a change: done, or in progress. Routes have no facts. */
+export type RouteOutcome =
+  | { readonly done: true }
+  | ({ readonly done: false; readonly operation?: string } & Wait);
+
 interface RoutesOfAnyStyle {
   /** The maximum number of routes, if known. Fairlead exports how many are left and warns before the limit is reached. */
   readonly limit?: number;
@@ -68,8 +73,8 @@ export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
   /** Lists all routes, page by page. It must throw when a page is missing. */
   list(call: Call): AsyncIterable<RoutePage>;
-  create(route: DesiredRoute, call: Call): Promise<StepOutcome>;
-  remove(route: ObservedRoute, call: Call): Promise<StepOutcome>;
+  create(route: DesiredRoute, call: Call): Promise<RouteOutcome>;
+  remove(route: ObservedRoute, call: Call): Promise<RouteOutcome>;
 }
 
 /** A route table that is read and replaced as one document. The provider preserves foreign entries. */
@@ -81,7 +86,7 @@ export interface RoutesAsDocument extends RoutesOfAnyStyle {
     changes: { readonly create: readonly DesiredRoute[]; readonly remove: readonly ObservedRoute[] },
     before: RouteDocument,
     call: Call,
-  ): Promise<StepOutcome>;
+  ): Promise<RouteOutcome>;
 }
 
 /** The routes of a cloud, in one of two styles. */

@@ -10,6 +10,7 @@ import {
   defineProvider,
   type Inputs,
   type ObservedLoadBalancer,
+  type OperationState,
   oneOf,
   type Plan,
   type ServiceUID,
@@ -86,6 +87,8 @@ export class ScriptedBalancers {
   neverSettles = false;
   /** When set, every step becomes an operation, and this many are checked per request. */
   operationLimit: number | undefined;
+  /** A step that starts an operation stores its id as a fact, and the plan waits for the operation in the facts. */
+  remembersOperations = false;
   /** The result of an operation when it is checked; without an entry it is still running. */
   readonly outcomes = new Map<string, "done" | "failed" | "lost">();
   readonly checks: (readonly string[])[] = [];
@@ -155,6 +158,10 @@ export class ScriptedBalancers {
             { survey, inputs }: { survey: Set<string>; inputs: Inputs },
           ) => {
             this.plans += 1;
+            const running = members.find(({ facts }) => this.#open.has(facts["operation"] ?? ""));
+            if (this.remembersOperations && running !== undefined) {
+              return { steps: [], wait: { checkAfter: seconds(1), waitingFor: "the remembered operation" } };
+            }
             if (this.conflict !== undefined) {
               const text = this.conflict;
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
@@ -193,7 +200,17 @@ export class ScriptedBalancers {
     }
     const operation = `operation-${this.applied.length}`;
     this.#open.set(operation, step);
-    return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation };
+    const remember = new Map(step.touches.map((owner) => [owner as ServiceUID, { operation }]));
+    const facts = this.remembersOperations ? { remember } : {};
+    return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation, ...facts };
+  }
+
+  /** The cloud completes an operation, whether or not its state is requested. */
+  complete(operation: string): void {
+    const step = this.#open.get(operation);
+    if (step === undefined) throw new Error(`${operation} is not running`);
+    this.#open.delete(operation);
+    this.#applyStep(step);
   }
 
   #applyStep(step: ScriptedStep): void {
@@ -202,10 +219,10 @@ export class ScriptedBalancers {
     else this.things.set(step.thing.id, step.thing);
   }
 
-  async #check(operations: readonly string[]): Promise<ReadonlyMap<string, StepOutcome | CloudError>> {
+  async #check(operations: readonly string[]): Promise<ReadonlyMap<string, OperationState | CloudError>> {
     this.checks.push(operations);
     if (this.checkRefusal !== undefined) throw this.checkRefusal;
-    const answers = new Map<string, StepOutcome | CloudError>();
+    const answers = new Map<string, OperationState | CloudError>();
     for (const operation of operations) {
       const step = this.#open.get(operation);
       const outcome = this.outcomes.get(operation);

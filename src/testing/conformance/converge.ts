@@ -142,7 +142,7 @@ class Convergence {
       const outcome = await lab.run((call) => balancers.apply(step, call));
       const isCrashing = crash?.atStep === this.#steps++;
       if (isCrashing && crash.when === "before-facts") throw new Crash();
-      if (outcome.done) saveFacts(savedFacts, outcome.remember);
+      saveFacts(savedFacts, outcome.remember);
       if (isCrashing) throw new Crash();
       if (!outcome.done) {
         if (outcome.operation === undefined) await lab.clock.advance(outcome.checkAfter);

@@ -6,7 +6,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
-import type { StepOutcome } from "../../../provider/plan.ts";
+import type { RouteOutcome } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import type { ChangeOutcome, RouteChange } from "../plan/changes.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
@@ -21,7 +21,7 @@ export interface ApplyContext {
 export async function sendChanges(
   changes: readonly RouteChange[],
   { send, clock }: ApplyContext,
-  request: () => Promise<StepOutcome>,
+  request: () => Promise<RouteOutcome>,
   call: Call,
 ): Promise<ChangeOutcome> {
   const started = clock.monotonic();

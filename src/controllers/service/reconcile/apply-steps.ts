@@ -43,10 +43,8 @@ export async function executeSteps(
   let services = await addFinalizers(controller, plan.members, call.signal);
   for (const step of plan.steps) {
     const outcome = await executeStep(controller, { step, group, why }, call);
-    if (outcome.done) {
-      services = await rememberFacts(controller, services, outcome, call.signal);
-      continue;
-    }
+    services = await rememberFacts(controller, services, outcome, call.signal);
+    if (outcome.done) continue;
     for (const service of services) {
       publisher.publishOnce(service, "waiting", [waitingFor(outcome.waitingFor)]);
     }
@@ -93,7 +91,7 @@ function addFinalizers(
 export function rememberFacts(
   { writes, facts }: ServiceControllerDeps,
   services: readonly Service[],
-  { remember }: Extract<StepOutcome, { done: true }>,
+  { remember }: Pick<StepOutcome, "remember">,
   signal: AbortSignal,
 ): Promise<readonly Service[]> {
   return Promise.all(

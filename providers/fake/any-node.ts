@@ -27,11 +27,17 @@ function toInstance(name: string): Instance {
   };
 }
 
+/**
+ * The number of pages of a listing. The framework lists everything when that takes fewer requests than lookups, but a listing
+ * cannot contain a name that no lookup has returned yet.
+ */
+const pages = 10_000;
+
 export class AnyNodeSource implements InstanceSource {
   readonly name = "any-node";
   readonly lookups: NonNullable<InstanceSource["lookups"]>;
-  /** By name. A listing must include every machine that a lookup has returned, or its Node would be deleted. */
-  readonly #returned = new Map<string, Instance>();
+  /** By name. A listing must include the machine of every known Node, or the Node would be deleted. */
+  readonly #known = new Map<string, Instance>();
 
   constructor(limit: number) {
     const lookup = (nameOf: (key: string) => string): InstanceLookup => ({
@@ -42,16 +48,20 @@ export class AnyNodeSource implements InstanceSource {
   }
 
   keyOf(id: string): string | undefined {
-    return /^fake:\/\/(any-.+)$/.exec(id)?.[1];
+    const key = /^fake:\/\/(any-.+)$/.exec(id)?.[1];
+    // The Node was initialized by an earlier process.
+    if (key !== undefined) this.#instanceOf(key.slice("any-".length));
+    return key;
   }
 
   async *list(): AsyncIterable<readonly Instance[]> {
-    if (this.#returned.size > 0) yield [...this.#returned.values()];
+    yield [...this.#known.values()];
+    for (let page = 1; page < pages; page += 1) yield [];
   }
 
   #instanceOf(name: string): Instance {
-    const instance = this.#returned.get(name) ?? toInstance(name);
-    this.#returned.set(name, instance);
+    const instance = this.#known.get(name) ?? toInstance(name);
+    this.#known.set(name, instance);
     return instance;
   }
 }

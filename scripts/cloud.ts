@@ -73,7 +73,21 @@ const cloud = new FakeCloud(
 );
 const count = wholeNumber("machines");
 for (let index = 0; index < count; index++) cloud.machines.add(`${values.prefix}${index}`);
-const { url } = orFail(() => serveFakeCloud(cloud, wholeNumber("port")));
+
+function serve(port: number): string {
+  try {
+    return serveFakeCloud(cloud, port).url;
+  } catch (error) {
+    const isTaken = (error as { readonly code?: unknown } | null)?.code === "EADDRINUSE";
+    const problem = isTaken
+      ? `Port ${port} is in use, perhaps by another fake cloud. Stop that process, or choose another --port; 0 selects any free port.`
+      : `The fake cloud cannot listen on port ${port}: ${error instanceof Error ? error.message : String(error)}`;
+    process.stderr.write(`${problem}\n`);
+    process.exit(1);
+  }
+}
+
+const url = serve(wholeNumber("port"));
 process.stdout.write(
   `The fake cloud listens on ${url} with ${count} machines. Its admin API is under ${new URL("/admin", url)} (docs/fake-cloud.md). Press Ctrl-C to stop it.\n`,
 );

@@ -2,6 +2,7 @@
 // shows a live view on a terminal or plain lines elsewhere. With --until-settled it exits when all is done, for scripts.
 
 import { defineCommand, runMain } from "citty";
+import manifest from "../package.json" with { type: "json" };
 import { milliseconds } from "../src/core/brand.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { systemClock } from "../src/platform/clock.ts";
@@ -10,6 +11,7 @@ import { createLog } from "../src/telemetry/log.ts";
 import { Demo } from "./start/demo.ts";
 import { demoSteps } from "./start/demo-steps.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
+import { plain } from "./start/screen.ts";
 import { linesOf } from "./start/view.ts";
 
 const args = {
@@ -85,13 +87,16 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
   };
   // The size is 0 where the terminal does not report one.
   const size = { rows: process.stdout.rows || 40, columns: process.stdout.columns || 120 };
-  const lines = linesOf(scene, size).map((line) => `${line}\u001B[K`);
+  // https://no-color.org
+  const hasColors = (process.env["NO_COLOR"] ?? "") === "";
+  const lines = linesOf(scene, size).map((line) => `${hasColors ? line : plain(line)}\u001B[K`);
   write(`\u001B[H${lines.join("\n")}\u001B[J`);
 }
 
 const main = defineCommand({
   meta: {
     name: "npm start --",
+    version: `${manifest.version} from the sources`,
     description:
       "A demo of Fairlead without a cluster or a cloud account: Nodes join, Services get load balancers, machines are shut down and deleted.",
   },
@@ -102,7 +107,8 @@ const main = defineCommand({
     const nodes = wholeNumber("nodes", given.nodes, 1);
     const timeout = wholeNumber("timeout", given.timeout, 1) * 1000;
     const untilSettled = given["until-settled"];
-    const isLive = process.stdout.isTTY === true && !untilSettled;
+    // A dumb terminal cannot move the cursor, so it gets plain lines.
+    const isLive = process.stdout.isTTY === true && !untilSettled && process.env["TERM"] !== "dumb";
     const write = (text: string) => void process.stdout.write(text);
     const log = createLog({
       format: "text",

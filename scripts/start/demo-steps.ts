@@ -1,4 +1,5 @@
-// The steps of the demo, in their order: Nodes join, Services request load balancers, one machine is shut down, one is deleted.
+// The steps of the demo, in their order: Nodes join, Services request load balancers, one machine is resized, one is shut down,
+// one is deleted.
 
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
@@ -6,6 +7,9 @@ import type { Sandbox } from "./sandbox.ts";
 
 const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
 const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
+const typeLabel = "node.kubernetes.io/instance-type";
+const resizedNode = "node-1";
+const newType = "large-4";
 const stoppedNode = "node-2";
 const deletedMachine = "node-3";
 const serviceNames = ["shop", "blog"];
@@ -74,6 +78,17 @@ function servicesRequestLoadBalancers({ server, manager }: Sandbox): DemoStep {
   };
 }
 
+function machineIsResized({ cloud, manager }: Sandbox): DemoStep {
+  return {
+    title: `The machine of ${resizedNode} is resized to ${newType}`,
+    start: () => void cloud.machines.resize(resizedNode, newType),
+    waitingFor: () =>
+      manager.nodes.get(resizedNode)?.metadata.labels?.[typeLabel] === newType
+        ? undefined
+        : `the next listing of the cloud, then the label ${typeLabel} on ${resizedNode}`,
+  };
+}
+
 function machineShutsDown(sandbox: Sandbox): DemoStep {
   return {
     title: `The machine of ${stoppedNode} is shut down`,
@@ -111,9 +126,9 @@ function serviceIsDeleted({ server, cloud, manager }: Sandbox): DemoStep {
   };
 }
 
-/** With fewer than 3 Nodes, no machine is shut down or deleted. */
+/** With fewer than 3 Nodes, no machine is resized, shut down or deleted. */
 export function demoSteps(sandbox: Sandbox, nodeCount: number): readonly DemoStep[] {
-  const machineSteps = [machineShutsDown(sandbox), machineIsDeleted(sandbox)];
+  const machineSteps = [machineIsResized(sandbox), machineShutsDown(sandbox), machineIsDeleted(sandbox)];
   return [
     nodesJoin(sandbox, nodeCount),
     servicesRequestLoadBalancers(sandbox),

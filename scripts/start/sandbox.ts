@@ -80,7 +80,9 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const settings = readFlags([
     `--kubeconfig=${kubeconfig}`,
+    // Shorter than in a cluster, so that each step takes seconds.
     "--node-deletion-confirmation=5s",
+    "--node-status-update-frequency=10s",
     "--cluster-cidr=10.128.0.0/9",
     `--config-set=endpoint=${served.url}`,
   ]);

@@ -26,6 +26,21 @@ export function cut(line: string, width: number): string {
   return `${kept}…${line.includes(mark) ? reset : ""}`;
 }
 
+/** Joins the items with commas, and breaks them into lines of at most this width. An item is never broken. */
+export function wrap([first = "", ...items]: readonly string[], width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = first;
+  for (const item of items) {
+    const longer = `${line}, ${item}`;
+    if (longer.length < width) line = longer;
+    else {
+      lines.push(`${line},`);
+      line = `  ${item}`;
+    }
+  }
+  return [...lines, line];
+}
+
 /** Aligns the cells in columns. A column is as wide as its widest cell, up to a maximum; the last one is not limited. */
 export function inColumns(rows: readonly (readonly Cell[])[], maxWidth = 24): readonly string[] {
   const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);

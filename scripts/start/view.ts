@@ -2,7 +2,7 @@
 
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { JournalEntry } from "../../src/runtime/journal.ts";
-import { type Cell, type Color, cut, fit, inColumns, paint } from "./screen.ts";
+import { type Cell, type Color, cut, fit, inColumns, paint, wrap } from "./screen.ts";
 
 export interface Scene {
   readonly step: string;
@@ -88,20 +88,59 @@ function summaryOf(nodes: readonly Node[]): string {
   return [...counts].map(([text, count]) => `${count} ${text}`).join(", ");
 }
 
+const inNaturalOrder = new Intl.Collator("en", { numeric: true }).compare;
+
+/** The Nodes in the order of their names. Where not all fit, the ones that the demo is about, or that are not settled, go first. */
+function ordered({ nodes, machines, step, waitingFor }: Scene, room: number): readonly Node[] {
+  const sorted = nodes.toSorted((one, other) => inNaturalOrder(one.metadata.name, other.metadata.name));
+  if (sorted.length <= room) return sorted;
+  const named = new Set(`${step} ${waitingFor ?? ""}`.match(/[\w-]+/g));
+  const isOfInterest = (node: Node): boolean => {
+    const { name } = node.metadata;
+    return (
+      named.has(name) || stateOf(node).text !== "schedulable" || (machines.get(name) ?? "gone") !== "running"
+    );
+  };
+  return [...sorted.filter(isOfInterest), ...sorted.filter((node) => !isOfInterest(node))];
+}
+
 const maxServices = 5;
 const maxHistory = 12;
 const minHistory = 3;
+/** On a smaller terminal, the requests are only counted. */
+const minRowsForRequests = 20;
 
-export function linesOf(
-  scene: Scene,
-  { rows, columns }: { readonly rows: number; readonly columns: number },
-): readonly string[] {
-  const requests = Object.entries(scene.cloudRequests);
-  const total = requests.reduce((sum, [, count]) => sum + count, 0);
-  const [nodeHead = "", ...nodes] = inColumns([
-    heading("  NODE", "STATE", "PROVIDER ID", "ADDRESS", "MACHINE", "TAINTS"),
-    ...scene.nodes.map((node) => nodeCells(node, scene.machines.get(node.metadata.name))),
-  ]);
+/** "machines GET 12", "balancers GET 5 POST 2": the number of requests by collection and method. */
+function requestsByCollection(cloudRequests: Scene["cloudRequests"]): readonly string[] {
+  const collections = new Map<string, string>();
+  for (const [operation, count] of Object.entries(cloudRequests)) {
+    const [method = "", path = ""] = operation.split(" ");
+    const [, collection = ""] = path.split("/");
+    collections.set(collection, `${collections.get(collection) ?? collection} ${method} ${count}`);
+  }
+  return [...collections.values()];
+}
+
+function requestLines({ cloudRequests }: Scene, { rows, columns }: Size): readonly string[] {
+  const total = Object.values(cloudRequests).reduce((sum, count) => sum + count, 0);
+  const title = "Cloud requests";
+  const head = `${title}           ${total}`;
+  if (total === 0 || rows < minRowsForRequests) return [head.replace(title, paint(title, "bold"))];
+  const [first = "", ...more] = requestsByCollection(cloudRequests);
+  return wrap([`${head}: ${first}`, ...more], columns - 1).map((line) =>
+    line.replace(title, paint(title, "bold")),
+  );
+}
+
+interface Size {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+const nodeHeading = heading("  NODE", "STATE", "PROVIDER ID", "ADDRESS", "MACHINE", "TAINTS");
+
+export function linesOf(scene: Scene, size: Size): readonly string[] {
+  const { rows, columns } = size;
   const [serviceHead = "", ...services] = inColumns([
     heading("  SERVICE", "STATE", "ADDRESS"),
     ...scene.services.map(serviceCells),
@@ -112,13 +151,12 @@ export function linesOf(
       ? paint("  All steps are done. Press Ctrl-C to quit.", "green")
       : `  Waiting for ${scene.waitingFor}`,
     "",
-    nodeHead,
   ];
   const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, maxServices)];
   const totals = [
     "",
     `${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`,
-    `${paint("Cloud requests", "bold")}           ${total}${total === 0 ? "" : `: ${requests.map(([name, count]) => `${name} ${count}`).join(", ")}`}`,
+    ...requestLines(scene, size),
     "",
     paint("Recent changes", "bold"),
   ];
@@ -126,13 +164,25 @@ export function linesOf(
   const whole = `  To look around, run in another terminal: ${command}`;
   // Only this line may wrap, because a cut path is useless.
   const last = whole.length < columns ? whole : command;
-  const room = rows - head.length - served.length - totals.length - Math.ceil(last.length / columns);
-  const shown = fit(nodes, Math.max(1, room - minHistory), `; total: ${summaryOf(scene.nodes)}`);
+  const room = rows - head.length - 1 - served.length - totals.length - Math.ceil(last.length / columns);
+  // Where not all Nodes fit, the changes get half of the room: they show what happens.
+  const half = Math.max(Math.ceil(room / 2), room - maxHistory);
+  const roomForNodes = Math.max(1, scene.nodes.length <= room - minHistory ? scene.nodes.length : half);
+  const [nodeHead = "", ...nodes] = inColumns([
+    nodeHeading,
+    ...ordered(scene, roomForNodes).map((node) => nodeCells(node, scene.machines.get(node.metadata.name))),
+  ]);
+  const shown = fit(nodes, roomForNodes, `; total: ${summaryOf(scene.nodes)}`);
   const history = Math.min(maxHistory, Math.max(0, room - shown.length));
   const recent = history === 0 ? [] : scene.journal.slice(-history);
-  const lines = [...head, ...shown, ...served, ...totals, ...inColumns(recent.map(journalCells))].map(
-    (line) => cut(line, columns - 1),
-  );
+  const lines = [
+    ...head,
+    nodeHead,
+    ...shown,
+    ...served,
+    ...totals,
+    ...inColumns(recent.map(journalCells)),
+  ].map((line) => cut(line, columns - 1));
   // On a smaller terminal only the top is shown.
   return [...lines, paint(last, "dim")].slice(0, rows);
 }

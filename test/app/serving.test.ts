@@ -270,7 +270,11 @@ test("--secure-port=0 opens no port, and the webhook port opens only when a webh
 describe("openServing fails and names the flag for", () => {
   const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code: "EADDRINUSE" }));
   const cases: readonly (readonly [readonly string[], Listen, string])[] = [
-    [[], busy, "--secure-port 10258 on 0.0.0.0 is in use by another process"],
+    [
+      [],
+      busy,
+      "--secure-port 10258 on 0.0.0.0 is in use by another process, such as another cloud-controller-manager; choose another port, or 0",
+    ],
     [["--tls-cert-file=/a"], listen, "--tls-cert-file requires --tls-private-key-file"],
     [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "Cannot read /a"],
     [["--tls-sni-cert-key=x"], listen, "--tls-sni-cert-key must be like cert.pem,key.pem"],

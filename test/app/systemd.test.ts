@@ -1,5 +1,5 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withServiceCredentials } from "../../src/app/configuration/service-credentials.ts";
@@ -66,7 +66,8 @@ describe("systemd receives", () => {
 });
 
 describe("notify socket", () => {
-  const folder = mkdtempSync(join(tmpdir(), "fairlead-notify-"));
+  const folder = join(tmpdir(), `fairlead-notify-${process.pid}`);
+  beforeAll(() => mkdirSync(folder));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const onLinux = test.skipIf(process.platform !== "linux");
 

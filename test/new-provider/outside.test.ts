@@ -1,7 +1,7 @@
 // A provider outside the repository: creating it, building it, and the errors of a build.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repository } from "../../scripts/new-provider/skeleton.ts";
@@ -11,12 +11,13 @@ import { type Finished, outcomesOf, run } from "./stages.ts";
 const script = (name: string, ...args: string[]): Promise<Finished> =>
   run([process.execPath, join(repository, "scripts", `${name}.ts`), ...args]);
 
-const outside = mkdtempSync(join(tmpdir(), "fairlead-outside-"));
+const outside = join(tmpdir(), `fairlead-outside-${process.pid}`);
 const folder = join(outside, "green-meadow");
 const dist = join(outside, "dist");
 let made: Finished;
 
 beforeAll(async () => {
+  mkdirSync(outside);
   made = await script("new-provider", "green-meadow", "--dir", folder);
 }, 30_000);
 afterAll(() => rmSync(outside, { recursive: true, force: true }));

@@ -170,11 +170,13 @@ test("is changed by its admin API", async () => {
   expect(send("POST", "/admin/machines/stop", { machines: ["n3", "1"] })?.body).toEqual({ changed: 2 });
   send("POST", "/admin/machines/terminate", { machines: ["b"] });
   send("POST", "/admin/machines/remove", { machines: ["c"] });
-  expect(cloud.machines.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
-    "a stopped",
-    "b terminating",
-    "n3 stopped",
-    "n4 running",
+  const resize = { machines: ["n3", "b"], type: "large-4" };
+  expect(send("POST", "/admin/machines/resize", resize)?.body).toEqual({ changed: 2 });
+  expect(cloud.machines.list().map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([
+    "a stopped small-2",
+    "b terminating large-4",
+    "n3 stopped large-4",
+    "n4 running small-2",
   ]);
   expect(send("POST", "/admin/machines/explode", {})?.status).toBe(404);
   send("POST", "/admin/reset");
@@ -191,6 +193,8 @@ const invalidRequests: readonly (readonly [string, string, unknown, number, stri
     400,
     'expects {"machines": ["id or name", …]}; got {"name":"a"}',
   ],
+  ["POST", "/admin/machines/resize", { machines: ["a"] }, 400, '"type": "large-4"}'],
+  ["POST", "/admin/machines/resize", { machines: ["missing"], type: "x" }, 404, "id or name missing"],
   ["POST", "/admin/machines/stop", { machines: ["missing"] }, 404, "no machine has the id or name missing"],
   ["POST", "/admin/machines/remove", { machines: [] }, 400, 'got {"machines":[]}'],
   ["POST", "/admin/faults", { kind: "stats" }, 400, "one of status, reset, lost-answer"],

@@ -86,6 +86,32 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(text).toContain("  … and 16 more");
   });
 
+  test("shows all cloud requests, on more lines if necessary", () => {
+    const text = linesOf(scene(100), size).map(plain).join(" ").replaceAll(/ +/g, " ");
+    expect(text).toContain(
+      "Cloud requests 66: machines GET 12 POST 7 DELETE 3, balancers GET 12 POST 7 DELETE 3, routes GET 12 POST 7 DELETE 3",
+    );
+  });
+
+  test("shows the Nodes that the demo is about, when not all fit", () => {
+    const many = scene(100);
+    const nodes = many.nodes.map((each, index) =>
+      index === 76 ? each : { ...each, status: { conditions: [{ type: "Ready", status: "True" }] } },
+    ) as unknown as readonly Node[];
+    const machines = new Map(nodes.map(({ metadata }) => [metadata.name as string, "running"]));
+    const shown = linesOf({ ...many, nodes, machines }, size)
+      .map(plain)
+      .filter((line) => line.startsWith("  node-"));
+    expect(shown[0]).toMatch(/^ {2}node-3 +schedulable/);
+    expect(shown[1]).toMatch(/^ {2}node-77 +not ready/);
+  });
+
+  test("keeps half of the room for recent changes, when not all Nodes fit", () => {
+    const lines = linesOf(scene(100), size).map(plain);
+    const changes = lines.filter((line) => line.startsWith("  00:00:")).length;
+    expect(changes).toBeGreaterThanOrEqual(lines.filter((line) => line.startsWith("  node-")).length - 1);
+  });
+
   test("puts the reason of a change first, so that it survives when the line is cut", () => {
     const line = plain(linesOf(scene(5), size).at(-2) ?? "");
     expect(line).toContain("a82742087ffc0…  it leads to machine 3, and no Node needs");
@@ -97,6 +123,17 @@ test("the view shows all Nodes and full changes on a large terminal", () => {
   expect(text.match(/^ {2}node-/gm)).toHaveLength(10);
   expect(text).not.toContain("… and");
   expect(text).toContain("and no Node needs it any more: remove route 10.128.3.0/24");
+});
+
+test("the view lists Nodes in the order of their numbers", () => {
+  const names = linesOf(scene(12), { columns: 200, rows: 60 }).flatMap(
+    (line) => /^ {2}(node-\d+)/.exec(plain(line))?.[1] ?? [],
+  );
+  expect(names.slice(0, 3)).toEqual(["node-1", "node-2", "node-3"]);
+  const reversed = { ...scene(12), nodes: scene(12).nodes.toReversed() };
+  expect(linesOf(reversed, { columns: 200, rows: 60 })).toEqual(
+    linesOf(scene(12), { columns: 200, rows: 60 }),
+  );
 });
 
 test("the view shows a taint key once, even with several effects", () => {

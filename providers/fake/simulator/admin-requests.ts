@@ -9,6 +9,7 @@ type Body = Readonly<Record<string, unknown>>;
 export const expected = {
   add: '{"machines": ["name", …]} or {"count": 3, "prefix": "node-"}',
   machines: '{"machines": ["id or name", …]}',
+  resize: '{"machines": ["id or name", …], "type": "large-4"}',
   fault: `{"kind": one of ${faultKinds.join(", ")}} and optionally "operation": "GET /machines", "after", "calls", "status", "milliseconds"`,
   lie: '{"machine": "id or name", "milliseconds": 60000}',
   pace: '{"latency": milliseconds} or {"actionTime": milliseconds} or both',
@@ -54,6 +55,20 @@ export function readMachines(query: Query): readonly string[] {
   return read(query, expected.machines, { machines: areNonEmpty }, ({ machines }) => machines !== undefined)[
     "machines"
   ] as readonly string[];
+}
+
+export interface Resize {
+  readonly machines: readonly string[];
+  readonly type: string;
+}
+
+export function readResize(query: Query): Resize {
+  return read(
+    query,
+    expected.resize,
+    { machines: areNonEmpty, type: isNonEmpty },
+    ({ machines, type }) => machines !== undefined && type !== undefined,
+  ) as unknown as Resize;
 }
 
 export function readFault(query: Query): Fault {

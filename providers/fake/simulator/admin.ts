@@ -1,8 +1,16 @@
-// The admin API of the simulated cloud, for tests and for people: adds and stops machines, injects faults, resets counters.
+// The admin API of the simulated cloud, for tests and for people: adds, stops and resizes machines, injects faults, resets counters.
 // Providers do not use it. Its reference is docs/fake-cloud.md.
 
 import { milliseconds } from "#ccm";
-import { type Addition, readAddition, readFault, readLie, readMachines, readPace } from "./admin-requests.ts";
+import {
+  type Addition,
+  readAddition,
+  readFault,
+  readLie,
+  readMachines,
+  readPace,
+  readResize,
+} from "./admin-requests.ts";
 import { type Answer, type Query, Refusal } from "./answer.ts";
 import type { FakeCloud } from "./fake-cloud.ts";
 import type { SimulatedMachine } from "./machines.ts";
@@ -20,8 +28,11 @@ function add(cloud: FakeCloud, { machines = [], count = 0, prefix = "node-" }: A
   return names.map((name) => cloud.machines.add(name));
 }
 
-function changeMachines(cloud: FakeCloud, verb: keyof typeof machineActions, query: Query): Answer {
-  const machines = readMachines(query);
+function changeMachines(
+  cloud: FakeCloud,
+  machines: readonly string[],
+  change: (which: string) => number,
+): Answer {
   const unknown = machines.filter((which) => cloud.machines.find(which).length === 0);
   if (unknown.length === machines.length) {
     const names = unknown.slice(0, 5).join(", ");
@@ -31,7 +42,7 @@ function changeMachines(cloud: FakeCloud, verb: keyof typeof machineActions, que
       `no machine has the id or name ${names}; GET /admin/state lists them`,
     );
   }
-  const changed = machines.reduce((sum, which) => sum + machineActions[verb](cloud, which), 0);
+  const changed = machines.reduce((sum, which) => sum + change(which), 0);
   return { status: 200, body: { changed, ...(unknown.length > 0 && { unknown }) } };
 }
 
@@ -58,6 +69,10 @@ function apply(cloud: FakeCloud, query: Query): Answer {
       };
     case "POST /admin/machines/add":
       return { status: 201, body: { machines: add(cloud, readAddition(query)) } };
+    case "POST /admin/machines/resize": {
+      const { machines, type } = readResize(query);
+      return changeMachines(cloud, machines, (which) => cloud.machines.resize(which, type));
+    }
     case "POST /admin/faults":
       cloud.faults.add(readFault(query));
       return done;
@@ -78,7 +93,8 @@ function apply(cloud: FakeCloud, query: Query): Answer {
       return done;
   }
   if (method === "POST" && path.startsWith("/admin/machines/") && Object.hasOwn(machineActions, verb)) {
-    return changeMachines(cloud, verb as keyof typeof machineActions, query);
+    const action = machineActions[verb as keyof typeof machineActions];
+    return changeMachines(cloud, readMachines(query), (which) => action(cloud, which));
   }
   const where = "docs/fake-cloud.md lists them";
   throw new Refusal(404, "not_found", `${method} ${path} is not an admin operation; ${where}`);

@@ -39,9 +39,11 @@ export class Machines {
 
   /** Changes the machine with this id, or all with this name. Returns their number. */
   setStatus(which: string, status: MachineStatus): number {
-    const chosen = this.find(which);
-    for (const machine of chosen) this.#put({ ...machine, status });
-    return chosen.length;
+    return this.#change(which, { status });
+  }
+
+  resize(which: string, type: string): number {
+    return this.#change(which, { type });
   }
 
   remove(which: string): number {
@@ -63,6 +65,12 @@ export class Machines {
   list(): readonly SimulatedMachine[] {
     this.#listed ??= [...this.#byID.values()];
     return this.#listed;
+  }
+
+  #change(which: string, changes: Partial<SimulatedMachine>): number {
+    const chosen = this.find(which);
+    for (const machine of chosen) this.#put({ ...machine, ...changes });
+    return chosen.length;
   }
 
   #put(machine: SimulatedMachine): void {

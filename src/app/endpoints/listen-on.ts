@@ -65,7 +65,8 @@ export function certificateSettings(flags: PortFlags): CertificateSettings {
 }
 
 const listenErrors: Readonly<Record<string, string>> = {
-  EADDRINUSE: "is in use by another process; choose another port, or 0 to disable it",
+  EADDRINUSE:
+    "is in use by another process, such as another cloud-controller-manager; choose another port, or 0 to disable it",
   EACCES: "requires a privileged user; choose a port above 1023, or 0 to disable it",
   EADDRNOTAVAIL: "cannot be opened, because the address does not belong to this machine",
 };

@@ -249,7 +249,7 @@ describe("Test_syncNode", () => {
       cloud: {},
       options: { script: { scheme: "other://" } },
     });
-    expect(result).toMatchObject({ isUnchanged: true, taints: [F, U], events: [] });
+    expect(result).toMatchObject({ isUnchanged: true, taints: [F, U], events: ["ForeignProviderID"] });
   });
 
   // A machine always has an id (decision 0001), so its Node gets one; an empty list of taints is absent.

@@ -43,6 +43,20 @@ export const onNodes: Reasons = {
     when: "The `--node-address-…` flags exclude all addresses of the instance. The Node keeps its previous addresses",
     whatToDo: "correct the flags",
   },
+  Paused: {
+    type: "Normal",
+    when: "`fairlead.dev/paused` pauses the Node. Neither it nor its routes are changed, and it is not deleted",
+  },
+  ForeignProviderID: {
+    type: "Warning",
+    when: "The Node has the provider id of another cloud and is not initialized. Fairlead leaves it alone",
+    whatToDo:
+      "run the cloud-controller-manager of that cloud, or correct `--provider-id` of the kubelet and delete the Node object",
+  },
+  ForeignNode: {
+    type: "Normal",
+    when: "The Node has the provider id of another cloud. Fairlead leaves it alone",
+  },
   LabelDiffers: {
     type: "Warning",
     when: "A label differs from the cloud. Fairlead does not change it",

@@ -4,6 +4,7 @@
 import { Inventory } from "../../cloud/inventory.ts";
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import { identityOf } from "../../controllers/node-facts.ts";
 import { RemovalMemory } from "../../controllers/removal-memory.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
@@ -216,6 +217,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   metrics.alerts({
     leads: view.leads,
     isSelected: isSelectedBy(flags),
+    isForeign: (node) => !inventory.manages(identityOf(node)),
     nodes: nodes.objects,
     candidates: lifecycle.candidates,
     service,

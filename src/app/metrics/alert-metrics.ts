@@ -9,6 +9,8 @@ export interface AlertSources {
   readonly leads: () => boolean;
   readonly nodes: { list(): readonly Node[] };
   readonly isSelected: (node: Node) => boolean;
+  /** Whether the Node has the provider id of another cloud, whose manager must initialize it. */
+  readonly isForeign: (node: Node) => boolean;
   /** Nodes without an instance or with a stopped one, by name, with the reason why a deletion is on hold. */
   readonly candidates: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
   /** Undefined if the cloud has no load balancers. */
@@ -29,9 +31,9 @@ export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) =>
     );
   gauge(
     "fairlead_nodes_uninitialized",
-    "Nodes that are not initialized yet.",
-    ({ nodes, isSelected }) =>
-      nodes.list().filter((node) => isSelected(node) && isUninitialized(node)).length,
+    "Nodes that are not initialized yet. Nodes of another cloud are not included.",
+    ({ nodes, isSelected, isForeign }) =>
+      nodes.list().filter((node) => isUninitialized(node) && isSelected(node) && !isForeign(node)).length,
   );
   metrics.gaugeFrom(
     "fairlead_node_deletions_held",

@@ -192,7 +192,9 @@ export class LifecycleController {
       return requeue(this.#scheduleCheck(name, requests), "the next check");
     }
     const since = clock.monotonic();
-    const evidence = { ...this.#candidates.evidenceOf(name), since, seenSince: since };
+    // The lookup accepts observations of this age too; if they differed, it would be requested without end.
+    const seenSince = since - (acceptedAge(node) ?? 0);
+    const evidence = { ...this.#candidates.evidenceOf(name), since, seenSince };
     this.#candidates.update(name, { evidence, nextCheck: undefined });
     return requeue(milliseconds(0), "a check is due");
   }

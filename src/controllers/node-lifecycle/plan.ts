@@ -5,6 +5,7 @@ import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
+import { nodeDeletionOf } from "../node-deletion.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import {
   ageOf,
@@ -16,7 +17,7 @@ import {
   taintsOf,
 } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
-import { deletionAnnotation, shutdownTaint } from "../well-known.ts";
+import { shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved } from "./events.ts";
 import { type Evidence, isRecent, judge, type ProofKind } from "./evidence.ts";
 import type { MassDecision } from "./mass-limit.ts";
@@ -123,11 +124,10 @@ function planDeletion({
 
 /** Whether the annotation prevents the deletion; such a Node does not count as a candidate. Unknown values mean "never". */
 export function isDeletionForbidden(node: Node): boolean {
-  const value = node.metadata.annotations?.[deletionAnnotation];
-  return value !== undefined && value !== "confirmed";
+  return nodeDeletionOf(node).value === "never";
 }
 
-const isConfirmed = (node: Node): boolean => node.metadata.annotations?.[deletionAnnotation] === "confirmed";
+const isConfirmed = (node: Node): boolean => nodeDeletionOf(node).value === "confirmed";
 
 /** Announced or confirmed deletions do not count towards the mass limit. */
 export function isAnnouncedAsLeaving(node: Node, evidence: Evidence): boolean {

@@ -28,6 +28,7 @@ import {
 import { InstanceLookup, type Match, type UncertainMatch } from "./instance-lookup.ts";
 import { labelsFromBeta } from "./labels.ts";
 import { NodeReporter } from "./node-reporter.ts";
+import { nodeNotices } from "./notices.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
 import { ProblemTracker } from "./problems.ts";
 import { isRelevantChange } from "./relevant-change.ts";
@@ -44,7 +45,7 @@ export interface NodeControllerOptions extends NodeDeps {
 /** Sources usually answer faster, and a failure is reported immediately. */
 const reportWaitAfter = seconds(15);
 
-/** For problems that only a change of the Node or of its instance can fix; such a change enqueues the Node immediately. */
+/** For problems that only a change of the Node can fix; such a change enqueues the Node immediately. */
 const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
 
 export class NodeController {
@@ -92,7 +93,7 @@ export class NodeController {
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
-    const { nodes, inventory } = this.#options;
+    const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);
     this.#syncedWith.delete(name);
     if (node === undefined) {
@@ -100,6 +101,9 @@ export class NodeController {
       this.problems.forget(name);
       return settled;
     }
+    this.problems.begin(node);
+    const isForeign = !inventory.manages(identityOf(node));
+    this.#reporter.reportNotices(node, isSelected(node) ? nodeNotices(node, { isForeign }) : []);
     const isManaged = this.#isManaged(node);
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
     // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
@@ -165,7 +169,9 @@ export class NodeController {
     const plan = planNode({ node, instance, ownPrefixes, settings });
     if (!plan.removeUninitializedTaint) {
       const problem = plan.problems.find(({ severity }) => severity === "error");
-      return problem === undefined ? settled : this.#retry(node, problem, userErrorBackoff, signal);
+      if (problem === undefined) return settled;
+      this.#lookup.reject(node);
+      return this.#retry(node, problem, settings.notVisibleBackoff, signal);
     }
     const written = await this.#apply(node, plan, "the Node joined", signal);
     if (isUninitialized(written)) return settled; // Observe mode.

@@ -7,8 +7,8 @@ import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { InstanceAddress, MatchKey } from "../../provider/instances.ts";
 import type { NodeEvent } from "../node-deps.ts";
-import { providerIDOf } from "../node-facts.ts";
-import { providedNodeIP } from "../well-known.ts";
+import { isUninitialized, providerIDOf } from "../node-facts.ts";
+import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./instance-lookup.ts";
 
 /** Upstream's message. */
@@ -87,6 +87,35 @@ function describeWait(waitsFor: readonly UnansweredSource[]): string {
         : `source ${source} did not answer (${messageOf(failure.error).replace(/\.$/, "")})`,
     )
     .join(", ");
+}
+
+// Nodes that are left alone.
+
+export function pausedNode(node: Node): NodeEvent {
+  const taint = isUninitialized(node) ? " It stays uninitialized until then." : "";
+  return {
+    type: "Normal",
+    reason: "Paused",
+    message: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers. Remove the annotation to continue.${taint}`,
+  };
+}
+
+/** An uninitialized Node of another cloud: nothing can run on it until another manager removes the taint. */
+export function foreignProviderID({ spec: { providerID } }: Node): NodeEvent {
+  return {
+    type: "Warning",
+    reason: "ForeignProviderID",
+    message: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+  };
+}
+
+export function foreignNode({ spec: { providerID } }: Node): NodeEvent {
+  return {
+    type: "Normal",
+    reason: "ForeignNode",
+    message: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither updates nor deletes the Node.`,
+    quiet: true,
+  };
 }
 
 // What differs between the Node and its instance.

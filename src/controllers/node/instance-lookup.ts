@@ -7,6 +7,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
+import { providedNodeIP } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
 import { UsedNames } from "./used-names.ts";
 
@@ -29,6 +30,8 @@ interface JoiningNode {
   readonly seenAt: number;
   /** Since when one match waits for other sources. */
   uncertainSince?: number | undefined;
+  /** The instance prevented the initialization; only a newer observation can change that, or another --node-ip. */
+  rejected?: { readonly at: number; readonly nodeIP: string | undefined };
 }
 
 export class InstanceLookup {
@@ -84,6 +87,12 @@ export class InstanceLookup {
     };
   }
 
+  /** The instance prevents the initialization: the next attempt needs a newer observation of it. */
+  reject(node: Node): void {
+    const at = this.#options.clock.monotonic();
+    this.#joiningNode(node).rejected = { at, nodeIP: nodeIPOf(node) };
+  }
+
   /** The answer arrived, or its request failed. */
   complete(name: string): void {
     this.pending.forget(name);
@@ -127,11 +136,18 @@ export class InstanceLookup {
 
   /** A Node that is identified by its name may have had a predecessor with another instance. */
   #countsFrom(node: Node): number {
-    return providerIDOf(node) === undefined
-      ? this.#usedNames.countsFrom(node.metadata.name)
-      : Number.NEGATIVE_INFINITY;
+    const { rejected } = this.#joiningNode(node);
+    const isRejected = rejected !== undefined && rejected.nodeIP === nodeIPOf(node);
+    return Math.max(
+      isRejected ? rejected.at : Number.NEGATIVE_INFINITY,
+      providerIDOf(node) === undefined
+        ? this.#usedNames.countsFrom(node.metadata.name)
+        : Number.NEGATIVE_INFINITY,
+    );
   }
 }
+
+const nodeIPOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[providedNodeIP];
 
 function isMatch(answer: Answer): answer is Match {
   return answer.kind === "exists" || answer.kind === "unconfirmed";

@@ -4,7 +4,7 @@
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import type { NodeDeps, NodeEvent } from "../node-deps.ts";
 import { cloudCondition } from "../well-known.ts";
 import { cloudConditionOf, toCloudCondition } from "./cloud-condition.ts";
 import type { ProblemTracker } from "./problems.ts";
@@ -21,6 +21,12 @@ export class NodeReporter {
   constructor(options: NodeReporterOptions, problems: ProblemTracker) {
     this.#options = options;
     this.#problems = problems;
+  }
+
+  reportNotices(node: Node, notices: readonly NodeEvent[]): void {
+    for (const notice of this.#problems.newNotices(node.metadata.name, notices)) {
+      this.#options.report(node, notice);
+    }
   }
 
   reportProblems(node: Node, problems: readonly Problem[]): void {

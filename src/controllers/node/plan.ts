@@ -9,7 +9,6 @@ import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import { planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
 import { planLabels } from "./labels.ts";
-import { nodeAnnotationProblems } from "./node-annotations.ts";
 import type { NodeSettings } from "./settings.ts";
 
 export interface NodePlan {
@@ -32,12 +31,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
   const isNew = isUninitialized(node);
   const { desired, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
   const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });
-  const problems = [
-    ...(instance.problems ?? []),
-    ...nodeAnnotationProblems(node),
-    ...addressProblems,
-    ...labels.problems,
-  ];
+  const problems = [...(instance.problems ?? []), ...addressProblems, ...labels.problems];
   // A joining Node with an error keeps its taint: better unschedulable than wrongly schedulable.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };

@@ -1,6 +1,8 @@
 // Remembers what keeps each Node from being initialized, with the number of failed attempts, and what was reported about it.
 
 import type { Problem } from "../../core/problem.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { NodeEvent } from "../node-deps.ts";
 import { ReportDeduplicator } from "../report-deduplicator.ts";
 
 export interface NodeProblem {
@@ -12,6 +14,8 @@ export interface NodeProblem {
 export class ProblemTracker {
   readonly #byNode = new Map<string, NodeProblem>();
   readonly #reported = new ReportDeduplicator();
+  readonly #notices = new ReportDeduplicator();
+  readonly #uids = new Map<string, string>();
 
   get all(): ReadonlyMap<string, NodeProblem> {
     return this.#byNode;
@@ -19,7 +23,19 @@ export class ProblemTracker {
 
   /** All Nodes with a record. */
   get names(): readonly string[] {
-    return [...new Set([...this.#byNode.keys(), ...this.#reported.subjects])];
+    return [...this.#uids.keys()];
+  }
+
+  /** The notices of each Node that is left alone or has a wrong annotation. */
+  get notices(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#notices.all;
+  }
+
+  /** A new Node with the name of another one begins without its records. */
+  begin({ metadata: { name, uid } }: Node): void {
+    if (this.#uids.get(name) === uid) return;
+    this.forget(name);
+    this.#uids.set(name, uid);
   }
 
   add(name: string, problem: Problem): NodeProblem {
@@ -40,6 +56,14 @@ export class ProblemTracker {
   forget(name: string): void {
     this.#byNode.delete(name);
     this.#reported.forget(name);
+    this.#notices.forget(name);
+    this.#uids.delete(name);
+  }
+
+  /** The notices that were not reported about this Node the last time. */
+  newNotices(name: string, notices: readonly NodeEvent[]): readonly NodeEvent[] {
+    const texts = notices.map((notice) => ({ notice, text: notice.message }));
+    return this.#notices.news(name, texts).map(({ notice }) => notice);
   }
 
   /** The problems that were not reported about this Node the last time. */

@@ -16,8 +16,17 @@ const linesOf = (leads: boolean): readonly string[] => {
   const metrics = new Metrics();
   createAlertMetrics(metrics)({
     leads: () => leads,
-    nodes: { list: () => [nodeOf("a", waits), nodeOf("b", waits), nodeOf("c"), nodeOf("excluded", waits)] },
+    nodes: {
+      list: () => [
+        nodeOf("a", waits),
+        nodeOf("b", waits),
+        nodeOf("c"),
+        nodeOf("excluded", waits),
+        nodeOf("foreign", waits),
+      ],
+    },
     isSelected: ({ metadata }) => metadata.name !== "excluded",
+    isForeign: ({ metadata }) => metadata.name === "foreign",
     candidates: new Map([
       ["d", { heldFor: "MassDeletionHeld" }],
       ["e", { heldFor: "MassDeletionHeld" }],

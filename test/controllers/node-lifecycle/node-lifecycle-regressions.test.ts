@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
-import { NodeControllers } from "../../support/node-controllers.ts";
+import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
 // Regressions of the lifecycle controller: bugs that deleted a Node based on stale evidence, or kept a Node forever.
@@ -147,3 +147,20 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
     await w.stop();
   },
 );
+
+test("a joining Node that is not Ready is not looked up over and over when a recent listing shows its machine", async () => {
+  const w = new NodeControllers({ machines: [machine("n0")] }).start("lifecycle");
+  w.nodes.add({ name: "n0", spec: { taints: [uninitialized] }, status: conditions("False") as never });
+  let lookups = 0;
+  const request = w.inventory.request.bind(w.inventory);
+  w.inventory.request = (...parameters) => {
+    lookups += 1;
+    request(...parameters);
+  };
+  for (let count = 0; count < 30; count += 1) {
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(40);
+  }
+  expect(lookups).toBeLessThanOrEqual(20);
+  await w.stop();
+});

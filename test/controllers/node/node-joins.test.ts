@@ -110,6 +110,39 @@ describe("a joining Node", () => {
     expect(w.nodes.node("n0").status.addresses?.[0]).toEqual({ type: "InternalIP", address: "10.0.0.1" });
   });
 
+  test("is initialized within seconds when the cloud reports its --node-ip a little later", async () => {
+    const w = setUp({ machines: [machine("n0", { addresses: [] })] }).start("node");
+    joins(w, "n0");
+    w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" });
+    await w.pass(5);
+    w.cloud.put(machine("n0"));
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 10);
+  });
+
+  test("is initialized immediately, without another listing, when its --node-ip is corrected", async () => {
+    const w = setUp({ machines: [machine("n0")] }).start("node");
+    joins(w, "n0");
+    w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
+    await w.pass(1);
+    expect(w.reasons("n0")).toEqual(["NodeIPMismatch"]);
+    w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" });
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 1);
+    expect(w.cloud.listings).toBe(1);
+  });
+
+  test("with a wrong --node-ip costs few listings, however many such Nodes there are [N4]", async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
+    const w = setUp({ machines: names.map((name) => machine(name)) }).start("node");
+    for (const name of names) {
+      joins(w, name);
+      w.nodes.annotate(name, { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
+    }
+    await w.pass(600);
+    const before = w.cloud.listings;
+    await w.pass(3600);
+    expect(w.cloud.listings - before).toBeLessThanOrEqual(40);
+  });
+
   test("keeps the provider id that the kubelet set [S4]", async () => {
     const w = setUp({ machines: [machine("7", { names: ["n0"] })] }).start("node");
     joins(w, "n0", "fake://7");
@@ -197,7 +230,10 @@ describe("the node controller writes nothing to", () => {
     w.start("node");
     await w.pass(600);
     expect(w.nodes.sent).toEqual([]);
-    expect(w.reported).toEqual([]);
+    expect(w.reported.map(({ node, reason }) => [node, reason])).toEqual([
+      ["foreign", "ForeignProviderID"],
+      ["paused", "Paused"],
+    ]);
   });
 
   test("any Node in observe mode, and records the plan in the journal [N3 F76]", async () => {

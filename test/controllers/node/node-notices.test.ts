@@ -1,0 +1,144 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { machine } from "../../support/scripted-source.ts";
+
+// What is said about Nodes that are left alone, and about annotations without the desired effect.
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options?: SetupOptions): NodeControllers => {
+  world = new NodeControllers(options);
+  return world;
+};
+const reportsOf = (w: NodeControllers) =>
+  w.reported.map(({ type, reason, message }) => ({ type, reason, message }));
+
+describe("a paused Node", () => {
+  test.each([
+    ["that joins", "true", ["Paused"]],
+    ["whose annotation is empty", "", ["InvalidAnnotation", "Paused"]],
+    ["whose annotation has an unknown value", "yes", ["InvalidAnnotation", "Paused"]],
+  ] as const)("%s is not changed, and says so once", async (_, value, reasons) => {
+    const w = setUp({ machines: [machine("n0")] }).start("node", "lifecycle");
+    w.nodes.add({
+      name: "n0",
+      annotations: { "fairlead.dev/paused": value },
+      spec: { taints: [uninitialized] },
+    });
+    await w.pass(1);
+    w.nodes.annotate("n0", { other: "change", "fairlead.dev/paused": value });
+    await w.pass(3600);
+    expect(w.nodes.sent).toEqual([]);
+    expect(w.reasons("n0")).toEqual(reasons);
+    expect(w.reported.at(-1)?.message).toBe(
+      "Paused by fairlead.dev/paused: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers. Remove the annotation to continue. It stays uninitialized until then.",
+    );
+  });
+
+  test("says so again when it is paused a second time", async () => {
+    const w = setUp({ machines: [machine("n0")] }).start("node");
+    w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
+    for (const value of ["true", "false", "true"]) {
+      w.nodes.annotate("n0", { "fairlead.dev/paused": value });
+      await w.pass(1);
+    }
+    expect(w.reasons("n0")).toEqual(["Paused", "Paused"]);
+  });
+});
+
+describe("a Node with the provider id of another cloud", () => {
+  test("gets a warning while it is not initialized", async () => {
+    const w = setUp().start("node", "lifecycle");
+    w.nodes.add({ name: "n0", spec: { providerID: "other://1", taints: [uninitialized] } });
+    await w.pass(3600);
+    expect(reportsOf(w)).toEqual([
+      {
+        type: "Warning",
+        reason: "ForeignProviderID",
+        message:
+          "Provider ID other://1 belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint node.cloudprovider.kubernetes.io/uninitialized. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.",
+      },
+    ]);
+    expect(w.nodes.sent).toEqual([]);
+  });
+
+  test("gets a Normal event that is not logged once it is initialized", async () => {
+    const w = setUp().start("node", "lifecycle");
+    w.nodes.add({ name: "n0", spec: { providerID: "other://1" } });
+    await w.pass(3600);
+    expect(w.reported).toMatchObject([{ type: "Normal", reason: "ForeignNode", quiet: true }]);
+    expect(w.nodes.sent).toEqual([]);
+  });
+
+  test("gets no event when --node-selector does not match", async () => {
+    const w = setUp({ isSelected: () => false }).start("node", "lifecycle");
+    w.nodes.add({
+      name: "n0",
+      annotations: { "fairlead.dev/paused": "true" },
+      spec: { providerID: "other://1", taints: [uninitialized] },
+    });
+    await w.pass(60);
+    expect(w.reported).toEqual([]);
+  });
+});
+
+describe("fairlead.dev/node-deletion", () => {
+  test.each([
+    ["confirm", ' Did you mean "confirmed"?'],
+    ["Never", ' Did you mean "never"?'],
+    ["", ""],
+    ["yes", ""],
+  ])(
+    "with the unknown value %j is reported before the instance is gone, and keeps the Node",
+    async (value, hint) => {
+      const w = setUp({ machines: [machine("n0")], lifecycle: { massLimit: "off" } }).start(
+        "node",
+        "lifecycle",
+      );
+      w.nodes.add({
+        name: "n0",
+        annotations: { "fairlead.dev/node-deletion": value },
+        spec: { providerID: "fake://n0" },
+      });
+      await w.pass(1);
+      expect(reportsOf(w)).toEqual([
+        {
+          type: "Warning",
+          reason: "InvalidAnnotation",
+          message: `fairlead.dev/node-deletion must be "never" or "confirmed", got ${JSON.stringify(value)}.${hint} Any value except "confirmed" means "never": the Node is not deleted when its instance is gone. Correct the annotation, or remove it.`,
+        },
+      ]);
+      w.cloud.machines.clear();
+      w.nodes.setReady("n0", "False");
+      await w.pass(3600);
+      expect(w.nodes.names()).toEqual(["n0"]);
+      expect(w.reasons("n0")).toEqual(["InvalidAnnotation", "DeletionForbidden"]);
+    },
+  );
+
+  test("may have spaces around its value", async () => {
+    const w = setUp().start("node", "lifecycle");
+    w.nodes.add({
+      name: "n0",
+      annotations: { "fairlead.dev/node-deletion": " confirmed " },
+      spec: { providerID: "fake://n0" },
+    });
+    w.nodes.setReady("n0", "False");
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual([]);
+    expect(w.reasons("n0")).toEqual(["DeletingNode"]);
+  });
+});
+
+test("an unknown annotation of Fairlead is reported on the Node with the name that was probably meant", async () => {
+  const w = setUp().start("node");
+  w.nodes.add({
+    name: "n0",
+    annotations: { "fairlead.dev/node-deletoin": "never" },
+    spec: { providerID: "fake://n0" },
+  });
+  await w.pass(60);
+  expect(w.reported.map(({ message }) => message)).toEqual([
+    'fairlead.dev/node-deletoin is not a known annotation; did you mean "fairlead.dev/node-deletion"?',
+  ]);
+});

@@ -2,6 +2,7 @@
 // the watch has caught up. Without the overlay, a burst of writes would fail on stale versions and be retried.
 
 import { type KubeObject, keyOf } from "../kube/objects.ts";
+import type { Change } from "../kube/watch/store.ts";
 
 export interface ObjectStore<T> {
   get(key: string): T | undefined;
@@ -9,9 +10,7 @@ export interface ObjectStore<T> {
   readonly size: number;
   /** Whether `get` returns the result of a write that the watch has not delivered yet. */
   isAhead?(key: string): boolean;
-  subscribe(
-    listener: (change: { readonly key: string; readonly before?: T; readonly after?: T }) => void,
-  ): () => void;
+  subscribe(listener: (change: Change<T>) => void): () => void;
 }
 
 /**

@@ -72,3 +72,16 @@ test("the store updates its indexes on changes, deletions and relists", () => {
   store.apply({ type: "complete", resourceVersion: "9" });
   expect([names("z"), names("y")]).toEqual([[], ["c"]]);
 });
+
+test("the store says whether a deletion was an event or only missing from a new list", () => {
+  const { store } = filled();
+  const gone: string[] = [];
+  store.subscribe(({ key, after, isFromList }) => {
+    if (after === undefined) gone.push(`${key} ${isFromList === true ? "missing" : "deleted"}`);
+  });
+  store.apply({ type: "deleted", object: object("a", "6") });
+  store.apply({ type: "begin" });
+  store.apply({ type: "object", object: object("b", "1"), initial: true });
+  store.apply({ type: "complete", resourceVersion: "9" });
+  expect(gone).toEqual(["a deleted", "c missing"]);
+});

@@ -11,6 +11,8 @@ export interface Change<T> {
   readonly before?: T;
   /** Absent when the object is gone. */
   readonly after?: T;
+  /** Found by comparing a new list with the cache: no watch event showed it. */
+  readonly isFromList?: true;
 }
 
 export interface Index<T> {
@@ -135,12 +137,14 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     this.#staged = undefined;
     this.#synced = true;
     const changes: Change<T>[] = [];
+    const isFromList = true;
     for (const [key, before] of previous) {
       const after = this.#objects.get(key);
-      if (after === undefined) changes.push({ key, before });
-      else if (after !== before) changes.push({ key, before, after });
+      if (after === undefined) changes.push({ key, before, isFromList });
+      else if (after !== before) changes.push({ key, before, after, isFromList });
     }
-    for (const [key, after] of this.#objects) if (!previous.has(key)) changes.push({ key, after });
+    for (const [key, after] of this.#objects)
+      if (!previous.has(key)) changes.push({ key, after, isFromList });
     // All indexes are updated before any listener runs: listeners see the complete new content.
     for (const change of changes) for (const live of this.#indexes) this.#reindex(live, change);
     for (const change of changes) for (const listener of this.#listeners) listener(change);

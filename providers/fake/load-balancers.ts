@@ -107,11 +107,12 @@ export function fakeLoadBalancers(
   const toObserved = (balancer: ApiBalancer): FakeBalancer => {
     const state = states[balancer.status];
     if (!isMarked(balancer)) {
-      return { group: `unmarked-${balancer.id}`, owners: [], ownership: "unmarked", state, balancer };
+      const group = `unmarked-${balancer.id}`;
+      return { group, name: balancer.id, owners: [], ownership: "unmarked", state, balancer };
     }
     // The label holds the uid of a Service, because this provider wrote it.
     const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
-    return { group: owner, owners: [owner], ownership: "ours", state, balancer };
+    return { group: owner, name: balancer.id, owners: [owner], ownership: "ours", state, balancer };
   };
 
   const create = (desired: Desired, preserved: Pick<BalancerSpec, "ip"> = {}): FakeStep => ({

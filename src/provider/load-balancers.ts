@@ -77,6 +77,8 @@ export interface BalancerAddress {
 export interface ObservedLoadBalancer {
   /** The group that it belongs to, as `LoadBalancers.groupOf` names it. */
   readonly group: string;
+  /** Its name or id in the cloud, for messages. */
+  readonly name?: string;
   /** The Services it serves according to its marks. If none of them exists, it is an orphan. */
   readonly owners: readonly ServiceUID[];
   /** `ours` carries the cluster's mark. `unmarked` is changed only after a Service adopts it, `foreign` never. */
@@ -95,12 +97,17 @@ export type Publication =
   | { readonly kind: "not-ours" };
 
 /** Further input of a plan. */
-export interface PlanContext<V> {
+export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBalancer> {
   /** The result of `LoadBalancers.survey`. */
   readonly survey: V;
   readonly inputs: Inputs;
   /** Owners in the marks whose Services no longer exist. Keep the parts of owners that are neither members nor orphans. */
   readonly orphans: readonly ServiceUID[];
+  /**
+   * Further load balancers with the mark of this group. The framework reports them, and plans again for each when the
+   * Services are deleted; a plan may ignore them.
+   */
+  readonly duplicates: readonly O[];
 }
 
 /**
@@ -143,7 +150,10 @@ export interface LoadBalancers<
   groupOf?(desired: DesiredLoadBalancer<A>): string;
   /** Lists everything with the cluster's mark and everything that could be adopted, page by page. Also finds orphans. */
   list(call: Call): AsyncIterable<readonly O[]>;
-  /** Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. */
+  /**
+   * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. Undefined is a
+   * definite answer: a load balancer that existed may then be created again, without a second listing that confirms it.
+   */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
     listed: O | undefined,
@@ -151,9 +161,14 @@ export interface LoadBalancers<
   ): Promise<O | undefined>;
   /**
    * Pure. The steps from the observed to the desired state. Members that leave have `ending`; without members, everything
-   * observed is to be deleted. Without `groupOf` there is at most one member.
+   * observed is to be deleted. When all steps for a leaving member are done, nothing of it may be left that a listing could hide.
+   * Without `groupOf` there is at most one member.
    */
-  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, context: PlanContext<V>): Plan<S>;
+  plan(
+    members: readonly DesiredLoadBalancer<A>[],
+    observed: O | undefined,
+    context: PlanContext<V, O>,
+  ): Plan<S>;
   /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
   apply(step: S, call: Call): Promise<StepOutcome>;
   /** Pure. The status of one Service. */

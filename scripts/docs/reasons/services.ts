@@ -38,6 +38,16 @@ export const onServices: Reasons = {
     type: "Normal",
     when: "The cloud is still applying a change, or a paused Service shares the load balancer",
   },
+  LoadBalancerMissing: {
+    type: "Warning",
+    when: "A listing does not show a load balancer that existed. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it",
+    whatToDo: "nothing; check who deleted the load balancer if it is created again",
+  },
+  DuplicateLoadBalancer: {
+    type: "Warning",
+    when: "The cloud has several load balancers with the mark of one Service. Fairlead manages the one whose address the Service has",
+    whatToDo: "delete the others in the cloud; the message names them",
+  },
   Paused: {
     type: "Normal",
     when: "`fairlead.dev/paused` pauses the Service. Neither it nor its load balancer is changed",

@@ -1,6 +1,7 @@
 // The state of the manager as JSON for /debug/state: problems, evidence, budgets, queues and the journal. It contains no
 // credentials and no configuration.
 
+import { defined } from "../../core/defined.ts";
 import { keyOf } from "../../kube/objects.ts";
 import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";
@@ -61,7 +62,9 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     ),
     serviceProblems: listed(serviceProblemsOf(manager)),
     balancers: listed(balancersOf(manager)),
-    orphans: listed(manager.orphans().map(({ group }) => group)),
+    /** Load balancers that are neither created nor removed until an absence is proved. */
+    balancersOnHold: listed(manager.balancerHolds()),
+    orphans: listed(manager.orphans().map(({ group, name }) => defined({ group, name }))),
     /** The result of the last sync. */
     routes: manager.lastRouteSync(),
     eventsWaiting: manager.pendingEvents(),

@@ -4,7 +4,7 @@ import { SharedListing } from "../../cloud/shared-listing.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
-import { ServiceController } from "../../controllers/service/controller.ts";
+import { type BalancerHold, ServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -35,6 +35,8 @@ export interface ComposedServices {
   readonly listing: SharedListing<ObservedLoadBalancer>;
   /** Load balancers with Fairlead's mark that no Service needs. */
   orphans(): readonly ObservedLoadBalancer[];
+  /** Load balancers that are neither created nor removed for now, with the reason. */
+  holds(): readonly BalancerHold[];
   activeProblems(): ReadonlyMap<string, readonly string[]>;
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
@@ -135,6 +137,7 @@ export function composeServices(
     queue: controller.queue,
     listing,
     orphans: () => controller.orphans(),
+    holds: () => controller.holds(),
     activeProblems: () => controller.activeProblems(),
     membersOf: (group) => controller.membersOf(group),
     run,

@@ -26,13 +26,13 @@ export async function checkForDrift(
 /** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
 export function reportOrphans(
   listing: Pick<SharedListing<unknown>, "subscribe">,
-  orphans: () => readonly { readonly group: string }[],
+  orphans: () => readonly { readonly group: string; readonly name?: string }[],
   log: Log,
 ): () => void {
   let reported = "";
   return listing.subscribe(() => {
     const groups = orphans()
-      .map(({ group }) => group)
+      .map(({ group, name }) => (name === undefined ? group : `${group} (${name})`))
       .toSorted();
     const text = groups.join(", ");
     if (text !== reported && text !== "") {

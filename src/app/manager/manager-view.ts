@@ -6,6 +6,7 @@ import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
+import type { BalancerHold } from "../../controllers/service/controller.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -71,6 +72,7 @@ export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   leads(): boolean;
   membersOf(group: string): readonly string[];
   orphans(): readonly ObservedLoadBalancer[];
+  balancerHolds(): readonly BalancerHold[];
   serviceProblems(): ReadonlyMap<string, readonly string[]>;
   lastRouteSync(): RouteSync | undefined;
   caches(): Readonly<Record<string, CacheState>>;
@@ -110,6 +112,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     leads,
     membersOf: (group) => service?.membersOf(group) ?? [],
     orphans: () => service?.orphans() ?? [],
+    balancerHolds: () => service?.holds() ?? [],
     serviceProblems: () => service?.activeProblems() ?? new Map(),
     lastRouteSync: () => route?.lastSync(),
     caches: () =>

@@ -13,6 +13,7 @@ import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { markedBalancers } from "./observed/ownership.ts";
+import { PresenceUpdates } from "./observed/presence-updates.ts";
 import { SharedSurvey } from "./observed/shared-survey.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
@@ -27,6 +28,13 @@ import { ServiceStates } from "./state/service-states.ts";
 import { NodeSyncLatency } from "./status/node-sync-latency.ts";
 import { EventPublisher } from "./status/publisher.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
+
+export interface BalancerHold {
+  readonly group: string;
+  readonly services: readonly string[];
+  readonly reason: string;
+  readonly message: string;
+}
 
 export class ServiceController {
   /** The groups to reconcile. */
@@ -47,11 +55,14 @@ export class ServiceController {
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const endpoints = new EndpointNodes(deps);
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
+    const freshListing = new FreshListing(deps, groupStates, desiredServices);
+    const presenceUpdates = new PresenceUpdates(deps, groupStates, freshListing.index);
     const assignment = new GroupAssignment({
       controller: deps,
       groupStates,
       serviceStates,
       desiredServices,
+      presenceUpdates,
       publisher,
       queue,
     });
@@ -69,6 +80,7 @@ export class ServiceController {
       desiredServices,
       assignment,
       ownWrites,
+      presenceUpdates,
       nodeSyncLatency,
     };
     this.#reconcile = {
@@ -76,7 +88,8 @@ export class ServiceController {
       groupStates,
       serviceStates,
       desiredServices,
-      freshListing: new FreshListing(controller, groupStates, desiredServices),
+      freshListing,
+      presenceUpdates,
       survey: new SharedSurvey(controller),
       inputs: new BalancerInputs(controller, groupStates),
       operations: new Operations(controller, enqueue),
@@ -90,8 +103,9 @@ export class ServiceController {
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#reconcile;
-    const { controller, groupStates, inputs, operations, freshListing } = deps;
+    const { controller, groupStates, inputs, operations, freshListing, presenceUpdates } = deps;
     freshListing.begin();
+    presenceUpdates.begin();
     // Another replica may have made the next difference, so it is not drift.
     for (const state of groupStates.all) state.lastCompleted = undefined;
     operations.begin(signal);
@@ -125,10 +139,22 @@ export class ServiceController {
     return this.#reconcile.groupStates.membersOf(group);
   }
 
-  /** Load balancers with Fairlead's mark whose group has no Service and none that has left it. */
+  /**
+   * Load balancers with Fairlead's mark whose group has no Service and none that has left it, and those beyond the first of
+   * a group.
+   */
   orphans(): readonly ObservedLoadBalancer[] {
-    const { names } = this.#reconcile.groupStates;
-    return markedBalancers(this.#reconcile.controller).filter(({ group }) => !names.has(group));
+    const { groupStates, controller } = this.#reconcile;
+    const { names } = groupStates;
+    const unowned = markedBalancers(controller).filter(({ group }) => !names.has(group));
+    return [...unowned, ...groupStates.all.flatMap(({ duplicates }) => duplicates)];
+  }
+
+  /** Groups whose load balancer is neither created nor removed for now, with the reason. */
+  holds(): readonly BalancerHold[] {
+    return this.#reconcile.groupStates.all.flatMap(({ group, hold, members }) =>
+      hold === undefined ? [] : { group, services: [...members], ...hold },
+    );
   }
 
   /** The current warnings by Service. */

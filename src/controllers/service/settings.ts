@@ -1,6 +1,6 @@
 // The settings of the service controller with their defaults.
 
-import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defaultRemovalLimit, type RemovalLimitSetting } from "../removal-limit.ts";
 
 export interface ServiceSettings {
@@ -12,6 +12,8 @@ export interface ServiceSettings {
   readonly targetDrain: Milliseconds;
   /** How many load balancers may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
+  /** The minimum time between two listings that prove that a load balancer is absent. */
+  readonly confirmAfter: Milliseconds;
   /** The maximum age of a listing to plan on when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;
 }
@@ -21,5 +23,6 @@ export const serviceDefaults: ServiceSettings = {
   targets: "all",
   targetDrain: milliseconds(0),
   removalLimit: defaultRemovalLimit,
+  confirmAfter: seconds(30),
   acceptsAge: minutes(5),
 };

@@ -133,7 +133,7 @@ class Convergence {
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed };
-    const context = { survey, inputs: noInputs, orphans };
+    const context = { survey, inputs: noInputs, orphans, duplicates: [] };
     const plan = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(plan)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);

@@ -71,7 +71,7 @@ export function loadBalancersConformance(
         const plans = async (surveyed: typeof first): Promise<readonly unknown[]> => {
           const survey = await lab.run(async (call) => loadBalancers?.survey?.(surveyed, call));
           expect(survey).toBeDefined();
-          const context = { survey, inputs: noInputs, orphans: [] };
+          const context = { survey, inputs: noInputs, orphans: [], duplicates: [] };
           return surveyed.map((one) => loadBalancers?.plan([one], undefined, context));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];

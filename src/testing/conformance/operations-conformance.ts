@@ -39,7 +39,12 @@ export function operationsConformance(harness: Harness): void {
     const survey = await lab.run(async (call) => loadBalancers.survey?.(desired, call));
     const operations: string[] = [];
     for (const wanted of desired) {
-      const [step] = loadBalancers.plan([wanted], undefined, { survey, inputs: noInputs, orphans: [] }).steps;
+      const [step] = loadBalancers.plan([wanted], undefined, {
+        survey,
+        inputs: noInputs,
+        orphans: [],
+        duplicates: [],
+      }).steps;
       if (step === undefined)
         throw new Error("plan() returned no steps for a Service without a load balancer.");
       const outcome = await lab.run((call) => loadBalancers.apply(step, call));

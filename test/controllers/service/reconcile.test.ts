@@ -4,7 +4,7 @@ import { FreshListing } from "../../../src/controllers/service/observed/fresh-li
 import { showFailure } from "../../../src/controllers/service/reconcile/failure.ts";
 import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
 import { reconcileGroup } from "../../../src/controllers/service/reconcile/reconcile.ts";
-import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { GroupState, GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { OwnerLock } from "../../../src/controllers/service/state/owner-lock.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
@@ -52,15 +52,17 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
   const deps = {
     controller: { balancers: {} },
-    freshListing: { find: () => ({ balancer, problems: [] }) },
+    presenceUpdates: { update: () => undefined },
+    freshListing: { find: () => ({ balancer, duplicates: [], problems: [] }) },
     ownerLock,
   };
+  const state = new GroupState("old");
   const observe = () =>
-    observeGroup(deps as never, { group: "old", services: [], call: { signal } } as never);
+    observeGroup(deps as never, { group: "old", services: [], state, call: { signal } } as never);
   ownerLock.acquire("new", [owner]);
   expect(await observe()).toBe(waiting);
   ownerLock.release("new");
-  expect(await observe()).toEqual({ kind: "observed", balancer } as never);
+  expect(await observe()).toEqual({ kind: "observed", balancer, duplicates: [] } as never);
 });
 
 test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {

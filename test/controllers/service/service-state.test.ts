@@ -94,7 +94,7 @@ test("the records of a Service and its group are dropped once the Service is gon
   ]);
   groups.of("x").changedAt = 1;
   dropGroupState("x", groups);
-  expect(groups.all).toMatchObject([{ changedAt: undefined, pendingReleases: new Set([uid("web")]) }]);
+  expect(groups.all).toMatchObject([{ changedAt: 1, pendingReleases: new Set([uid("web")]) }]);
   groups.released("x", [uid("web")]);
   dropServiceStates([uid("web")], store, services, groups);
   dropGroupState("x", groups);
@@ -151,7 +151,7 @@ test("a listing read later than its maximum age still answers the request that w
   observation.request(group);
   answer();
   await clock.advance(minutes(6));
-  expect(observation.find(group, [])).toEqual({ balancer: undefined, problems: [] });
+  expect(observation.find(group, [])).toEqual({ balancer: undefined, duplicates: [], problems: [] });
   expect(wants).toHaveLength(1);
   // The request has been answered, so the next one needs a newer listing.
   expect(observation.find(group, [])).toBe("not yet");
@@ -232,7 +232,11 @@ test("a Service without a group does not prevent another one from adopting a loa
   };
   const groups = new GroupStates(new ServiceStates());
   const observation = new FreshListing(ports as never, groups, desiredServices as never);
-  expect(observation.find(groups.of("g1"), [web])).toEqual({ balancer: found, problems: [] } as never);
+  expect(observation.find(groups.of("g1"), [web])).toEqual({
+    balancer: found,
+    duplicates: [],
+    problems: [],
+  } as never);
 });
 
 test("a step that the leadership fence blocked is journalled as refused", async () => {

@@ -55,6 +55,13 @@ export function readFacts(service: Service, places: Places): Facts {
   return Object.fromEntries(facts);
 }
 
+/** Whether the Service has an address, or a fact that only Fairlead or a Go manager writes. */
+export function hasAddressOrFact(service: Service, places: Places): boolean {
+  // Users set loadBalancerIP too.
+  const hasFact = Object.keys(readFacts(service, places)).some((name) => !("spec" in placeOf(places, name)));
+  return hasFact || (service.status.loadBalancer?.ingress ?? []).length > 0;
+}
+
 /** Changes only the given facts; undefined removes one. Returns undefined when nothing changes. */
 export function factsPatch(service: Service, places: Places, changes: FactChanges): Patch | undefined {
   const annotations: Record<string, string | undefined> = {};

@@ -2,14 +2,25 @@
 // Otherwise requests a newer listing, which enqueues the group when it arrives.
 
 import type { Service } from "../../../kube/objects.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
+import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import { type Adoption, adoptionOf } from "./adoption.ts";
+import { primaryOf } from "./duplicates.ts";
+import { ListingIndex } from "./listing-index.ts";
+
+/** What the listing has for a group. */
+export interface Found extends Adoption {
+  /** Further load balancers with the mark of the group. */
+  readonly duplicates: readonly ObservedLoadBalancer[];
+}
 
 export class FreshListing {
+  readonly index: ListingIndex;
   readonly #deps: ServiceControllerDeps;
   readonly #groups: GroupStates;
   readonly #desiredServices: Pick<DesiredServices, "of">;
@@ -21,6 +32,7 @@ export class FreshListing {
     groups: GroupStates,
     desiredServices: Pick<DesiredServices, "of">,
   ) {
+    this.index = new ListingIndex(deps);
     this.#deps = deps;
     this.#groups = groups;
     this.#desiredServices = desiredServices;
@@ -33,16 +45,17 @@ export class FreshListing {
   }
 
   /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
-  find(state: GroupState, members: readonly Service[]): Adoption | "not yet" {
+  find(state: GroupState, members: readonly Service[]): Found | "not yet" {
     const { latest } = this.#deps.listing;
     if (latest === undefined || !this.#isFresh(latest, state)) return "not yet";
-    state.listingRequestedAt = undefined;
+    if (latest.beganAt >= (state.listingRequestedAt ?? 0)) state.listingRequestedAt = undefined;
     const { balancers, services } = this.#deps;
     const { adopts } = balancers;
-    const { group } = state;
-    const marked = latest.items.find((item) => item.group === group && item.ownership === "ours");
-    if (marked !== undefined || adopts === undefined) return { balancer: marked, problems: [] };
-    return adoptionOf(
+    const all = this.index.ofGroup(state.group);
+    const marked = all.length < 2 ? all[0] : primaryOf(all, (one) => this.#isInUse(one, members));
+    const duplicates = all.filter((one) => one !== marked);
+    if (marked !== undefined || adopts === undefined) return { balancer: marked, duplicates, problems: [] };
+    const adoption = adoptionOf(
       members,
       () => services.list().filter(isManaged),
       latest.items,
@@ -51,6 +64,17 @@ export class FreshListing {
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
     );
+    return { ...adoption, duplicates };
+  }
+
+  /** Whether a Service has the addresses of this load balancer. */
+  #isInUse(balancer: ObservedLoadBalancer, members: readonly Service[]): boolean {
+    return members.some((service) => {
+      const { desired } = this.#desiredServices.of(service, balancer);
+      const publication = this.#deps.balancers.publish(desired, balancer);
+      if (publication.kind !== "addresses" || publication.addresses.length === 0) return false;
+      return isSameIngress(service.status.loadBalancer?.ingress, ingressOf(publication));
+    });
   }
 
   /** Requests a newer listing, unless one is under way. Throws if the requested one failed. */

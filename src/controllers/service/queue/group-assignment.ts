@@ -9,6 +9,7 @@ import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/member.ts";
+import type { PresenceUpdates } from "../observed/presence-updates.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -20,6 +21,7 @@ export interface GroupAssignmentDeps {
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
   readonly desiredServices: Pick<DesiredServices, "of">;
+  readonly presenceUpdates: Pick<PresenceUpdates, "tracesOf">;
   readonly publisher: Pick<EventPublisher, "publishOnce">;
   /** The groups to reconcile. */
   readonly queue: WorkQueue;
@@ -78,12 +80,16 @@ export class GroupAssignment {
 
   /** Throws the provider's error. */
   #assignLeftover(key: string, service: Service): readonly string[] {
-    const { groupStates } = this.#deps;
-    const { member, group } = this.#place(service);
+    const { groupStates, presenceUpdates } = this.#deps;
+    const { member, group: named } = this.#place(service);
     const { uid } = member.desired.owner;
     // An invalid annotation does not move the Service, because it may be the one that names the group.
     const current = hasErrors(member) ? groupStates.groupOf(uid) : undefined;
-    return groupStates.assign(key, uid, current ?? group);
+    const group = current ?? named;
+    const isNew = groupStates.groupOf(uid) === undefined;
+    const groups = groupStates.assign(key, uid, group);
+    if (isNew) groupStates.of(group).presence.expect(uid, presenceUpdates.tracesOf(service));
+    return groups;
   }
 
   #place(service: Service): { readonly member: Member; readonly group: string } {

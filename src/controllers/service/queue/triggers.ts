@@ -7,6 +7,7 @@ import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
+import type { PresenceUpdates } from "../observed/presence-updates.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -24,6 +25,7 @@ export interface TriggerDeps {
   readonly desiredServices: DesiredServices;
   readonly assignment: GroupAssignment;
   readonly ownWrites: OwnServiceWrites;
+  readonly presenceUpdates: PresenceUpdates;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
@@ -92,7 +94,10 @@ function onListing(deps: TriggerDeps): void {
   const { controller, queue, groupStates } = deps;
   const { listing, clock } = controller;
   const hasFailed = listing.failure !== undefined;
-  if (!hasFailed) enqueueLeftovers(deps);
+  if (!hasFailed) {
+    deps.presenceUpdates.update();
+    enqueueLeftovers(deps);
+  }
   const states = groupStates.all;
   const isRequested = ({ listingRequestedAt }: { listingRequestedAt: number | undefined }) =>
     listingRequestedAt !== undefined;

@@ -15,6 +15,7 @@ import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
 import type { PlannedGroup } from "./steps.ts";
 
 interface Wait {
@@ -28,11 +29,12 @@ interface Wait {
  */
 export async function executeSteps(
   deps: ReconcileDeps,
-  { group, state, call }: ReconcileContext,
+  context: ReconcileContext,
   plan: PlannedGroup,
   { isNew, why }: { readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
   const { controller, publisher, operations } = deps;
+  const { group, state, call } = context;
   for (const member of plan.members) {
     const { service, desired } = member;
     const started = changeStarted(changeOf(state.lastCompleted, plan.fingerprint, desired.ending));
@@ -40,19 +42,43 @@ export async function executeSteps(
     if (desired.ending === "release" && name !== "") deps.serviceStates.of(service).releasedName = name;
     if (started !== undefined && isNew) publisher.publish(service, started);
   }
-  let services = await addFinalizers(controller, plan.members, call.signal);
-  for (const step of plan.steps) {
-    const outcome = await executeStep(controller, { step, group, why }, call);
-    services = await rememberFacts(controller, services, outcome, call.signal);
-    if (outcome.done) continue;
-    for (const service of services) {
-      publisher.publishOnce(service, "waiting", [waitingFor(outcome.waitingFor)]);
-    }
-    // Neither success nor failure yet.
-    const isTracked =
-      outcome.operation !== undefined && operations.track(group, outcome.operation, outcome.checkAfter);
-    return isTracked ? "operation" : outcome;
+  const services = await addFinalizers(controller, plan.members, call.signal);
+  const outcome = await executeAll(deps, context, plan, { services, why });
+  if (outcome === undefined) return undefined;
+  for (const service of services) {
+    publisher.publishOnce(service, "waiting", [waitingFor(outcome.waitingFor)]);
   }
+  // Neither success nor failure yet.
+  const isTracked =
+    outcome.operation !== undefined && operations.track(group, outcome.operation, outcome.checkAfter);
+  return isTracked ? "operation" : outcome;
+}
+
+/** Returns the outcome of the step that is in progress; undefined when all are done. */
+async function executeAll(
+  { controller }: ReconcileDeps,
+  { group, state, call }: ReconcileContext,
+  plan: PlannedGroup,
+  options: { readonly services: readonly Service[]; readonly why: string },
+): Promise<Extract<StepOutcome, { readonly done: false }> | undefined> {
+  const { clock } = controller;
+  let { services } = options;
+  let applied = 0;
+  try {
+    for (const step of plan.steps) {
+      const outcome = await executeStep(controller, { step, group, why: options.why }, call);
+      applied += 1;
+      services = await rememberFacts(controller, services, outcome, call.signal);
+      if (outcome.done) continue;
+      const isLast = applied === plan.steps.length;
+      noteAccepted(state, plan, clock, { isOperation: outcome.operation !== undefined, isLast });
+      return outcome;
+    }
+  } catch (error) {
+    noteFailed(state, plan, clock, { error, applied });
+    throw error;
+  }
+  noteApplied(state, plan, clock);
   return undefined;
 }
 

@@ -6,6 +6,7 @@ import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { isManaged } from "../predicates.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { deletedWithoutService } from "../status/events.ts";
+import { judgeAbsence, requestProof } from "./absence.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -15,14 +16,19 @@ export function completeGroup(
   { members, observed, gone, fingerprint }: PlannedGroup,
 ): Outcome {
   const { note, clock } = deps.controller;
-  if (observed === undefined || members.length > 0) recordReleased(deps, group, gone);
+  const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
+  if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
   if (members.length > 0) state.complete(fingerprint);
   else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
     state.startOver();
   }
+  // The load balancer is absent, and the plan needs none.
+  if (observed === undefined) state.presence.forget(state.presence.uids);
   dismissUnmanaged(deps, group);
   dropGroupState(group, deps.groupStates);
+  const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
+  if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(changesAt)) return settled;
   return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");

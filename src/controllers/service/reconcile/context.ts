@@ -7,6 +7,7 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import type { BalancerInputs } from "../desired/balancer-inputs.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
+import type { PresenceUpdates } from "../observed/presence-updates.ts";
 import type { SharedSurvey } from "../observed/shared-survey.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { OwnerLock } from "../state/owner-lock.ts";
@@ -28,6 +29,7 @@ export interface ReconcileDeps {
   readonly serviceStates: ServiceStates;
   readonly desiredServices: DesiredServices;
   readonly freshListing: FreshListing;
+  readonly presenceUpdates: PresenceUpdates;
   readonly survey: SharedSurvey;
   readonly inputs: BalancerInputs;
   readonly operations: Operations;

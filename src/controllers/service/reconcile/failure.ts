@@ -53,6 +53,10 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
       deps.publisher.publishOnce(service, "failure", [event]);
     }
   }
+  // Collects proof during the backoff: what failed may have created a load balancer.
+  if (state.presence.needsProof && !isOfListing(deps, error)) {
+    deps.controller.listing.request(clock.monotonic(), "refresh");
+  }
   const delay = backoffAfter(error, failures, clock, random);
   // After a failed listing, the next successful one enqueues the group. It does not fix an error of the group itself.
   if (!isOfListing(deps, error)) state.backoffUntil = clock.monotonic() + delay;

@@ -3,12 +3,16 @@
 
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { duplicatesFound } from "../observed/duplicates.ts";
 import { showProblems } from "../status/show-problems.ts";
+import { judgeAbsence, waitForProof } from "./absence.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
 interface Observation {
   readonly kind: "observed";
   readonly balancer: ObservedLoadBalancer | undefined;
+  /** Further load balancers with the mark of the group. */
+  readonly duplicates: readonly ObservedLoadBalancer[];
 }
 
 export async function observeGroup(
@@ -16,23 +20,41 @@ export async function observeGroup(
   context: ReconcileContext,
 ): Promise<Observation | Outcome> {
   const { group, services, state, call } = context;
+  deps.presenceUpdates.update();
   const found = deps.freshListing.find(state, services);
   if (found === "not yet") return deps.freshListing.request(state);
   for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
   if (found.problems.length > 0) return settled;
-  const balancer = await observeInDepth(deps, context, found.balancer);
+  const { balancer, lookedUpAt } = await observeInDepth(deps, context, found.balancer);
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
-  return { kind: "observed", balancer };
+  const { duplicates } = found;
+  state.duplicates = duplicates;
+  if (balancer === undefined) {
+    const { presence } = state;
+    if (lookedUpAt !== undefined) presence.noteLookup(lookedUpAt, deps.controller.settings.confirmAfter);
+    const absence = judgeAbsence(deps, state, presence.uids);
+    if (absence.kind === "unproved") return waitForProof(deps, state, services, absence);
+  } else {
+    if (balancer.ownership === "ours") state.presence.noteShown(balancer.owners);
+    const problems = duplicates.length === 0 ? [] : [duplicatesFound(balancer, duplicates)];
+    for (const service of services) await showProblems(deps, "duplicates", service, problems, call.signal);
+  }
+  return { kind: "observed", balancer, duplicates };
 }
 
 async function observeInDepth(
-  { controller: { balancers }, desiredServices }: ReconcileDeps,
+  { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
   { services, call }: ReconcileContext,
   listed: ObservedLoadBalancer | undefined,
-): Promise<ObservedLoadBalancer | undefined> {
+): Promise<{
+  readonly balancer: ObservedLoadBalancer | undefined;
+  /** When the lookup began, if there was one (monotonic). */
+  readonly lookedUpAt?: number;
+}> {
   const isComplete = listed !== undefined && listed.shallow !== true;
-  if (balancers.observe === undefined || isComplete) return listed;
+  if (balancers.observe === undefined || isComplete) return { balancer: listed };
   const desired = services.map((service) => desiredServices.of(service).desired);
-  return balancers.observe(desired, listed, call);
+  const lookedUpAt = clock.monotonic();
+  return { balancer: await balancers.observe(desired, listed, call), lookedUpAt };
 }

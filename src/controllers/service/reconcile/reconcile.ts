@@ -17,12 +17,14 @@ import { planSteps } from "./steps.ts";
 import { updateStatuses } from "./update-status.ts";
 
 async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome> {
+  // No Service has left this group, so what the cloud has for it is an orphan.
+  if (context.services.length === 0 && context.state.pendingReleases.size === 0) return settled;
   const stopped = await checkGuards(deps, context);
   if (stopped !== undefined) return stopped;
 
   const observation = await observeGroup(deps, context);
   if (observation.kind !== "observed") return observation;
-  const observed = observation.balancer;
+  const { balancer: observed, duplicates } = observation;
 
   const desired = await selectDesired(deps, context, observed);
   if (desired.kind === "nothing") return settled;
@@ -31,7 +33,8 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
     return updateStatuses(deps, context, { members: desired.members, observed });
   if (desired.kind !== "plan") return desired;
 
-  const plan = await planSteps(deps, context, { members: desired.members, gone: desired.gone, observed });
+  const { members, gone } = desired;
+  const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
   if (plan.kind !== "planned") return plan;
 
   const applied = await applyPlan(deps, context, plan);
@@ -53,6 +56,7 @@ export async function reconcileGroup(
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
+  state.hold = undefined;
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
   const context = { group, services, state, call };
   try {

@@ -20,6 +20,8 @@ export interface PlanInput {
   readonly observed: ObservedLoadBalancer | undefined;
   /** Owners that are gone. */
   readonly gone: readonly ServiceUID[];
+  /** Further load balancers with the mark of the group. */
+  readonly duplicates: readonly ObservedLoadBalancer[];
 }
 
 export interface PlannedGroup extends PlanInput {
@@ -28,6 +30,10 @@ export interface PlannedGroup extends PlanInput {
   /** There are no steps, but the cloud is still working. */
   readonly wait?: NonNullable<Plan<Step>["wait"]>;
   readonly fingerprint: Fingerprint;
+  /** Owners that have a load balancer when the steps are applied. */
+  readonly serving: readonly ServiceUID[];
+  /** Owners that have none when the steps are applied. */
+  readonly leaving: readonly ServiceUID[];
 }
 
 export async function planSteps(
@@ -36,7 +42,7 @@ export async function planSteps(
   input: PlanInput,
 ): Promise<PlannedGroup | Outcome> {
   const { signal } = context.call;
-  const { plan, fingerprint } = await planWithProvider(deps, context, input);
+  const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
   const { steps, wait, problems = [] } = plan;
   for (const { service, problems: earlier } of input.members) {
     await showProblems(deps, "plan", service, problems, signal, earlier);
@@ -46,14 +52,15 @@ export async function planSteps(
     ...member,
     problems: [...member.problems, ...problems],
   }));
-  return defined({ kind: "planned" as const, ...input, members, steps, fingerprint, wait }) as PlannedGroup;
+  const planned = { ...input, members, steps, fingerprint, serving, leaving, wait };
+  return defined({ kind: "planned" as const, ...planned }) as PlannedGroup;
 }
 
 async function planWithProvider(
   deps: ReconcileDeps,
   { state, call }: ReconcileContext,
-  { members, observed, gone }: PlanInput,
-): Promise<{ readonly plan: Plan<Step>; readonly fingerprint: Fingerprint }> {
+  { members, observed, gone, duplicates }: PlanInput,
+): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
   const { controller, desiredServices, inputs, survey } = deps;
   const { balancers } = controller;
   const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);
@@ -61,15 +68,29 @@ async function planWithProvider(
     members.map(({ desired }) => desired),
     given.version,
   );
-  if (given.problems.length > 0) return { plan: { steps: [], problems: given.problems }, fingerprint };
+  if (given.problems.length > 0) {
+    return { plan: { steps: [], problems: given.problems }, fingerprint, serving: [], leaving: [] };
+  }
   const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
   const surveyed = await survey.current(groupDesired, () => allDesired(deps), call);
   const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
   const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
   const orphans = gone.filter((uid) => !isReleased.has(uid));
-  const plan = balancers.plan(desired, observed, { survey: surveyed, inputs: given.inputs, orphans });
-  return { plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] }, fingerprint };
+  const plan = balancers.plan(desired, observed, {
+    survey: surveyed,
+    inputs: given.inputs,
+    orphans,
+    duplicates,
+  });
+  const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
+  const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
+  return {
+    plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] },
+    fingerprint,
+    serving,
+    leaving: [...ending, ...orphans],
+  };
 }
 
 /** The last desired state of a Service that disappeared with on-delete "release". */

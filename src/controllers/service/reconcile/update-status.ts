@@ -17,6 +17,7 @@ import type { Change, GroupState } from "../state/group-states.ts";
 import { changeCompleted, released, waitingFor } from "../status/events.ts";
 import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import { finalConditions } from "../status/show-problems.ts";
+import { judgeAbsence, waitForProof } from "./absence.ts";
 import { checkDelay } from "./apply.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
@@ -108,6 +109,8 @@ async function removeFinalizer(
   if (observed?.owners.includes(uid) === true) {
     return pollCloud(deps, state, "the cloud to delete the load balancer");
   }
+  const absence = judgeAbsence(deps, state, [uid]);
+  if (absence.kind === "unproved") return waitForProof(deps, state, [service], absence);
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
     return pollCloud(deps, state, "another group to release the load balancer");
@@ -127,6 +130,7 @@ async function removeFinalizer(
     "the Service no longer has a load balancer",
     signal,
   );
+  state.presence.forget([uid]);
   if (!hasFinalizer(service)) return settled;
   const event =
     desired.ending === "release"

@@ -2,6 +2,8 @@
 // (`drop-states.ts`). A restart loses it; the comments describe what happens then.
 
 import type { ServiceUID } from "../../../core/brand.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { BalancerPresence } from "./presence.ts";
 import type { ServiceStates } from "./service-states.ts";
 
 /** The kinds of changes to a load balancer. Upstream has the first three. */
@@ -12,6 +14,12 @@ export interface Fingerprint {
   readonly targets: string;
   /** Everything except the targets. */
   readonly spec: string;
+}
+
+/** Why the absence of a load balancer or Service has no consequences yet. */
+export interface Hold {
+  readonly reason: string;
+  readonly message: string;
 }
 
 const noInputs: ReadonlySet<string> = new Set();
@@ -52,6 +60,18 @@ export class GroupState {
   /** When the group last changed the cloud (monotonic); older listings are outdated. After a restart: a listing comes first. */
   changedAt: number | undefined;
 
+  /** What is known about the existence of the load balancer. After a restart: read from the Services and the next listings. */
+  readonly presence: BalancerPresence;
+
+  /** Which owners the last operation serves, and which it completely removes. After a restart: two listings prove it. */
+  operation: Readonly<Record<"serving" | "leaving", readonly ServiceUID[]>> | undefined;
+
+  /** Why nothing is created or removed, for reports; undefined while nothing is on hold. After a restart: found again. */
+  hold: Hold | undefined;
+
+  /** Further load balancers with the mark of the group, in the last observation. After a restart: observed again. */
+  duplicates: readonly ObservedLoadBalancer[] = [];
+
   /** The Services have the condition that their operation cannot be checked. After a restart: it stays until the next write. */
   hasOperationProblem = false;
 
@@ -61,8 +81,9 @@ export class GroupState {
   /** Names of the Secrets, ConfigMaps and files that the last plan needed. After a restart: not reread until the next plan. */
   inputs = noInputs;
 
-  constructor(group: string) {
+  constructor(group: string, presence = new BalancerPresence()) {
     this.group = group;
+    this.presence = presence;
   }
 
   /** The desired load balancer has changed, so waits and counts start over. */
@@ -195,11 +216,21 @@ export class GroupStates {
 
   /** The group no longer has a load balancer of these owners. */
   released(group: string, owners: readonly ServiceUID[]): void {
-    for (const uid of owners) this.#states.get(group)?.pendingReleases.delete(uid);
+    const state = this.#states.get(group);
+    for (const uid of owners) state?.pendingReleases.delete(uid);
+    state?.presence.forget(owners);
   }
 
   /** Only `drop-states.ts` calls this. */
   delete(group: string): void {
     this.#states.delete(group);
+  }
+
+  /** Replaces the state by a new one that keeps only what is pending. Only `drop-states.ts` calls this. */
+  startOver({ group, presence, pendingReleases, changedAt }: GroupState): void {
+    const next = new GroupState(group, presence);
+    for (const uid of pendingReleases) next.pendingReleases.add(uid);
+    next.changedAt = changedAt;
+    this.#states.set(group, next);
   }
 }

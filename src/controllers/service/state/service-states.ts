@@ -8,7 +8,15 @@ import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 
 /** New events of a topic replace the topic's earlier events. */
-export type EventTopic = "annotations" | "adoption" | "plan" | "failure" | "waiting" | "drift";
+export type EventTopic =
+  | "annotations"
+  | "adoption"
+  | "plan"
+  | "failure"
+  | "waiting"
+  | "drift"
+  | "absence"
+  | "duplicates";
 
 /** Keeps the watch of EndpointSlices open for one Service. */
 export interface EndpointSubscription {

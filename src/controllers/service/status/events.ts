@@ -65,6 +65,23 @@ export function deletionPaused({ metadata }: Service): ServiceEvent {
   );
 }
 
+const timeText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
+
+/** The cloud may be late to list a load balancer that was just created. */
+export function waitingForListing(decidedAt: number): ServiceEvent {
+  return waitingFor(
+    `the cloud to list the load balancer. If a listing at ${timeText(decidedAt)} or later lacks it too, it counts as absent`,
+  );
+}
+
+export function balancerMissing(decidedAt: number, isLeaving: boolean): ServiceEvent {
+  const outcome = isLeaving ? "the Service is released" : "the load balancer is created again";
+  return warning(
+    "LoadBalancerMissing",
+    `The cloud does not list the load balancer of this Service, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, ${outcome}.`,
+  );
+}
+
 /** Another Service of the group is paused. */
 export function waitingForPaused(paused: Service): ServiceEvent {
   return waitingFor(`${keyOf(paused.metadata)}, which shares its load balancer and is paused`);

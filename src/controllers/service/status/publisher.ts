@@ -5,7 +5,7 @@ import type { ServiceEvent } from "../deps.ts";
 import type { EventTopic, ServiceStates } from "../state/service-states.ts";
 
 /** Topics whose events no longer apply after a successful reconcile. */
-const transient = ["failure", "waiting", "drift"] as const satisfies readonly EventTopic[];
+const transient = ["failure", "waiting", "drift", "absence"] as const satisfies readonly EventTopic[];
 
 export class EventPublisher {
   readonly #send: (service: Service, event: ServiceEvent) => void;

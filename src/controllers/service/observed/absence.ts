@@ -1,0 +1,51 @@
+// Decides whether a load balancer that a listing does not show is really absent. One that existed, or may exist, is absent only
+// after a second complete listing without it, or after a lookup. Pure.
+
+import { type Milliseconds, seconds } from "../../../core/brand.ts";
+import type { OwnerPresence } from "../state/presence.ts";
+
+export type Absence =
+  | { readonly kind: "certain" }
+  | {
+      readonly kind: "unproved";
+      /** When to request the next listing (monotonic). */
+      readonly checkAt: number;
+      /** A listing that begins then, and still does not show it, proves that it is absent (monotonic). */
+      readonly decidedAt: number;
+      /** It was created or changed so recently, or so uncertainly, that the cloud may only be late to show it. */
+      readonly isExpected: boolean;
+    };
+
+export interface AbsenceInput {
+  /** The owners whose load balancer is not shown. */
+  readonly owners: readonly OwnerPresence[];
+  readonly confirmAfter: Milliseconds;
+  readonly now: number;
+}
+
+/** A new load balancer is listed again after this time, then after twice the time, and so on. */
+const firstCheck: Milliseconds = seconds(2);
+
+export function absenceOf({ owners, confirmAfter, now }: AbsenceInput): Absence {
+  const unproved = owners.filter((owner) => !isProved(owner, confirmAfter));
+  if (unproved.length === 0) return { kind: "certain" };
+  const isExpected = unproved.every(
+    ({ certainty, changedAt }) =>
+      certainty === "possible" || (changedAt !== undefined && now - changedAt < confirmAfter),
+  );
+  const decidedAt = Math.max(...unproved.map(({ missing }) => (missing?.first ?? now) + confirmAfter));
+  const checks = unproved.map(({ missing }) => nextCheck(missing ?? { first: now, last: now }));
+  // In whole seconds, so that groups that are due together share one listing.
+  const checkAt = isExpected ? Math.min(decidedAt, toSecond(Math.max(...checks))) : decidedAt;
+  return { kind: "unproved", checkAt, decidedAt, isExpected };
+}
+
+function isProved({ missing, isNotFound }: OwnerPresence, confirmAfter: Milliseconds): boolean {
+  return isNotFound === true || (missing !== undefined && missing.last - missing.first >= confirmAfter);
+}
+
+function nextCheck({ first, last }: NonNullable<OwnerPresence["missing"]>): number {
+  return first + Math.max(firstCheck, 2 * (last - first));
+}
+
+const toSecond = (time: number): number => Math.ceil(time / 1000) * 1000;

@@ -1,0 +1,31 @@
+// Handles several load balancers with the mark of one group, as a lost answer leaves them in clouds where names are not unique.
+// Pure.
+
+import type { Problem } from "../../../core/problem.ts";
+import { shortList } from "../../../core/text.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+
+/** The one that is managed: its address is in use, or it is the first that is ready. */
+export function primaryOf(
+  candidates: readonly ObservedLoadBalancer[],
+  isInUse: (balancer: ObservedLoadBalancer) => boolean,
+): ObservedLoadBalancer | undefined {
+  return candidates.find(isInUse) ?? candidates.find(({ state }) => state === "ready") ?? candidates[0];
+}
+
+/** The name in the cloud, if the provider reports it. */
+export function nameOf({ name, group }: Pick<ObservedLoadBalancer, "name" | "group">): string {
+  return name ?? group;
+}
+
+export function duplicatesFound(
+  primary: ObservedLoadBalancer,
+  duplicates: readonly ObservedLoadBalancer[],
+): Problem {
+  const names = shortList(duplicates.map(nameOf));
+  return {
+    severity: "warning",
+    reason: "DuplicateLoadBalancer",
+    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${nameOf(primary)} and does not change the others (${names}). Delete those in the cloud, or delete the Service, which deletes all of them.`,
+  };
+}

@@ -1,0 +1,47 @@
+// Waits for proof when a listing does not show a load balancer that existed: nothing is created and no finalizer is removed until
+// it is certain that the load balancer is gone.
+
+import { milliseconds, type ServiceUID } from "../../../core/brand.ts";
+import type { Service } from "../../../kube/objects.ts";
+import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { type Absence, absenceOf } from "../observed/absence.ts";
+import { isEnding } from "../predicates.ts";
+import type { GroupState } from "../state/group-states.ts";
+import { balancerMissing, waitingForListing } from "../status/events.ts";
+import type { ReconcileDeps } from "./context.ts";
+
+type Unproved = Extract<Absence, { kind: "unproved" }>;
+
+/** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
+export function judgeAbsence(
+  { controller: { clock, settings } }: Pick<ReconcileDeps, "controller">,
+  { presence }: GroupState,
+  uids: readonly ServiceUID[],
+): Absence {
+  const owners = uids.flatMap((uid) => presence.get(uid) ?? []);
+  return absenceOf({ owners, confirmAfter: settings.confirmAfter, now: clock.monotonic() });
+}
+
+/** Reports it on the Services, and waits. */
+export function waitForProof(
+  deps: ReconcileDeps,
+  state: GroupState,
+  services: readonly Service[],
+  absence: Unproved,
+): Outcome {
+  const { clock } = deps.controller;
+  const at = clock.now() + absence.decidedAt - clock.monotonic();
+  for (const service of services) {
+    const event = absence.isExpected ? waitingForListing(at) : balancerMissing(at, isEnding(service));
+    deps.publisher.publishOnce(service, absence.isExpected ? "waiting" : "absence", [event]);
+    state.hold = { reason: event.reason, message: event.message };
+  }
+  return requestProof(deps, state, absence);
+}
+
+/** Requests the next listing when it is due. */
+export function requestProof(deps: ReconcileDeps, state: GroupState, { checkAt }: Unproved): Outcome {
+  const now = deps.controller.clock.monotonic();
+  if (checkAt <= now) return deps.freshListing.request(state);
+  return requeue(milliseconds(checkAt - now), "proof that the load balancer is absent");
+}

@@ -1,0 +1,67 @@
+// Records what the applied steps say about the existence of load balancers: a created one exists even if listings do not show it
+// yet, and a deleted one is gone without further proof.
+
+import { isFenced } from "../../../cloud/error-policies.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { CloudError, type CloudErrorKind } from "../../../provider/errors.ts";
+import type { GroupState } from "../state/group-states.ts";
+import type { PlannedGroup } from "./steps.ts";
+
+type Owners = Pick<PlannedGroup, "serving" | "leaving" | "duplicates">;
+
+/** All steps were applied. */
+export function noteApplied(
+  state: GroupState,
+  { serving, leaving, duplicates }: Owners,
+  clock: Pick<Clock, "monotonic">,
+): void {
+  state.presence.noteChange(serving, clock.monotonic(), "exists");
+  // A duplicate is left.
+  if (duplicates.length === 0) state.presence.forget(leaving);
+}
+
+/** A step was accepted, and the cloud is working on it. */
+export function noteAccepted(
+  state: GroupState,
+  { serving, leaving, duplicates }: Owners,
+  clock: Pick<Clock, "monotonic">,
+  { isOperation, isLast }: { readonly isOperation: boolean; readonly isLast: boolean },
+): void {
+  // An operation may fail without a trace in the cloud.
+  state.presence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
+  state.operation = { serving, leaving: isLast && duplicates.length === 0 ? leaving : [] };
+}
+
+/** The operation of the last step succeeded. */
+export function noteOperationDone(state: GroupState, clock: Pick<Clock, "monotonic">): void {
+  const { serving = [], leaving = [] } = state.operation ?? {};
+  state.presence.noteChange(serving, clock.monotonic(), "exists");
+  state.presence.forget(leaving);
+}
+
+/** A step failed. It may have had an effect. */
+export function noteFailed(
+  state: GroupState,
+  { serving }: Owners,
+  clock: Pick<Clock, "monotonic">,
+  { error, applied }: { readonly error: unknown; readonly applied: number },
+): void {
+  if (applied === 0 && isRefusal(error)) return;
+  state.presence.noteChange(serving, clock.monotonic(), applied > 0 ? "exists" : "possible");
+}
+
+/** The cloud refused the request, or says when to send it again. After any other error it may have changed something. */
+const refusals: ReadonlySet<CloudErrorKind> = new Set([
+  "invalid",
+  "quota",
+  "unauthorized",
+  "forbidden",
+  "rate-limited",
+]);
+
+function isRefusal(error: unknown): boolean {
+  if (!CloudError.is(error)) return false;
+  const { cause, retryAfter } = error.detail;
+  const isUnsent = isFenced(error) || cause === "breaker";
+  return isUnsent || retryAfter !== undefined || refusals.has(error.kind);
+}

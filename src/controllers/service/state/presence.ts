@@ -1,0 +1,103 @@
+// What this process knows about the load balancer of each owner in a group: that it exists or may exist, when Fairlead last
+// changed it, and since when listings do not show it.
+
+import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+
+/**
+ * `exists`: it was listed, created by a step, or the Service has its address. `possible`: a request may have created it, or the
+ * Service has only the finalizer.
+ */
+export type Certainty = "exists" | "possible";
+
+export interface OwnerPresence {
+  readonly certainty: Certainty;
+  /** When a step of Fairlead last created or changed it (monotonic). The cloud may show it later. */
+  readonly changedAt?: number;
+  /** The first and the last listing without it since it was last shown or changed: when they began (monotonic). */
+  readonly missing?: { readonly first: number; readonly last: number };
+  /** A lookup did not find it. */
+  readonly isNotFound?: true;
+  /** Known only from traces on the Service, which do not say in which group it is. */
+  readonly isTrace?: true;
+}
+
+interface Shown {
+  /** The owners of what the listing has for the group. */
+  readonly here: ReadonlySet<ServiceUID>;
+  /** Whether the listing has a load balancer of this owner in another group. */
+  readonly isElsewhere: (uid: ServiceUID) => boolean;
+}
+
+export class BalancerPresence {
+  readonly #owners = new Map<ServiceUID, OwnerPresence>();
+
+  /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
+  get owners(): Iterable<readonly [ServiceUID, OwnerPresence]> {
+    return this.#owners;
+  }
+
+  /** A load balancer may exist, or is missing in the last listing. */
+  get needsProof(): boolean {
+    for (const { certainty, missing } of this.#owners.values()) {
+      if (certainty === "possible" || missing !== undefined) return true;
+    }
+    return false;
+  }
+
+  get uids(): readonly ServiceUID[] {
+    return [...this.#owners.keys()];
+  }
+
+  get(uid: ServiceUID): OwnerPresence | undefined {
+    return this.#owners.get(uid);
+  }
+
+  /** The Service shows traces of a load balancer. */
+  expect(uid: ServiceUID, certainty: Certainty | undefined): void {
+    if (certainty === undefined || this.#owners.has(uid)) return;
+    this.#owners.set(uid, { certainty, isTrace: true });
+  }
+
+  /** A complete listing that began after the last change. */
+  noteListing(beganAt: number, shown: Shown): void {
+    for (const [uid, known] of this.#owners) {
+      if (shown.here.has(uid)) continue;
+      if (known.isTrace === true && shown.isElsewhere(uid)) {
+        this.#owners.delete(uid);
+        continue;
+      }
+      const missing = { first: known.missing?.first ?? beganAt, last: beganAt };
+      this.#owners.set(uid, { ...known, missing });
+    }
+    this.noteShown(shown.here);
+  }
+
+  noteShown(owners: Iterable<ServiceUID>): void {
+    for (const uid of owners) {
+      const changedAt = this.#owners.get(uid)?.changedAt;
+      this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt }));
+    }
+  }
+
+  /** A lookup that began then found nothing. A lookup may lag behind a change too, so it counts only some time after one. */
+  noteLookup(beganAt: number, confirmAfter: Milliseconds): void {
+    for (const [uid, known] of this.#owners) {
+      const since = beganAt - (known.changedAt ?? Number.NEGATIVE_INFINITY);
+      if (since >= confirmAfter) this.#owners.set(uid, { ...known, isNotFound: true });
+    }
+  }
+
+  /** A step for these owners was applied, or may have been applied although it failed. */
+  noteChange(owners: Iterable<ServiceUID>, changedAt: number, certainty: Certainty): void {
+    for (const uid of owners) {
+      const known = this.#owners.get(uid)?.certainty;
+      this.#owners.set(uid, { certainty: known === "exists" ? known : certainty, changedAt });
+    }
+  }
+
+  /** It is certain that these owners have no load balancer in the group. */
+  forget(owners: Iterable<ServiceUID>): void {
+    for (const uid of owners) this.#owners.delete(uid);
+  }
+}

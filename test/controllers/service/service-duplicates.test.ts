@@ -1,0 +1,76 @@
+import { expect, test } from "bun:test";
+import { primaryOf } from "../../../src/controllers/service/observed/duplicates.ts";
+import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// Several load balancers with the mark of one Service, as another process or a lost answer may leave them.
+
+async function duplicatedWorld(): Promise<ServiceWorld> {
+  const w = new ServiceWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  await w.start();
+  w.create("web");
+  await w.until(() => w.addressesOf("web").length === 1, "the address");
+  return w;
+}
+
+/** A second load balancer that is listed before the first one. */
+async function duplicate(w: ServiceWorld): Promise<void> {
+  const [first] = w.cloud.balancers.list();
+  if (first === undefined) throw new Error("There is no load balancer.");
+  const { id: _, ip: __, status: ___, ipv6: ____, ...spec } = first;
+  w.cloud.balancers.create(spec);
+  const original = w.cloud.view;
+  w.cloud.view = { ...original, balancers: (existing) => existing.toReversed() };
+  await w.pass(3600);
+}
+
+test("a second load balancer of a Service is reported, and the one with the published address stays in use", async () => {
+  const w = await duplicatedWorld();
+  const addresses = w.addressesOf("web");
+  w.forget();
+  await duplicate(w);
+  expect(w.events("web")).toContain(
+    "Warning DuplicateLoadBalancer The cloud has 2 load balancers with the mark of this Service. Fairlead manages b1 and does not change the others (b2). Delete those in the cloud, or delete the Service, which deletes all of them.",
+  );
+  expect(w.manager.orphans().map(({ name }) => name)).toEqual(["b2"]);
+  expect(w.logged.join()).toContain("(b2)");
+  w.addNode("late");
+  await w.pass(30);
+  expect(w.changes).toEqual(["PATCH /balancers/b1"]);
+  expect(w.addressesOf("web")).toEqual(addresses);
+  w.cloud.balancers.remove("b2");
+  await w.pass(3600);
+  expect(w.manager.orphans()).toEqual([]);
+  expect(w.manager.serviceProblems().size).toBe(0);
+  await w.stop();
+});
+
+test("a deleted Service keeps its finalizer until all its load balancers are deleted", async () => {
+  const w = await duplicatedWorld();
+  await duplicate(w);
+  let left = 0;
+  w.onCrossing = (what, when) => {
+    if (when === "before" && what.startsWith("PATCH") && what.includes("/services/web")) {
+      left = Math.max(left, w.cloud.balancers.list().length);
+    }
+  };
+  w.delete("web");
+  await w.until(() => w.find("web") === undefined, "the end", 60);
+  expect([left, w.cloud.balancers.list()]).toEqual([0, []]);
+  await w.stop();
+});
+
+test("the load balancer in use is managed, then a ready one, then the first", () => {
+  const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
+    group: "g",
+    name,
+    owners: [],
+    ownership: "ours",
+    state,
+  });
+  const [failed, ready, other] = [of("a", "failed"), of("b", "ready"), of("c", "ready")];
+  expect(primaryOf([failed, ready, other], ({ name }) => name === "c")?.name).toBe("c");
+  expect(primaryOf([failed, ready, other], () => false)?.name).toBe("b");
+  expect(primaryOf([failed], () => false)?.name).toBe("a");
+});

@@ -57,6 +57,25 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     }
   });
 
+  test("keeps a route that a listing repeats", async () => {
+    const w = withStyle().add("n1", "10.244.1.0/24");
+    await w.settle();
+    w.cloud.table = [...w.cloud.table, ...w.cloud.table.map((route) => ({ ...route }))];
+    await w.pass(60);
+    w.add("n2", "10.244.2.0/24");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(120);
+    expect([...new Set(w.cloud.shown())].map((line) => line.split(" ")[0])).toEqual([
+      "10.244.1.0/24",
+      "10.244.2.0/24",
+    ]);
+    const expected =
+      style === "document"
+        ? ["change +1 -0", "change +1 -0"]
+        : ["create 10.244.1.0/24", "create 10.244.2.0/24"];
+    expect(w.cloud.changes).toEqual(expected);
+  });
+
   const recentlyReconciled = async (): Promise<RouteWorld> => {
     const w = withStyle().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });

@@ -29,6 +29,17 @@ export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
   return found.includes("same") ? "same" : "unknown";
 }
 
+/** Each route once: a listing whose pages shift while it is read repeats some. */
+export function withoutRepeats(routes: readonly ObservedRoute[]): readonly ObservedRoute[] {
+  const seen = new Set<string>();
+  return routes.filter(({ handle, destination, targetKey, targetName, targetAddress }) => {
+    const identity = JSON.stringify([handle, destination, targetKey, targetName, targetAddress]);
+    if (seen.has(identity)) return false;
+    seen.add(identity);
+    return true;
+  });
+}
+
 const equal = <T>(one: T, other: T): Match => (one === other ? "same" : "different");
 
 /** Whether the route carries Fairlead's mark, or is in a table without marks; in any case only inside the cluster's ranges. */

@@ -8,6 +8,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
 import type { ObservedRoute, RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
 import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
+import { withoutRepeats } from "./observed-route.ts";
 
 export interface RouteListing {
   readonly routes: readonly ObservedRoute[];
@@ -78,7 +79,8 @@ async function* readAll(routes: Routes, call: Call): AsyncIterable<readonly Rout
 function toListing({ items, beganAt }: Complete<RoutePage | RouteDocument>): RouteListing {
   const [first] = items;
   return {
-    routes: items.flatMap(({ routes }) => routes),
+    // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
+    routes: withoutRepeats(items.flatMap(({ routes }) => routes)),
     problems: items.flatMap(({ routes, problems = [] }) => [
       ...problems,
       ...routes.flatMap((route) => route.problems ?? []),

@@ -2,7 +2,7 @@
 // Sends no requests.
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
-import { credentialHint } from "../cloud/credential.ts";
+import { credentialHint } from "../cloud/credential-hint.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Secret } from "../core/secret.ts";
@@ -57,6 +57,18 @@ function rawConfig(
     if (value !== undefined && value !== "") raw[name] = value;
   }
   return { ...raw, ...Object.fromEntries(given) };
+}
+
+/** Where a setting is set, for messages; undefined if it has its default. */
+function sourceOf(
+  { config }: AnyProvider,
+  name: string,
+  { environment, given, file, places }: SettingSources,
+): string | undefined {
+  if (given.has(name)) return "--config-set";
+  const variable = config[name]?.env;
+  if (variable !== undefined && (environment[variable] ?? "") !== "") return `the variable ${variable}`;
+  return file?.[name] === undefined ? undefined : (places?.get(name) ?? "a configuration file");
 }
 
 /** A value in a list of records and what contains it, the innermost first: a missing value is reported at its entry. */
@@ -119,7 +131,7 @@ export function connectCloud(
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {
     account: (account) => {
-      const hint = credentialHint(provider.config, read.raw);
+      const hint = credentialHint(provider.config, (name) => sourceOf(provider, name, settings));
       const opened = openAccount(account, { ...accountContext, credentialHint: hint });
       accounts.push(opened);
       return opened;

@@ -12,6 +12,7 @@ import type { BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import { RenewingCredential } from "./credential.ts";
+import type { CredentialHint } from "./credential-hint.ts";
 import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts";
 import { reserveByRank } from "./urgency.ts";
 
@@ -25,8 +26,8 @@ export interface AccountContext {
   readonly deadline?: Milliseconds;
   /** Concurrent requests of one account. */
   readonly maxInFlight?: number;
-  /** What to check when the cloud rejects the credentials. */
-  readonly credentialHint?: string | undefined;
+  /** What to check when the cloud rejects the credentials or refuses an operation. */
+  readonly credentialHint?: CredentialHint | undefined;
 }
 
 export interface GovernedAccount<T> extends OpenAccount<T> {
@@ -53,6 +54,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     ...common,
     budget: new Budget({ clock, maxInFlight: 2, reserve: [] }),
     mayMutate: () => true,
+    isCredentialFetch: true,
     sign: async (request) => request,
   });
   const fetchCall: Call = { signal, urgency: "user-change" };
@@ -71,7 +73,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
 
   const send: CloudTransport = async (request, call, read) => {
     try {
-      return await governed.send(request, call, read);
+      return await governed.sendFirst(request, call, read);
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
       // The request has no credential, so the fetch itself was rejected. Its backoff decides when to try again.

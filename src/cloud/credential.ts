@@ -3,7 +3,6 @@
 
 import { seconds } from "../core/brand.ts";
 import { untilMoment } from "../core/moment.ts";
-import { everyField, type Fields, topLevelName } from "../core/settings.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Fetched } from "../provider/provider.ts";
@@ -82,16 +81,4 @@ export class RenewingCredential<T> {
       if (generation === this.#generation) this.#fetching = undefined;
     }
   }
-}
-
-/**
- * What to check when the cloud rejects the credentials, from the secrets among a provider's settings: "Set token or FAKE_TOKEN;
- * none is set." Undefined for a provider without secrets.
- */
-export function credentialHint(fields: Fields, raw: Readonly<Record<string, string>>): string | undefined {
-  const secrets = everyField(fields).filter(([, field]) => field.isSecret === true);
-  if (secrets.length === 0) return undefined;
-  const names = secrets.flatMap(([name, { env }]) => (env === undefined ? [name] : [name, env])).join(" or ");
-  const isSet = secrets.some(([name]) => raw[topLevelName(name)] !== undefined);
-  return isSet ? `Check ${names}.` : `Set ${names}; none is set.`;
 }

@@ -13,6 +13,7 @@ import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import { type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
+import type { CredentialHint } from "./credential-hint.ts";
 import { defaultDelay, delayUntil, rateLimitOf } from "./rate-limit-headers.ts";
 import { describeTruncated, describeUnreachable, hostAndPort } from "./transport-errors.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
@@ -29,6 +30,10 @@ export interface CloudCallReport {
   /** The error message; present whenever `failure` is. */
   readonly message?: string;
   readonly durationMs: number;
+  /** The request fetches a credential. */
+  readonly isCredentialFetch?: boolean;
+  /** The credential was rejected, and the request is sent again with a new one. */
+  readonly isRepeated?: boolean;
 }
 
 export interface GovernedTransportOptions {
@@ -40,10 +45,12 @@ export interface GovernedTransportOptions {
   readonly deadline: Milliseconds;
   /** Called immediately before a mutating request is sent. */
   readonly mayMutate: WriteGate;
+  /** Its requests fetch the credential. */
+  readonly isCredentialFetch?: boolean;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   readonly report: (call: CloudCallReport) => void;
-  /** What to check when the cloud rejects the credentials; appended to the error. */
-  readonly credentialHint?: string | undefined;
+  /** What to check when the cloud rejects the credentials or refuses an operation; appended to the error. */
+  readonly credentialHint?: CredentialHint | undefined;
 }
 
 /** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
@@ -63,15 +70,27 @@ export class GovernedTransport {
     return [...this.#breakers].map(([endpoint, { state }]) => ({ endpoint, state }));
   }
 
-  readonly send: CloudTransport = async (request, call, read) => {
-    const { account, clock, budget } = this.#options;
+  readonly send: CloudTransport = (request, call, read) => this.#send(request, call, read, false);
+
+  /** For a request that the caller sends again with a new credential if this one is rejected. */
+  readonly sendFirst: CloudTransport = (request, call, read) => this.#send(request, call, read, true);
+
+  async #send<T>(
+    request: CloudRequest,
+    call: Call,
+    read: (response: Response) => Promise<T>,
+    isFirst: boolean,
+  ): Promise<T> {
+    const { account, clock, budget, isCredentialFetch } = this.#options;
     await this.#enterBudget(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
     const report = (failure?: string, message?: string): void => {
       const { operation, mutates } = request;
       const durationMs = clock.monotonic() - started;
-      this.#options.report(defined({ account, operation, mutates, durationMs, status, failure, message }));
+      const isRepeated = isFirst && failure === "unauthorized" && status !== undefined ? true : undefined;
+      const outcome = { durationMs, status, failure, message, isCredentialFetch, isRepeated };
+      this.#options.report(defined({ account, operation, mutates, ...outcome }));
     };
     try {
       const result = await this.#sendGuarded(request, call, read, (code) => {
@@ -85,7 +104,7 @@ export class GovernedTransport {
     } finally {
       budget.leave();
     }
-  };
+  }
 
   /** Waits for the budget; a wait that would be too long fails with an error. */
   async #enterBudget({ operation, mutates }: CloudRequest, call: Call): Promise<void> {
@@ -203,10 +222,9 @@ function unavailable(
   return new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
 }
 
-function withHint(error: CloudError, hint: string | undefined): CloudError {
-  return error.kind !== "unauthorized" || hint === undefined
-    ? error
-    : new CloudError(error.kind, `${error.message} ${hint}`, error.detail);
+function withHint(error: CloudError, hintFor: CredentialHint | undefined): CloudError {
+  const hint = hintFor?.(error);
+  return hint === undefined ? error : new CloudError(error.kind, `${error.message} ${hint}`, error.detail);
 }
 
 async function buffered(response: Response): Promise<Response> {

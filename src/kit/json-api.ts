@@ -165,10 +165,9 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     const reason =
       message ??
       (isFromApi ? "no reason given." : "the response does not come from the cloud API; check for a proxy.");
-    if (kind === "unauthorized") {
-      const from = `${status} from ${method} ${withoutQuery(url)}: ${reason.replace(/\.$/, "")}`;
-      throw fail(kind, `The cloud rejected the credentials (${from}).`);
-    }
+    const from = `${status} from ${method} ${withoutQuery(url)}: ${reason.replace(/\.$/, "")}`;
+    if (kind === "unauthorized") throw fail(kind, `The cloud rejected the credentials (${from}).`);
+    if (kind === "forbidden") throw fail(kind, `The cloud refused ${operation} (${from}).`);
     throw fail(kind, `${operation} failed with ${status}: ${reason}`, report?.scope);
   };
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { credentialHint, RenewingCredential } from "../../src/cloud/credential.ts";
+import { RenewingCredential } from "../../src/cloud/credential.ts";
 import { backoffAfter } from "../../src/cloud/error-policies.ts";
 import { rateLimitOf } from "../../src/cloud/rate-limit-headers.ts";
 import { delayAfterError } from "../../src/controllers/errors.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { secret, text } from "../../src/core/fields.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Moment } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -197,20 +196,4 @@ describe("the delay after a cloud error", () => {
     expect(after(refused(inSeconds(90)))).toBe(seconds(90));
     expect(after(new Error("bug"))).toBeGreaterThan(seconds(1));
   });
-});
-
-const fields = {
-  endpoint: text("URL of the API."),
-  token: secret("API token.", { required: true, env: "ACME_TOKEN" }),
-};
-
-test.each([
-  ["Set token or ACME_TOKEN; none is set.", {}],
-  ["Check token or ACME_TOKEN.", { token: "x" }],
-])("rejected credentials: %s", (hint, raw) => {
-  expect(credentialHint(fields, raw)).toBe(hint);
-});
-
-test("rejected credentials of a provider without secrets have no hint", () => {
-  expect(credentialHint({ endpoint: fields.endpoint }, {})).toBeUndefined();
 });

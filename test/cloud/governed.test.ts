@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
+import type { CredentialHint } from "../../src/cloud/credential-hint.ts";
 import type { CloudCallReport } from "../../src/cloud/governed-transport.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
@@ -29,7 +30,7 @@ const text = async (response: Response): Promise<string> => {
 
 const setUp = (
   answer: Transport,
-  options: { deadline?: number; mayMutate?: WriteGate; credentialHint?: string } = {},
+  options: { deadline?: number; mayMutate?: WriteGate; credentialHint?: CredentialHint } = {},
 ) => {
   const clock = new VirtualClock();
   const reports: CloudCallReport[] = [];
@@ -125,7 +126,9 @@ describe("the governed transport", () => {
   });
 
   test("names the settings to check when the credentials are rejected", async () => {
-    const { send } = setUp(async () => new Response("", { status: 401 }), { credentialHint: "Check token." });
+    const { send } = setUp(async () => new Response("", { status: 401 }), {
+      credentialHint: ({ kind }) => (kind === "unauthorized" ? "Check token." : undefined),
+    });
     expect(String(await send())).toBe("CloudError: GET /x: 401 Check token.");
   });
 

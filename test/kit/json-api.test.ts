@@ -89,7 +89,9 @@ test.each([
     status,
     status === 401
       ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
-      : `GET /things failed with ${status}: because`,
+      : status === 403
+        ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
+        : `GET /things failed with ${status}: because`,
   ]);
   const page = () => new Response("<html>no such host</html>", { status });
   expect((await failure(page, { isApiError })).kind).toBe(fromProxy);

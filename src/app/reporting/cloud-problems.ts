@@ -1,5 +1,5 @@
-// Logs that an account of the cloud is unreachable or rejects the credentials: once for all objects that wait for it, again if
-// it lasts, and when it is over.
+// Logs that an account of the cloud is unreachable, rejects the credentials or issues none: once for all objects that wait for
+// it, again if it lasts, and when it is over.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { minutes, seconds } from "../../core/brand.ts";
@@ -7,12 +7,20 @@ import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-type Kind = "unreachable" | "rejected";
+type Kind = "unreachable" | "rejected" | "not issued";
 
 interface AccountProblem {
   readonly since: number;
   isReported: boolean;
+  /** A request for a credential was rejected. A call that succeeds may use an older credential, so it proves nothing. */
+  isOfFetch: boolean;
 }
+
+const recovered: Readonly<Record<Kind, string>> = {
+  unreachable: "The cloud is reachable again",
+  rejected: "The cloud accepts the credentials again",
+  "not issued": "The cloud issues credentials again",
+};
 
 /** How often to repeat the message of a lasting problem. */
 const repeatAfter = minutes(5);
@@ -20,12 +28,15 @@ const repeatAfter = minutes(5);
 const reportAgainAfter = seconds(30);
 
 /** What a call shows about its account. "answered" is an error which proves that the cloud is reachable. */
-function kindOf({ failure, status }: CloudCallReport): Kind | "answered" | "succeeded" | undefined {
+function kindOf(call: CloudCallReport): Kind | "answered" | "succeeded" | undefined {
+  const { failure, status, isCredentialFetch, isRepeated } = call;
   switch (failure) {
     case undefined:
       return "succeeded";
     case "unauthorized":
-      return "rejected";
+      if (isRepeated === true) return "answered";
+      // A signed request without a status was not sent, because there is no credential.
+      return isCredentialFetch === true || status === undefined ? "not issued" : "rejected";
     case "unavailable":
     case "deadline":
     case "breaker":
@@ -51,17 +62,30 @@ export class CloudProblems {
   }
 
   record(call: CloudCallReport): void {
-    const { account, message } = call;
+    const { account, isCredentialFetch = false } = call;
     const kind = kindOf(call);
-    if (kind === "succeeded" || kind === "answered") this.#recover(account, "unreachable");
-    if (kind === "succeeded") this.#recover(account, "rejected");
-    if (kind === "unreachable" || kind === "rejected") this.#fail(account, kind, message);
+    switch (kind) {
+      case undefined:
+        return;
+      case "answered":
+        this.#recover(account, "unreachable");
+        return;
+      case "succeeded":
+        this.#recover(account, "unreachable");
+        if (!isCredentialFetch) this.#recover(account, "rejected");
+        if (isCredentialFetch || this.#problems.get(`not issued ${account}`)?.isOfFetch !== true)
+          this.#recover(account, "not issued");
+        return;
+      default:
+        this.#fail(call, kind);
+    }
   }
 
-  #fail(account: string, kind: Kind, message: string | undefined): void {
+  #fail({ account, message, isCredentialFetch = false }: CloudCallReport, kind: Kind): void {
     const key = `${kind} ${account}`;
     const now = this.#clock.monotonic();
-    const problem = this.#problems.get(key) ?? { since: now, isReported: false };
+    const problem = this.#problems.get(key) ?? { since: now, isReported: false, isOfFetch: false };
+    problem.isOfFetch ||= isCredentialFetch;
     this.#problems.set(key, problem);
     const last = this.#reportedAt.get(key);
     if (last !== undefined && now - last < (problem.isReported ? repeatAfter : reportAgainAfter)) return;
@@ -78,8 +102,6 @@ export class CloudProblems {
     this.#problems.delete(key);
     if (!problem.isReported) return;
     const afterSeconds = Math.round((this.#clock.monotonic() - problem.since) / 1000);
-    const text =
-      kind === "unreachable" ? "The cloud is reachable again" : "The cloud accepts the credentials again";
-    this.#log.info(text, { account, afterSeconds });
+    this.#log.info(recovered[kind], { account, afterSeconds });
   }
 }

@@ -7,10 +7,11 @@ import { diffConfigurations } from "../../../src/app/configuration/configuration
 import { configurationSchema } from "../../../src/app/configuration/schema.ts";
 import { type AnyProvider, configProblems, readConfig } from "../../../src/app/connect-cloud.ts";
 import { helpText } from "../../../src/app/flags/help.ts";
-import { credentialHint } from "../../../src/cloud/credential.ts";
+import { credentialHint } from "../../../src/cloud/credential-hint.ts";
 import { integer, secret, text } from "../../../src/core/fields.ts";
 import { list } from "../../../src/core/list-fields.ts";
 import { records } from "../../../src/core/record-fields.ts";
+import { CloudError } from "../../../src/provider/errors.ts";
 import type { ConfigFile } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
@@ -165,7 +166,13 @@ test("the help names every value of an entry, and the credential hint the secret
     "  regions [ACME_REGIONS]\n          The regions to manage. A list of mappings: set it in the --config file, or as a JSON\n          array of objects in ACME_REGIONS.\n",
   );
   expect(help).toContain("  regions[].page-size\n          Entries per page. (default 50)\n");
-  expect(credentialHint(provider.config, { regions: "[]" })).toBe("Check regions[].token.");
+  const hint = credentialHint(provider.config, (name) =>
+    name === "regions" ? "/etc/acme.yaml:3:5" : undefined,
+  );
+  const rejected = new CloudError("unauthorized", "no", { operation: "GET /x" });
+  expect(hint?.(rejected)).toBe(
+    "regions[].token is set by /etc/acme.yaml:3:5: check that the value is valid for this endpoint. Fairlead will retry.",
+  );
 });
 
 test("the schema describes the entries, and requires what an entry cannot omit [F103]", () => {

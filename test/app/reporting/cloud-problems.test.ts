@@ -1,8 +1,12 @@
 import { afterEach, expect, test } from "bun:test";
 import { asTransport } from "../../../providers/fake/simulator/transport.ts";
 import { CloudProblems } from "../../../src/app/reporting/cloud-problems.ts";
+import { openAccount } from "../../../src/cloud/account.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
+import { jsonApi } from "../../../src/kit/json-api.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
+import { CloudError } from "../../../src/provider/errors.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -75,8 +79,16 @@ const setUp = () => {
   return {
     clock,
     lines,
+    problems,
+    call,
     fails: (failure: string, account = "a") =>
-      problems.record({ ...call, account, failure, message: `it is ${failure}` }),
+      problems.record({
+        ...call,
+        account,
+        failure,
+        message: `it is ${failure}`,
+        ...(failure === "unauthorized" && { status: 401 }),
+      }),
     answers: (status = 200) =>
       problems.record({ ...call, status, ...(status >= 400 && { failure: "not-found", message: "no" }) }),
   };
@@ -111,6 +123,76 @@ test("rejected credentials are logged once and end only with a successful call",
   expect(lines).toEqual(['it is unauthorized account="a"']);
   answers();
   expect(lines.at(-1)).toStartWith("The cloud accepts the credentials again");
+});
+
+const renewing = (renewal: () => Response, lives: number) => {
+  const { clock, lines, problems } = setUp();
+  const revoked = new Set<string | undefined>();
+  let fetched = 0;
+  const { transport } = openAccount<string>(
+    {
+      name: "a",
+      fetch: (unsigned, call) => {
+        const request = {
+          method: "POST",
+          url: "https://cloud/token",
+          operation: "POST /token",
+          mutates: false,
+        };
+        return unsigned(request, call, async (response) => {
+          if (!response.ok)
+            throw new CloudError("unauthorized", "no token", { operation: "POST /token", status: 401 });
+          return { value: `token-${++fetched}`, goodUntil: { in: seconds(lives) } };
+        });
+      },
+      sign: (request, token) => ({ ...request, headers: { authorization: token } }),
+    },
+    {
+      transport: async ({ url, headers }) => {
+        if (url.endsWith("/token")) return fetched === 0 ? new Response("{}") : renewal();
+        return new Response("{}", { status: revoked.has(headers?.["authorization"]) ? 401 : 200 });
+      },
+      clock,
+      random: { ...seededRandom(1), fraction: () => 1 },
+      mayMutate: () => true,
+      report: (report) => problems.record(report),
+      signal: new AbortController().signal,
+    },
+  );
+  const api = jsonApi({ base: "https://cloud", transport });
+  const send = () => {
+    const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
+    return api.call({ operation: "GET /x", method: "GET", path: "/x" }, call).then(
+      () => "fine",
+      (error: Error) => error.message,
+    );
+  };
+  return { clock, lines, send, revoked };
+};
+
+test("a rejected renewal is logged once while calls succeed with the old credential, until one is issued", async () => {
+  let isRefused = true;
+  const { clock, lines, send } = renewing(() => new Response("{}", { status: isRefused ? 401 : 200 }), 3600);
+  await send();
+  await clock.advance(minutes(50));
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    expect(await send()).toBe("fine");
+    await clock.advance(seconds(31));
+  }
+  expect(lines).toEqual(['no token account="a"']);
+  isRefused = false;
+  await send();
+  await clock.advance(seconds(1));
+  await send();
+  expect(lines.slice(1)).toEqual(['The cloud issues credentials again account="a" afterSeconds=248']);
+});
+
+test("a credential that is replaced after it was rejected is not logged", async () => {
+  const { lines, send, revoked } = renewing(() => new Response("{}"), 3600);
+  await send();
+  revoked.add("token-1");
+  expect(await Promise.all([send(), send(), send()])).toEqual(["fine", "fine", "fine"]);
+  expect(lines).toEqual([]);
 });
 
 test("failures that do not concern the account are not logged here", () => {

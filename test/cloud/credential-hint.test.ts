@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
+import { type AnyProvider, type CloudSources, connectCloud } from "../../src/app/connect-cloud.ts";
+import { credentialHint } from "../../src/cloud/credential-hint.ts";
+import { secret, text } from "../../src/core/fields.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+const url = "http://127.0.0.1:8620/v1/machines";
+
+/** The message of a listing that the cloud answers with this status, by the source of the token. */
+const messageOf = async (
+  status: number,
+  { environment = {}, ...sources }: Partial<CloudSources> & { readonly environment?: Record<string, string> },
+): Promise<string> => {
+  const { signal } = new AbortController();
+  const { connected } = connectCloud(
+    fake as unknown as AnyProvider,
+    { environment, given: new Map(), cluster: "prod", ...sources },
+    {
+      transport: async () => Response.json({ error: { code: "no", message: "no such token" } }, { status }),
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      mayMutate: () => true,
+      report: () => undefined,
+      signal,
+    },
+  );
+  const listing = connected?.cloud.instances?.sources[0]?.list({ signal, urgency: "refresh" });
+  try {
+    for await (const _ of listing ?? []);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("The listing has succeeded.");
+};
+
+const file = { file: { token: "x" }, places: new Map([["token", "/etc/fairlead.yaml:4:10"]]) };
+
+test.each<[string, Parameters<typeof messageOf>[1]]>([
+  ["the variable FAKE_TOKEN", { environment: { FAKE_TOKEN: "x" }, ...file }],
+  ["--config-set", { environment: { FAKE_TOKEN: "x" }, given: new Map([["token", "x"]]) }],
+  ["/etc/fairlead.yaml:4:10", file],
+])(
+  "rejected credentials name the endpoint, the setting, and that it is set by %s",
+  async (source, sources) => {
+    expect(await messageOf(401, sources)).toBe(
+      `The cloud rejected the credentials (401 from GET ${url}: no such token). token is set by ${source}: check that the value is valid for this endpoint. Fairlead will retry.`,
+    );
+  },
+);
+
+test("rejected credentials name the settings to use when none is set", async () => {
+  expect(await messageOf(401, {})).toBe(
+    `The cloud rejected the credentials (401 from GET ${url}: no such token). token is not set: set the variable FAKE_TOKEN, or cloud.token in the --config file. Fairlead will retry.`,
+  );
+});
+
+test("a refused operation is named with its endpoint, and with the credentials that lack its permission", async () => {
+  expect(await messageOf(403, { environment: { FAKE_TOKEN: "x" } })).toBe(
+    `The cloud refused GET /machines (403 from GET ${url}: no such token). token is set by the variable FAKE_TOKEN: grant these credentials the permission for GET /machines. Fairlead will retry.`,
+  );
+});
+
+test("other errors, and providers without secrets, have no credential hint", () => {
+  const fields = { endpoint: text("URL of the API.") };
+  expect(credentialHint(fields, () => undefined)).toBeUndefined();
+  const hint = credentialHint({ ...fields, token: secret("API token.") }, () => undefined);
+  expect(hint?.(new CloudError("quota", "no", { operation: "GET /x" }))).toBeUndefined();
+});

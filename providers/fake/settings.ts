@@ -5,11 +5,15 @@ import { flag, integer, oneOf, Secret, secret, text } from "#ccm";
 export const config = {
   endpoint: text("URL of the cloud API.", { fallback: "http://127.0.0.1:8620", env: "FAKE_ENDPOINT" }),
   token: secret("Token for the cloud API.", { fallback: new Secret("fake"), env: "FAKE_TOKEN" }),
-  "page-size": integer("Entries per page of a listing.", { min: 1, max: 500 }, { fallback: 50 }),
+  "page-size": integer(
+    "Entries per page of a listing.",
+    { min: 1, max: 500 },
+    { fallback: 50, reload: "live" },
+  ),
   "lookup-limit": integer(
     "Maximum number of machines per lookup request.",
     { min: 1, max: 500 },
-    { fallback: 100 },
+    { fallback: 100, reload: "live" },
   ),
   "target-limit": integer("Maximum number of targets per load balancer. Default: unlimited.", { min: 1 }),
   "answer-any-node": flag("Invent a machine for every Node name instead of using a cloud; for benchmarks.", {

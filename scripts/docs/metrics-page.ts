@@ -22,7 +22,7 @@ function table(metrics: readonly MetricDeclaration[]): string {
 export function metricsPage(): string {
   const manager = createManagerMetrics(systemClock);
   // Some metrics are declared with the first cloud.
-  manager.watch([], { sources: [] }, {});
+  manager.watch({ accounts: [] }, { sources: [] }, {});
   const processWide = createProcessWideMetrics(systemClock, systemFigures);
   const sorted = [...manager.declarations, ...processWide.declarations].toSorted((a, b) =>
     a.name.localeCompare(b.name),

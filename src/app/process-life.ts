@@ -1,15 +1,17 @@
-// The life of the process once its configuration is valid: managers, one after another as the configuration changes, and the
-// secure port and webhook that outlive them, until the process is asked to stop.
+// The life of the process once its configuration is valid: its manager, which reloads apply changes to, the secure port and the
+// webhook, until the process is asked to stop.
 
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
 import { KubeError } from "../kube/errors/kube-error.ts";
+import { linkedController } from "../runtime/abortable.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Configuration } from "./configuration/configuration.ts";
+import type { ConfigurationDiff } from "./configuration/configuration-diff.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
-import { ManagerRunner } from "./configuration/manager-runner.ts";
+import { ConfigurationReloads } from "./configuration/configuration-reloads.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
@@ -36,19 +38,29 @@ function capitalize(text: string): string {
 
 export class ProcessLife {
   readonly #options: ProcessOptions;
-  readonly #identity: string;
   /** Aborted with the reason of the request to stop, and drains. */
   readonly #stop: AbortSignal;
-  /** The configuration of the latest manager; its drain timeout applies to the whole process. */
-  #configuration: Configuration;
+  readonly #reloads: ConfigurationReloads;
+  #drainTimeout: Milliseconds;
   #manager: Manager | undefined;
   #serving: Serving | undefined;
 
   constructor(options: ProcessOptions, signal: AbortSignal) {
-    const { platform, program, log } = options;
+    const { platform, log } = options;
     this.#options = options;
-    this.#configuration = options.first;
-    this.#identity = replicaIdentity(platform, program);
+    this.#drainTimeout = options.first.settings.flags["drain-timeout"];
+    this.#reloads = new ConfigurationReloads({
+      first: options.first,
+      readConfiguration: options.readConfiguration,
+      prepare: (next, diff) => this.#prepareReload(next, diff),
+      provider: options.provider,
+      environment: platform.environment,
+      files: platform.files,
+      clock: platform.clock,
+      log,
+      reloads: options.console.reloads ?? new ReloadRequests(),
+      onReload: () => options.console.systemd?.ready(),
+    });
     this.#stop = drainOn(
       signal,
       platform.clock,
@@ -66,39 +78,28 @@ export class ProcessLife {
     else signal.addEventListener("abort", logStop, { once: true });
   }
 
-  get #drainTimeout(): Milliseconds {
-    return this.#configuration.settings.flags["drain-timeout"];
-  }
-
   async run(): Promise<ExitCode> {
     const { program, log, console } = this.#options;
     console.systemd?.watch(() => this.#manager?.stalled(), this.#stop);
-    const code = await this.#runManagers();
+    const code = await this.#runManager();
     // Without a manager, an error line already reports why the process could not start.
     if (this.#manager !== undefined) log.info(`Exiting ${program}`, { code });
     return code;
   }
 
-  async #runManagers(): Promise<ExitCode> {
-    const { program, provider, console, platform, log, setVerbosity, first, readConfiguration } =
-      this.#options;
-    const { environment, files, clock } = platform;
-    const runner = new ManagerRunner({
-      first,
-      readConfiguration,
-      createManager: (configuration, signal) => this.#createManager(configuration, signal),
-      provider,
-      environment,
-      files,
-      clock,
-      log,
-      reloads: console.reloads ?? new ReloadRequests(),
-      onVerbosity: setVerbosity,
-      onReload: () => console.systemd?.ready(),
-      signal: this.#stop,
-    });
+  async #runManager(): Promise<ExitCode> {
+    const { program, console } = this.#options;
     try {
-      await runner.run();
+      const manager = await this.#open();
+      const { controller: checking, unlink } = linkedController(this.#stop);
+      const checks = this.#reloads.run(checking.signal);
+      try {
+        await manager.run();
+      } finally {
+        checking.abort(new Error("the manager has ended"));
+        unlink();
+        await checks;
+      }
       return 0;
     } catch (error) {
       if (this.#stop.aborted && error === this.#stop.reason) return 0;
@@ -113,26 +114,42 @@ export class ProcessLife {
     }
   }
 
-  async #createManager(configuration: Configuration, signal: AbortSignal): Promise<Manager> {
-    const { provider, program, platform, log, console, setVerbosity } = this.#options;
-    const { settings } = configuration;
+  /** Creates the manager and opens the ports. */
+  async #open(): Promise<Manager> {
+    const { provider, program, platform, log, console, setVerbosity, first } = this.#options;
+    const { settings } = first;
     const { serving, systemd } = console;
     const manager = await createManager(
-      defined({ provider, settings, platform, log, identity: this.#identity, onStatus: systemd?.status }),
-      signal,
+      defined({
+        provider,
+        settings,
+        platform,
+        log,
+        identity: replicaIdentity(platform, program),
+        onStatus: systemd?.status,
+        pendingRestart: () => this.#reloads.pendingRestart,
+      }),
+      this.#stop,
     );
     this.#manager = manager;
-    if (this.#serving === undefined && serving !== undefined) {
+    if (serving !== undefined) {
       const { listen, figures } = serving;
       this.#serving = await openServing(
         { flags: settings.flags, platform, listen, figures, log, program, provider, setVerbosity },
         manager,
       );
     }
-    this.#serving?.show(manager);
-    this.#configuration = configuration;
     systemd?.ready();
     log.info(`Started ${program} ${version}`, { mode: settings.flags.mode, ...manager.connections });
     return manager;
+  }
+
+  #prepareReload({ settings }: Configuration, diff: ConfigurationDiff): () => Promise<void> {
+    const apply = this.#manager?.prepareReload({ ...diff, settings });
+    return async () => {
+      this.#options.setVerbosity(settings.flags.v);
+      await apply?.();
+      this.#drainTimeout = settings.flags["drain-timeout"];
+    };
   }
 }

@@ -10,11 +10,12 @@ import { keysOf } from "./instance-index.ts";
 import type { Batch } from "./lookup-batches.ts";
 
 export class LookupCache {
-  readonly #source: InstanceSource;
+  readonly #source: () => InstanceSource;
   readonly #clock: Clock;
   readonly #answers = new Map<string, KeyAnswer>();
 
-  constructor(source: InstanceSource, clock: Clock) {
+  /** A reload may replace the source. */
+  constructor(source: () => InstanceSource, clock: Clock) {
     this.#source = source;
     this.#clock = clock;
   }
@@ -58,7 +59,7 @@ export class LookupCache {
     const missing = keys.length - found.size;
     if (missing === 0) return;
     // Without an error the caller would wait forever.
-    const { name } = this.#source;
+    const { name } = this.#source();
     throw new CloudError(
       "unavailable",
       `The lookup in ${name} returned no answer for ${missing} of ${keys.length} machines. Fairlead will retry.`,
@@ -71,7 +72,7 @@ export class LookupCache {
   /** The answers, by key; keys without an answer are missing. */
   async #query(by: MatchKey, keys: readonly string[], call: Call) {
     try {
-      const found = await this.#source.lookups?.[by]?.find(keys, call);
+      const found = await this.#source().lookups?.[by]?.find(keys, call);
       return new Map(
         keys.flatMap((key) => {
           const instances = found?.get(key);

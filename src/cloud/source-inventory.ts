@@ -22,6 +22,7 @@ export interface SourceFailure {
 }
 
 export interface SourceInventoryOptions {
+  /** The first one; `replaceSource` sets the next one. */
   readonly source: InstanceSource;
   readonly matchBy: readonly MatchKey[];
   readonly clock: Clock;
@@ -34,6 +35,7 @@ const collectFor: Milliseconds = milliseconds(10);
 
 export class SourceInventory {
   readonly #options: SourceInventoryOptions;
+  #source: InstanceSource;
   readonly #snapshot: Snapshot<Instance>;
   readonly #keys: SourceKeys;
   readonly #lookups: LookupCache;
@@ -46,24 +48,30 @@ export class SourceInventory {
 
   constructor(options: SourceInventoryOptions) {
     this.#options = options;
+    this.#source = options.source;
     this.#keys = { keyOf: (providerID) => this.keyOf(providerID), matchBy: options.matchBy };
-    this.#lookups = new LookupCache(options.source, options.clock);
+    this.#lookups = new LookupCache(() => this.#source, options.clock);
     this.#snapshot = new Snapshot({
       clock: options.clock,
       signal: options.signal,
-      list: (signal) => options.source.list({ signal, urgency: this.#urgency }),
+      list: (signal) => this.#source.list({ signal, urgency: this.#urgency }),
       reuse: reuseInstances,
     });
   }
 
   get source(): InstanceSource {
-    return this.#options.source;
+    return this.#source;
+  }
+
+  /** Later requests use the new source. What is known stays valid, because both are the same set of machines. */
+  replaceSource(source: InstanceSource): void {
+    this.#source = source;
   }
 
   /** A provider id may be any text; one that makes the provider throw does not belong to this source. */
   keyOf(providerID: string): string | undefined {
     try {
-      return this.#options.source.keyOf(providerID);
+      return this.#source.keyOf(providerID);
     } catch {
       return undefined;
     }
@@ -113,10 +121,10 @@ export class SourceInventory {
   }
 
   async #answerAll(queries: readonly Query[]): Promise<void> {
-    const { source, onUpdate, signal } = this.#options;
+    const { onUpdate, signal } = this.#options;
     const { urgency, listSince, batches } = planQueries(queries, {
       keys: this.#keys,
-      lookups: source.lookups,
+      lookups: this.#source.lookups,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),
     });

@@ -14,6 +14,11 @@ export interface FieldOptions<T> {
   readonly renamedFrom?: readonly string[];
   readonly env?: string;
   readonly flag?: string;
+  /**
+   * Configuration only. `live`: a reload applies a changed value. Absent: the value needs a restart, because it may decide which
+   * objects in the cloud belong to this cluster. Secrets are live, so that credentials can be rotated.
+   */
+  readonly reload?: "live" | "restart";
   readonly whenChanged?: WhenChanged;
 }
 
@@ -195,7 +200,12 @@ export function address<const O extends FieldOptions<IpAddress>>(
   );
 }
 
-/** A value that never appears in a message, not even when it is invalid. */
+const defaultReload = { reload: "live" } as const;
+
+/**
+ * A value that never appears in a message, not even when it is invalid. It is a credential of the same account, so a reload
+ * applies it; with `reload: "restart"` it needs a restart.
+ */
 export function secret<const O extends FieldOptions<Secret>>(what: string, options?: O): Built<Secret, O> {
   return buildField(
     what,
@@ -204,7 +214,7 @@ export function secret<const O extends FieldOptions<Secret>>(what: string, optio
       const value = raw.trim();
       return value === "" ? { wrong: "an empty string" } : { value: new Secret(value) };
     },
-    options,
+    { ...defaultReload, ...options } as unknown as O,
     { isSecret: true },
   );
 }

@@ -25,13 +25,15 @@ function fallbackOf(field: Field<unknown>): string {
 
 const inCell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 
-function notesOf(field: Field<unknown>): string[] {
+function notesOf(field: Field<unknown>, prefix: string): string[] {
   return [
     ...(field.env === undefined ? [] : [`Environment: \`${field.env}\`.`]),
     ...(field.flag === undefined ? [] : [`Flag: \`--${field.flag}\`.`]),
     ...(field.renamedFrom === undefined
       ? []
       : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),
+    // Settings of a cloud have no prefix. Annotations and flags have their own rules.
+    ...(prefix === "" && field.reload === "live" ? ["A reload applies changes."] : []),
     ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
     ...(field.whenChanged === "recreate" ? ["A change recreates the object."] : []),
   ];
@@ -42,7 +44,7 @@ export function settingsReference(fields: Fields, prefix = ""): string {
     const fallback = fallbackOf(field);
     const cells = [
       `\`${keyOf(name, prefix)}\``,
-      inCell([field.text, ...notesOf(field)].join(" ")),
+      inCell([field.text, ...notesOf(field, prefix)].join(" ")),
       inCell(field.expects),
       fallback === "" || fallback === "required" ? fallback : `\`${inCell(fallback)}\``,
     ];

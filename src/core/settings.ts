@@ -52,6 +52,8 @@ export interface Field<T> {
   readonly env?: string;
   /** Configuration only: the flag of the cloud's Go manager, without dashes. */
   readonly flag?: string;
+  /** Configuration only: whether a changed value applies at a reload of the configuration, or after a restart. */
+  readonly reload?: "live" | "restart";
   readonly whenChanged?: WhenChanged;
   /** Pure. Parses the text of the value. */
   parse(raw: string, context?: FieldContext): ParsedField<T>;

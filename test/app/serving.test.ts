@@ -143,7 +143,9 @@ describe("secure port of a manager with one load balancer", () => {
   test("reports the number of routes when the route controller runs", async () => {
     await world.stop();
     await world.start("--controllers=node-route", "--cluster-cidr=10.244.0.0/16");
-    serving?.show(world.manager);
+    await serving?.close();
+    opened = [];
+    await open();
     await world.pass(30);
     const { routes } = JSON.parse(await text("/debug/state"));
     expect(routes).toMatchObject({ isComplete: true, wanted: 0, there: 0, failed: 0 });

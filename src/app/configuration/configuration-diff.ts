@@ -1,97 +1,148 @@
-// Compares two configurations: the changes as text for the log, and whether they need a new manager or a restart.
-// Secret values are never shown.
+// Compares two configurations: the changes as text for the log, which of them need a restart, and what the others replace. Secret
+// values are never shown. Pure.
 
-import { milliseconds } from "../../core/brand.ts";
-import { formatDuration } from "../../core/duration.ts";
-import { Secret } from "../../core/secret.ts";
-import type { Field, FieldKind } from "../../core/settings.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Field } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
+import { controllerSettings } from "../flags/controller-settings.ts";
 import { notesOf } from "../flags/flag-notes.ts";
-import { type FlagName, flagFields } from "../flags/table.ts";
+import { type FlagName, type Flags, flagFields } from "../flags/table.ts";
+import { describeDifference, differenceNeedsRestart, isSame } from "./compare-values.ts";
 import type { Configuration } from "./configuration.ts";
 
+/** A changed value that takes effect after a restart. */
+export interface PendingChange {
+  /** Such as "--cluster-name" or "endpoint". */
+  readonly name: string;
+  /** Such as "--cluster-name: kubernetes -> prod". */
+  readonly text: string;
+}
+
 export interface ConfigurationDiff {
-  /** Such as "--cluster-name: kubernetes -> prod" and "token: changed". */
+  /** Changes that a reload applies, such as "--concurrent-service-syncs: 8 -> 9" and "token: changed". */
   readonly changes: readonly string[];
-  /** Changed flags that take effect only after a restart of the process. */
-  readonly needRestart: readonly FlagName[];
-  /** Whether anything changed besides the log verbosity and flags that need a restart. */
-  readonly needsNewManager: boolean;
+  readonly pending: readonly PendingChange[];
+  /** Whether anything besides the log verbosity applies now. */
+  readonly affectsControllers: boolean;
+  /** Whether the connection to the cloud must be replaced. */
+  readonly reconnects: boolean;
 }
 
-function shown(value: unknown, kind?: FieldKind): string {
-  if (value === undefined) return "unset";
-  if (kind === "duration" && typeof value === "number") return formatDuration(milliseconds(value));
-  if (value instanceof Map)
-    return JSON.stringify([...value].map(([key, entry]) => `${key}=${entry}`).join(","));
-  return JSON.stringify(value) ?? String(value);
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !(value instanceof Secret) && !(value instanceof Map);
-}
-
-/** For comparison only; never shown. */
-function comparable(value: unknown): string {
-  if (value instanceof Secret) return `secret ${value.reveal()}`;
-  return isPlain(value)
-    ? JSON.stringify(Object.entries(value).map(([name, entry]) => [name, comparable(entry)]))
-    : shown(value);
-}
-
-function hasSecret(value: unknown): boolean {
-  return value instanceof Secret || (isPlain(value) && Object.values(value).some(hasSecret));
+export interface DiffContext {
+  readonly provider: AnyProvider;
+  readonly environment: Environment;
 }
 
 /** Values of --config-set may be secrets; they are reported by the name of the setting. */
 const reportedBySetting: readonly FlagName[] = ["config-set"];
 
-export function diffConfigurations(
+/** Flags that are part of the connection to the cloud. */
+const connectionFlags: readonly string[] = ["cloud-call-timeout"];
+
+interface Difference {
+  readonly name: string;
+  readonly text: string;
+  readonly needsRestart: boolean;
+}
+
+function flagDifferences(before: Configuration, after: Configuration): readonly Difference[] {
+  const names = (Object.keys(flagFields) as FlagName[]).filter((name) => !reportedBySetting.includes(name));
+  return names.flatMap((name) => {
+    const [old, next] = [before.settings.flags[name], after.settings.flags[name]];
+    if (isSame(old, next)) return [];
+    const field: Field<unknown> = flagFields[name];
+    const needsRestart = notesOf(field).needsRestart === true;
+    return { name, text: `--${name}: ${describeDifference(field, old, next)}`, needsRestart };
+  });
+}
+
+function settingDifferences(
   before: Configuration,
   after: Configuration,
-  { provider, environment }: { readonly provider: AnyProvider; readonly environment: Environment },
-): ConfigurationDiff {
-  const changes: string[] = [];
-  const needRestart: FlagName[] = [];
-  let needsNewManager = false;
-  for (const name of Object.keys(flagFields) as FlagName[]) {
-    const [old, next] = [before.settings.flags[name], after.settings.flags[name]];
-    if (reportedBySetting.includes(name) || comparable(old) === comparable(next)) continue;
-    const field: Field<unknown> = flagFields[name];
-    const restart = notesOf(field).needsRestart === true;
-    const change = `${shown(old, field.kind)} -> ${shown(next, field.kind)}`;
-    changes.push(`--${name}: ${change}${restart ? " (needs a restart)" : ""}`);
-    if (restart) needRestart.push(name);
-    else if (name !== "v") needsNewManager = true;
-  }
+  { provider, environment }: DiffContext,
+): readonly Difference[] {
   const valuesOf = ({ settings }: Configuration): Readonly<Record<string, unknown>> =>
     readConfig(provider, { environment, ...settings.cloud }).values;
   const [old, next] = [valuesOf(before), valuesOf(after)];
-  for (const [name, { kind }] of Object.entries<Field<unknown>>(provider.config)) {
-    if (comparable(old[name]) === comparable(next[name])) continue;
-    const hidden = hasSecret(old[name]) || hasSecret(next[name]);
-    changes.push(
-      `${name}: ${hidden ? "changed" : `${shown(old[name], kind)} -> ${shown(next[name], kind)}`}`,
-    );
-    needsNewManager = true;
-  }
-  const files = [before, after].map(({ settings }) => settings.cloud.inputFiles ?? new Map<string, Secret>());
-  for (const path of new Set(files.flatMap((inputFiles) => [...inputFiles.keys()]))) {
-    if (files[0]?.get(path)?.reveal() === files[1]?.get(path)?.reveal()) continue;
-    changes.push(`${path}: changed`);
-    needsNewManager = true;
-  }
-  return { changes, needRestart, needsNewManager };
+  return Object.entries<Field<unknown>>(provider.config).flatMap(([name, field]) => {
+    if (isSame(old[name], next[name])) return [];
+    const text = `${name}: ${describeDifference(field, old[name], next[name])}`;
+    return { name, text, needsRestart: differenceNeedsRestart(field, old[name], next[name]) };
+  });
 }
 
-/** The new configuration, with the old values of flags that need a restart. */
-export function keepPinned(
+/** A provider reads such a file when it connects. */
+function changedInputFiles(before: Configuration, after: Configuration): readonly string[] {
+  const contentsOf = ({ settings }: Configuration): ReadonlyMap<string, Secret> =>
+    settings.cloud.inputFiles ?? new Map();
+  const [old, next] = [contentsOf(before), contentsOf(after)];
+  // A path that only one of them has comes with a changed setting.
+  return [...next.keys()]
+    .filter((path) => old.has(path) && old.get(path)?.reveal() !== next.get(path)?.reveal())
+    .map((path) => `${path}: changed`);
+}
+
+export function diffConfigurations(
   before: Configuration,
   after: Configuration,
-  needRestart: readonly FlagName[],
+  context: DiffContext,
+): ConfigurationDiff {
+  const flags = flagDifferences(before, after);
+  const settings = settingDifferences(before, after, context);
+  const liveFlags = flags.filter(({ needsRestart }) => !needsRestart);
+  const ofCloud = [
+    ...settings.filter(({ needsRestart }) => !needsRestart).map(({ text }) => text),
+    ...changedInputFiles(before, after),
+  ];
+  const reconnects = ofCloud.length > 0 || liveFlags.some(({ name }) => connectionFlags.includes(name));
+  return {
+    changes: [...liveFlags.map(({ text }) => text), ...ofCloud],
+    pending: [
+      ...flags
+        .filter(({ needsRestart }) => needsRestart)
+        .map(({ name, text }) => ({ name: `--${name}`, text })),
+      ...settings.filter(({ needsRestart }) => needsRestart).map(({ name, text }) => ({ name, text })),
+    ],
+    affectsControllers: reconnects || liveFlags.some(({ name }) => name !== "v"),
+    reconnects,
+  };
+}
+
+/** The new configuration, with the previous values of everything that needs a restart. */
+export function keepPending(
+  before: Configuration,
+  after: Configuration,
+  pending: readonly PendingChange[],
+  { provider }: Pick<DiffContext, "provider">,
 ): Configuration {
-  const kept = Object.fromEntries(needRestart.map((name) => [name, before.settings.flags[name]]));
+  const names = new Set(pending.map(({ name }) => name));
+  const keptFlags = (Object.keys(flagFields) as FlagName[]).filter((name) => names.has(`--${name}`));
+  const flags: Flags = {
+    ...after.settings.flags,
+    ...Object.fromEntries(keptFlags.map((name) => [name, before.settings.flags[name]])),
+  };
+  const { problems: _, ...ofControllers } = controllerSettings(flags);
+  const keptSettings = Object.entries<Field<unknown>>(provider.config)
+    .filter(([name]) => names.has(name))
+    .flatMap(([name, { renamedFrom = [] }]) => [name, ...renamedFrom]);
   const { settings } = after;
-  return { ...after, settings: { ...settings, flags: { ...settings.flags, ...kept } } };
+  const old = before.settings.cloud;
+  const only = (file: Readonly<Record<string, string>> = {}, isKept: boolean) =>
+    Object.entries(file).filter(([name]) => keptSettings.includes(name) === isKept);
+  return {
+    ...after,
+    settings: {
+      ...settings,
+      ...ofControllers,
+      ...(names.has("--controllers") && { controllers: before.settings.controllers }),
+      flags,
+      cloud: {
+        ...settings.cloud,
+        file: Object.fromEntries([...only(settings.cloud.file, false), ...only(old.file, true)]),
+        // A kept setting may name a file that the new configuration does not name.
+        inputFiles: new Map([...(old.inputFiles ?? []), ...(settings.cloud.inputFiles ?? [])]),
+      },
+    },
+  };
 }

@@ -6,7 +6,6 @@ import { WatchedFile } from "../../kube/connection/watched-file.ts";
 import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
-import type { WatchApi } from "../../kube/watch/watch-step.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { type AuthenticationDeps, authenticate } from "../../server/authenticate.ts";
 import { AuthoritySource, authenticationConfigMap } from "../../server/authorities.ts";
@@ -28,7 +27,7 @@ export interface AccessOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly program: string;
-  readonly manager: () => Manager;
+  readonly manager: Manager;
   readonly onReview: ReviewsOptions["onReview"];
   readonly signal: AbortSignal;
 }
@@ -38,7 +37,7 @@ async function reviewer(
   kubeconfig: string | undefined,
   { flags, platform, program, manager, signal }: AccessOptions,
 ): Promise<Pick<KubeApi, "request">> {
-  if (kubeconfig === undefined) return { request: (raw, until) => manager().reserved.request(raw, until) };
+  if (kubeconfig === undefined) return manager.reserved;
   const { master: _, ...rest } = flags;
   const client = await connectKube(
     { ...rest, kubeconfig } as Flags,
@@ -46,25 +45,11 @@ async function reviewer(
     {
       userAgent: `${program}/${version}`,
       mayWrite: () => true,
-      onRequest: (request) => manager().onKubeRequest(request),
+      onRequest: manager.onKubeRequest,
     },
     signal,
   );
   return client.reserved;
-}
-
-/**
- * Forwards to the connection of the current manager: a reload creates a new one, with its own limits and credentials.
- */
-export function currentConnection(connection: () => WatchApi): WatchApi {
-  return {
-    get origin() {
-      return connection().origin;
-    },
-    openWatch: (...query) => connection().openWatch(...query),
-    listPage: (...query) => connection().listPage(...query),
-    whenAnswered: (until) => connection().whenAnswered(until),
-  };
 }
 
 interface WatchedConfigMap {
@@ -81,7 +66,7 @@ function watchConfigMap({ flags, platform, log, manager }: AccessOptions): Watch
   const where = `${authenticationConfigMap.namespace}/${authenticationConfigMap.name}`;
   let reported = "";
   const reflector = new Reflector<ConfigMap>({
-    api: currentConnection(() => manager().reserved),
+    api: manager.reserved,
     resource: configMaps,
     clock: platform.clock,
     random: platform.random,

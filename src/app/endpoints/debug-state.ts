@@ -21,6 +21,8 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     leads: manager.leads(),
     runsForSeconds: secondsOf(now.monotonic - manager.startedAt),
     isStalledBecause: manager.stalled(),
+    /** Changed settings that take effect after a restart. */
+    pendingRestart: manager.pendingRestart(),
     caches: manager.caches(),
     queues: Object.entries(manager.queues).map(([name, queue]) => ({
       name,

@@ -1,4 +1,4 @@
-// The health checks of a manager. /healthz, as in upstream: leader election and controllers. /livez: watches are not
+// The health checks of the manager. /healthz, as in upstream: leader election and controllers. /livez: watches are not
 // stalled. /readyz: the caches are synced and the cloud has answered once; standby replicas are ready too.
 
 import { minutes } from "../../core/brand.ts";
@@ -28,23 +28,17 @@ function unsynced(manager: Manager): string | undefined {
   return missing.length === 0 ? undefined : `not synced yet: ${missing.map(([name]) => name).join(", ")}`;
 }
 
-/** Adds the checks of one manager. Returns how to remove them. */
-export function addChecks(health: Health, manager: Manager): () => void {
+export function addChecks(health: Health, manager: Manager): void {
   const controllers = (Object.keys(taskQueues) as ControllerName[]).filter((name) =>
     manager.controllers.includes(name),
   );
-  const removals = [
-    ...(manager.flags["leader-elect"]
-      ? [health.add({ name: "leaderElection", pages: ["healthz", "livez"], check: manager.leadershipHealth })]
-      : []),
-    health.add({ name: "watches", pages: ["livez"], check: manager.stalled }),
-    ...controllers.map((name) =>
-      health.add({ name, pages: ["healthz", "livez"], check: () => stuck(manager, name) }),
-    ),
-    health.add({ name: "caches-synced", pages: ["readyz"], check: () => unsynced(manager) }),
-    health.add({ name: "cloud", pages: ["readyz"], check: manager.cloudProblem }),
-  ];
-  return () => {
-    for (const remove of removals) remove();
-  };
+  if (manager.flags["leader-elect"]) {
+    health.add({ name: "leaderElection", pages: ["healthz", "livez"], check: manager.leadershipHealth });
+  }
+  health.add({ name: "watches", pages: ["livez"], check: manager.stalled });
+  for (const name of controllers) {
+    health.add({ name, pages: ["healthz", "livez"], check: () => stuck(manager, name) });
+  }
+  health.add({ name: "caches-synced", pages: ["readyz"], check: () => unsynced(manager) });
+  health.add({ name: "cloud", pages: ["readyz"], check: manager.cloudProblem });
 }

@@ -1,5 +1,4 @@
-// Opens the secure port and the webhook port, once per process. Their pages show the running manager, on standby
-// replicas too.
+// Opens the secure port and the webhook port. Their pages show the running manager, on standby replicas too.
 
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
@@ -35,45 +34,18 @@ export interface Serving {
   /** Undefined if the secure port is disabled. */
   readonly port: number | undefined;
   readonly health: Health;
-  /** Makes the pages show this manager. */
-  show(manager: Manager): void;
   close(): Promise<void>;
 }
 
-/** The manager that the pages and health checks show. */
-class ShownManager {
-  readonly #health: Health;
-  #current: Manager;
-  #removeChecks: () => void;
-
-  constructor(health: Health, first: Manager) {
-    this.#health = health;
-    this.#current = first;
-    this.#removeChecks = addChecks(health, first);
-  }
-
-  get current(): Manager {
-    return this.#current;
-  }
-
-  show(next: Manager): void {
-    this.#current = next;
-    this.#removeChecks();
-    this.#removeChecks = addChecks(this.#health, next);
-  }
-}
-
 /** Throws a ConfigurationError for invalid flags, and for a port that is in use. */
-export async function openServing(options: ServingOptions, first: Manager): Promise<Serving> {
+export async function openServing(options: ServingOptions, manager: Manager): Promise<Serving> {
   const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
   const { clock } = platform;
   const healthMetrics = createHealthMetrics();
   const health = new Health(healthMetrics.result);
   const metrics = createProcessWideMetrics(clock, figures);
   const end = new AbortController();
-  const shown = new ShownManager(health, first);
-  const manager = (): Manager => shown.current;
-  const show = (next: Manager): void => shown.show(next);
+  addChecks(health, manager);
   const webhook = await openWebhook({ flags, provider, program, platform, listen, log, metrics });
   const webhookTasks: readonly Task[] =
     webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
@@ -92,7 +64,7 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
   };
   if (flags["secure-port"] === 0) {
     const running = runTasks(webhookTasks);
-    return { port: undefined, health, show, close: () => close(running, webhook) };
+    return { port: undefined, health, close: () => close(running, webhook) };
   }
 
   const { tasks, authenticate, authorize } = await createAccessControl({
@@ -145,5 +117,5 @@ export async function openServing(options: ServingOptions, first: Manager): Prom
     { name: "certificates", run: port.follow },
     { name: "event loop", run: metrics.measureLag },
   ]);
-  return { port: port.number, health, show, close: () => close(running, port, webhook) };
+  return { port: port.number, health, close: () => close(running, port, webhook) };
 }

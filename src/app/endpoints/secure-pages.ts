@@ -28,7 +28,7 @@ export interface PagesOptions {
   readonly health: Health;
   readonly healthMetrics: HealthMetrics;
   readonly processMetrics: Pick<ProcessWideMetrics, "text">;
-  readonly manager: () => Manager;
+  readonly manager: Manager;
   readonly setVerbosity: (level: number) => void;
   readonly signal: AbortSignal;
 }
@@ -108,21 +108,21 @@ function healthMetricsPage(metrics: HealthMetrics): Page {
 
 export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
-  const metrics = new CachedText(() => manager().metrics.text() + processMetrics.text(), clock);
+  const metrics = new CachedText(() => manager.metrics.text() + processMetrics.text(), clock);
   const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
   const pages: Record<string, Page> = {
     ...healthPages(health),
     "/metrics": readOnly(() => textAnswer(metrics.get(), 200, exposition)),
     "/metrics/slis": healthMetricsPage(healthMetrics),
-    "/configz": readOnly(() => jsonAnswer(configz(manager().flags, provider, manager().migration))),
+    "/configz": readOnly(() => jsonAnswer(configz(manager.flags, provider, manager.migration))),
     "/version": readOnly(() => jsonAnswer(versionInfo())),
     "/statusz": readOnly(() =>
       textAnswer(
-        `${program} statusz\nStarted: ${new Date(clock.now() - (clock.monotonic() - manager().startedAt)).toISOString()}\nBinary version: ${version}\nLeads: ${manager().leads() ? "yes" : "no"}\n\nPaths: ${Object.keys(pages).join(" ")}\n`,
+        `${program} statusz\nStarted: ${new Date(clock.now() - (clock.monotonic() - manager.startedAt)).toISOString()}\nBinary version: ${version}\nLeads: ${manager.leads() ? "yes" : "no"}\n\nPaths: ${Object.keys(pages).join(" ")}\n`,
       ),
     ),
-    "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager().flags)}\n`)),
-    "/debug/state": readOnly(() => jsonAnswer(debugState(manager(), now()))),
+    "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager.flags)}\n`)),
+    "/debug/state": readOnly(() => jsonAnswer(debugState(manager, now()))),
     ...(flags.profiling && profilingPages(options)),
     "/": readOnly(() => jsonAnswer({ paths: Object.keys(pages).toSorted() })),
   };

@@ -9,7 +9,10 @@ export interface FlagNotes {
   /** Hidden from the help; setting it gives a warning. */
   readonly deprecated?: true;
   readonly shorthand?: string;
-  /** A change needs a restart: it configures something that is created once per process, such as a port or the Lease. */
+  /**
+   * A change needs a restart: it configures something that is created once per process, such as a port or the Lease, or it decides
+   * which Nodes and which objects in the cloud belong to this process. A reload applies changes of all other flags.
+   */
   readonly needsRestart?: true;
 }
 

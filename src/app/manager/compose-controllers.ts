@@ -13,6 +13,7 @@ import { composeLifecycle, composeNodes } from "./compose-nodes.ts";
 import { type ComposedRoutes, composeRoutes } from "./compose-routes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import type { ControllerContext } from "./controller-context.ts";
+import type { SettingsSection } from "./live-settings.ts";
 import type { WatchedResource } from "./watched-resource.ts";
 
 export interface ControllersDeps {
@@ -37,6 +38,8 @@ export interface Controllers {
   /** By upstream's names. */
   readonly queues: Readonly<Record<string, WorkQueue>>;
   readonly tasks: readonly ControllerTask[];
+  /** Reconciles again what depends on the changed settings. */
+  reconsider(changed: readonly SettingsSection[]): void;
 }
 
 export function composeControllers(deps: ControllersDeps): Controllers {
@@ -62,6 +65,10 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       ...taskOf("service", service),
       ...taskOf("node-route", route),
     ],
+    reconsider: (changed) => {
+      const bySection = { nodes: node, lifecycle, routes: route, services: service };
+      for (const section of changed) bySection[section]?.reconsider();
+    },
   };
 }
 

@@ -11,6 +11,8 @@ import type { ControllerContext } from "./controller-context.ts";
 export interface ComposedRoutes {
   readonly queue: WorkQueue;
   run(signal: AbortSignal): Promise<void>;
+  /** The settings have changed. */
+  reconsider(): void;
   /** The result of the last sync. */
   lastSync(): RouteSync | undefined;
 }
@@ -48,6 +50,7 @@ export function composeRoutes(
   return {
     queue: controller.queue,
     run: (signal) => controller.run(signal),
+    reconsider: () => controller.reconsider(),
     lastSync: () => last,
   };
 }

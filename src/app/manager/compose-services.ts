@@ -41,6 +41,8 @@ export interface ComposedServices {
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
   run(signal: AbortSignal): Promise<void>;
+  /** The settings have changed. */
+  reconsider(): void;
 }
 
 /** Undefined if the cloud has no load balancers. */
@@ -54,11 +56,13 @@ export function composeServices(
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
   const { flags } = settings;
-  if (flags["load-balancer-target-drain"] > 0 && balancers.drains !== true) {
+  const warnAboutDrain = (): void => {
+    if (flags["load-balancer-target-drain"] === 0 || balancers.drains === true) return;
     log.warn(
       "--load-balancer-target-drain has no effect: load balancers of this cloud do not support draining, so targets are removed immediately",
     );
-  }
+  };
+  warnAboutDrain();
   const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
     random,
@@ -141,5 +145,9 @@ export function composeServices(
     activeProblems: () => controller.activeProblems(),
     membersOf: (group) => controller.membersOf(group),
     run,
+    reconsider: () => {
+      warnAboutDrain();
+      controller.reconsider();
+    },
   };
 }

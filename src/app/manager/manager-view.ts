@@ -12,13 +12,14 @@ import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Journal } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import { type ConnectedCloud, shownCloud } from "../connect-cloud.ts";
+import { shownCloud } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import type { Leadership } from "../leadership/leadership.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 import type { Controllers } from "./compose-controllers.ts";
+import type { CurrentCloud } from "./current-cloud.ts";
 import type { CacheState, WatchedResource } from "./watched-resource.ts";
 
 export interface ViewDeps {
@@ -29,7 +30,7 @@ export interface ViewDeps {
   readonly journal: Journal;
   readonly metrics: ManagerMetrics;
   readonly inventory: Inventory;
-  readonly connected: ConnectedCloud;
+  readonly connected: CurrentCloud;
   readonly contact: CloudContact;
   readonly leadership: Leadership;
   /** Undefined without leader migration. */
@@ -43,6 +44,8 @@ export interface ViewDeps {
   /** For reviews: in the reserved lane and without a write gate. */
   readonly reserved: KubeApi;
   readonly onKubeRequest: (request: RequestObservation) => void;
+  /** Changed settings that take effect after a restart. */
+  readonly pendingRestart: () => readonly string[];
 }
 
 type FromDeps =
@@ -54,7 +57,8 @@ type FromDeps =
   | "inventory"
   | "migration"
   | "reserved"
-  | "onKubeRequest";
+  | "onKubeRequest"
+  | "pendingRestart";
 
 export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   readonly mode: Flags["mode"];
@@ -101,10 +105,13 @@ export function viewOf(deps: ViewDeps): ManagerView {
     migration: deps.migration,
     reserved,
     onKubeRequest: deps.onKubeRequest,
+    pendingRestart: deps.pendingRestart,
     mode: flags.mode,
     connections: { apiServer: reserved.origin, ...shownCloud(connected) },
     queues,
-    accounts: connected.accounts,
+    get accounts() {
+      return connected.accounts;
+    },
     balancers: service?.listing,
     problems: node.problems.all,
     candidates: lifecycle.candidates,

@@ -1,6 +1,7 @@
-// Composes one manager: the Kubernetes client, the cloud, and the controllers. Everything that waits or sends requests is
-// injected, so tests run a whole manager in virtual time.
+// Composes the manager of a process: the Kubernetes client, the cloud, and the controllers. Everything that waits or sends
+// requests is injected, so tests run a whole manager in virtual time.
 
+import type { AccountContext } from "../../cloud/account.ts";
 import { Inventory } from "../../cloud/inventory.ts";
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
@@ -13,6 +14,7 @@ import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
+import { Shifts } from "../../runtime/shifts.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
@@ -33,9 +35,12 @@ import { CloudContact } from "./cloud-contact.ts";
 import { composeControllers } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
+import { CurrentClouds } from "./current-clouds.ts";
+import { LiveSettings } from "./live-settings.ts";
 import { ManagerEvents } from "./manager-events.ts";
 import { type ManagerView, viewOf } from "./manager-view.ts";
 import { openClouds } from "./open-clouds.ts";
+import { prepareReload, type Reload } from "./reload.ts";
 import { WatchedResource } from "./watched-resource.ts";
 
 export interface ManagerOptions {
@@ -45,10 +50,10 @@ export interface ManagerOptions {
   readonly log: Log;
   /** The holder identity in the Lease. If unset, a new one. */
   readonly identity?: string;
-  /** The memory of the mass limits. If unset, a new one. */
-  readonly removals?: RemovalMemory;
   /** A short status for systemd. */
   readonly onStatus?: (text: string) => void;
+  /** Changed settings that take effect after a restart. If unset, there are none. */
+  readonly pendingRestart?: () => readonly string[];
 }
 
 export interface Manager extends ManagerView {
@@ -56,6 +61,11 @@ export interface Manager extends ManagerView {
   readonly services: LatestObjects<Service>;
   /** Runs until the signal that it was created with is aborted. */
   run(): Promise<void>;
+  /**
+   * Prepares a changed configuration and returns how to apply it. Throws a ConfigurationError if it cannot be used; nothing
+   * has changed then.
+   */
+  prepareReload(reload: Reload): () => Promise<void>;
 }
 
 /** Created once per process, so that a reload keeps the Lease. */
@@ -67,8 +77,9 @@ export function replicaIdentity(
 }
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
-  const { provider, settings, platform, log, onStatus } = options;
-  const { flags } = settings;
+  const { provider, platform, log, onStatus, pendingRestart = () => [] } = options;
+  const live = new LiveSettings(options.settings);
+  const { flags, controllers: enabled } = live.current;
   const { clock, random, files } = platform;
   const name = `${provider.name}-cloud-controller-manager`;
   const identity = options.identity ?? replicaIdentity(platform, name);
@@ -76,7 +87,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   /** Aborted when everything has ended, which after a drain is later than the request to stop. */
   const life = endOf(signal);
 
-  const removals = options.removals ?? new RemovalMemory(clock);
+  const removals = new RemovalMemory(clock);
   const journal = new Journal();
   const metrics = createManagerMetrics(clock);
   const plans = new PlanReporter(log);
@@ -121,18 +132,15 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   );
   metrics.kube.serverIs(api.origin);
   const contact = new CloudContact();
-  const clouds = openClouds({
-    provider,
-    settings,
-    platform,
-    log,
-    gates,
-    life: life.signal,
-    report: (call) => {
-      requests.cloud(call);
-      contact.record(call);
-    },
-  });
+  const report: AccountContext["report"] = (call) => {
+    requests.cloud(call);
+    contact.record(call);
+  };
+  const clouds = new CurrentClouds(
+    (settings, isCurrent) =>
+      openClouds({ provider, settings, platform, log, gates, isCurrent, life: life.signal, report }),
+    options.settings,
+  );
   const { instances, main: connected } = clouds;
   const inventory = new Inventory({ instances, clock, signal: life.signal });
   const watchDeps = { api, clock, random, problems: apiServerProblems };
@@ -160,7 +168,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     journal,
     metrics,
     events,
-    settings,
+    settings: live.current,
     isObserving,
     connected,
     inventory,
@@ -175,20 +183,16 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       : context;
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
   const { queues, lifecycle, service } = composed;
-  metrics.watch(connected.accounts, inventory, queues);
+  metrics.watch(connected, inventory, queues);
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
 
-  const refresh: Task = {
-    name: "inventory",
-    run: (stop) =>
-      runRefreshLoop(
-        { inventory, clock, policy: defined({ fixed: flags["node-status-update-frequency"] }) },
-        stop,
-      ),
+  const refreshShifts = new Shifts();
+  const refreshOnce = (stop: AbortSignal): Promise<void> => {
+    const policy = defined({ fixed: flags["node-status-update-frequency"] });
+    return runRefreshLoop({ inventory, clock, policy }, stop);
   };
-  const controllers = composed.tasks.filter(
-    (task) => settings.controllers.has(task.name) && leadership.isHere(task.name),
-  );
+  const refresh: Task = { name: "inventory", run: (stop) => refreshShifts.run(refreshOnce, stop) };
+  const controllers = composed.tasks.filter((task) => enabled.has(task.name) && leadership.isHere(task.name));
   const needsServices = controllers.some((task) => task.name === "service");
   // Without the service controller, the permission to list Services may be missing.
   const watches = defined({ nodes, services: needsServices ? services : undefined });
@@ -213,7 +217,9 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     events,
     reserved,
     onKubeRequest: requests.kube,
+    pendingRestart,
   });
+  metrics.pendingRestart(pendingRestart);
   metrics.alerts({
     leads: view.leads,
     isSelected: isSelectedBy(flags),
@@ -257,7 +263,13 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ],
       signal,
     );
-  return { ...view, nodes: nodes.objects, services: services.objects, run };
+  const reloadDeps = { live, clouds, inventory, composed, refresh: refreshShifts, clock, log };
+  return Object.assign(view, {
+    nodes: nodes.objects,
+    services: services.objects,
+    run,
+    prepareReload: (reload: Reload) => prepareReload({ ...reloadDeps, leads: view.leads }, reload),
+  });
 }
 
 /** The task, with the metric of running controllers. */

@@ -18,6 +18,8 @@ export interface OpenCloudsOptions {
   readonly report: AccountContext["report"];
   /** `migrated` is set only if controllers migrate to another Lease. */
   readonly gates: { readonly main: WriteGate; readonly migrated: WriteGate | undefined };
+  /** Whether these connections are still in use: work that outlives a reload must not change the cloud. */
+  readonly isCurrent: () => boolean;
   /** Aborted when the manager has ended. */
   readonly life: AbortSignal;
 }
@@ -37,14 +39,17 @@ export function openClouds({
   log,
   report,
   gates,
+  isCurrent,
   life,
 }: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
   const { cloudTransport: transport, clock, random, environment } = platform;
   const mayMutate =
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
-    () =>
-      flags.mode === "observe" ? { reason: "--mode=observe changes nothing." } : mayWrite();
+    () => {
+      if (flags.mode === "observe") return { reason: "--mode=observe changes nothing." };
+      return isCurrent() ? mayWrite() : { reason: "a reload has replaced the connection to the cloud." };
+    };
   const open = (gate: WriteGate) =>
     connectCloud(
       provider,

@@ -7,16 +7,19 @@ import type { Clock } from "../../platform/clock.ts";
 import type { LabelValues, Metrics } from "../../telemetry/metrics.ts";
 import { callBuckets } from "./kube-metrics.ts";
 
-type Accounts = readonly GovernedAccount<unknown>[];
+/** A reload replaces the accounts. */
+interface Accounts {
+  readonly accounts: readonly GovernedAccount<unknown>[];
+}
 type Level = GovernedAccount<unknown>["budget"]["level"];
 type Source = Inventory["sources"][number];
 type Listing = NonNullable<Source["latest"]>;
 type Values = () => Iterable<readonly [LabelValues, number]>;
 
 /** Only for accounts whose cloud reports the value. */
-function levels(accounts: Accounts, pick: (level: Level) => number | undefined): Values {
+function levels(cloud: Accounts, pick: (level: Level) => number | undefined): Values {
   return () =>
-    accounts.flatMap(({ name, budget }) => {
+    cloud.accounts.flatMap(({ name, budget }) => {
       const value = pick(budget.level);
       return value === undefined ? [] : [[{ account: name }, value] as const];
     });
@@ -33,7 +36,7 @@ function listings({ sources }: Pick<Inventory, "sources">, pick: (listing: Listi
 export interface CloudMetrics {
   cloudCall(call: CloudCallReport): void;
   /** Adds gauges for the level of each budget and the age of each listing, computed on each scrape. */
-  watchCloud(accounts: Accounts, inventory: Pick<Inventory, "sources">): void;
+  watchCloud(cloud: Accounts, inventory: Pick<Inventory, "sources">): void;
 }
 
 export function createCloudMetrics(metrics: Metrics, clock: Clock): CloudMetrics {
@@ -53,9 +56,9 @@ export function createCloudMetrics(metrics: Metrics, clock: Clock): CloudMetrics
       calls.add({ account, operation, result: failure ?? String(status) });
       durations.observe(durationMs / 1000, { account, operation });
     },
-    watchCloud: (accounts, inventory) => {
+    watchCloud: (cloud, inventory) => {
       const ofAccounts = (name: string, help: string, pick: (level: Level) => number | undefined): void =>
-        metrics.gaugeFrom(name, help, ["account"], levels(accounts, pick));
+        metrics.gaugeFrom(name, help, ["account"], levels(cloud, pick));
       const ofSources = (name: string, help: string, pick: (listing: Listing) => number): void =>
         metrics.gaugeFrom(name, help, ["source"], listings(inventory, pick));
       ofAccounts(

@@ -1,4 +1,4 @@
-// All metrics of one manager. Metrics that outlive it are in process-wide-metrics.ts.
+// All metrics of the manager. Those of the process and its ports are in process-wide-metrics.ts.
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
@@ -8,6 +8,7 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import { type AlertSources, createAlertMetrics } from "./alert-metrics.ts";
 import { type CloudMetrics, createCloudMetrics } from "./cloud-metrics.ts";
+import { ConfigurationMetrics } from "./configuration-metrics.ts";
 import { createJournalMetrics, type JournalMetrics } from "./journal-metrics.ts";
 import { KubeMetrics } from "./kube-metrics.ts";
 import { createLeadershipMetrics, type LeadershipMetrics } from "./leadership-metrics.ts";
@@ -21,7 +22,8 @@ export interface ManagerMetrics
     Pick<CloudMetrics, "cloudCall">,
     JournalMetrics,
     RouteMetrics,
-    LeadershipMetrics {
+    LeadershipMetrics,
+    Pick<ConfigurationMetrics, "pendingRestart"> {
   readonly kube: KubeMetrics;
   readonly queues: QueueMetrics;
   readonly services: ServiceObserver;
@@ -29,7 +31,7 @@ export interface ManagerMetrics
   alerts(sources: AlertSources): void;
   /** Adds the gauges that are computed on each scrape. */
   watch(
-    accounts: readonly GovernedAccount<unknown>[],
+    cloud: { readonly accounts: readonly GovernedAccount<unknown>[] },
     inventory: Pick<Inventory, "sources">,
     watched: Readonly<Record<string, WorkQueue>>,
   ): void;
@@ -48,11 +50,12 @@ export function createManagerMetrics(clock: Clock): ManagerMetrics {
     ...createJournalMetrics(metrics),
     ...createRouteMetrics(metrics),
     ...createLeadershipMetrics(metrics),
+    pendingRestart: new ConfigurationMetrics(metrics).pendingRestart,
     queues,
     services: createServiceMetrics(metrics),
     alerts: createAlertMetrics(metrics),
-    watch: (accounts, inventory, watched) => {
-      watchCloud(accounts, inventory);
+    watch: (cloud, inventory, watched) => {
+      watchCloud(cloud, inventory);
       for (const [name, queue] of Object.entries(watched)) queues.watch(name, queue);
     },
     declarations: metrics.declarations,

@@ -1,4 +1,4 @@
-// Metrics of the process and its ports. They continue when a reload creates a new manager, whose own metrics start at zero.
+// Metrics of the process and its ports. Those of the manager are in manager-metrics.ts.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";

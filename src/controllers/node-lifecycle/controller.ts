@@ -97,6 +97,17 @@ export class LifecycleController {
     }
   }
 
+  /** The settings have changed: every Node is reconciled again. */
+  reconsider(): void {
+    for (const { metadata } of this.#options.nodes.list()) this.queue.add(metadata.name);
+  }
+
+  /** Another account may answer from now on, so what the last one said proves nothing. */
+  forgetEvidence(): void {
+    this.#candidates.forgetAll();
+    this.reconsider();
+  }
+
   /** With a provider id the selector counts too: a second account of the same cloud has ids of the same form. */
   #isManaged(node: Node): boolean {
     const { inventory, isSelected } = this.#options;

@@ -92,6 +92,13 @@ export class NodeController {
     }
   }
 
+  /** The settings have changed: every Node is reconciled again. Known instances are not requested again. */
+  reconsider(): void {
+    for (const { metadata } of this.#options.nodes.list()) {
+      this.queue.add(metadata.name, { priority: priorities.background });
+    }
+  }
+
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);

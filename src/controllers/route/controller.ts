@@ -88,6 +88,11 @@ export class RouteController {
     }
   }
 
+  /** The settings have changed: all routes are synced again. */
+  reconsider(): void {
+    this.#enqueueAll();
+  }
+
   #enqueueAll(): void {
     const needsListing = this.#table?.latest(this.#options.settings.maxListingAge) === undefined;
     this.queue.add(allRoutes, { delay: this.#schedule.delayAfterChange(needsListing) });

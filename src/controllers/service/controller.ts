@@ -3,7 +3,7 @@
 
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { WorkQueue } from "../../runtime/work-queue.ts";
+import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import { Operations } from "../operations.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
@@ -131,6 +131,16 @@ export class ServiceController {
     } finally {
       stopTriggers();
       operations.end();
+    }
+  }
+
+  /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */
+  reconsider(): void {
+    const { groupStates, controller } = this.#reconcile;
+    const now = controller.clock.monotonic();
+    for (const group of groupStates.names) {
+      if (groupStates.get(group)?.isBackingOff(now) === true) continue;
+      this.queue.add(group, { priority: priorities.background });
     }
   }
 

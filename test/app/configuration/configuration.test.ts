@@ -130,23 +130,24 @@ test("a diff names changes and required restarts, and hides secrets", async () =
   const body = `${head}flags:\n  v: 4\n  secure-port: 0\n  drain-timeout: 90s\n  cluster-name: new\ncloud:\n  token: hunter2\n`;
   const after = await read({ [config]: body }, args);
   const diff = diffConfigurations(before, after, { provider, environment: {} });
-  expect(diff.changes.toSorted()).toEqual([
-    '--cluster-name: "kubernetes" -> "new"',
-    "--drain-timeout: 10s -> 1m30s",
-    "--secure-port: 10258 -> 0 (needs a restart)",
-    "--v: 1 -> 4",
-    "token: changed",
-  ]);
-  expect(diff.needRestart).toEqual(["secure-port"]);
-  expect(diff.needsNewManager).toBe(true);
+  expect(diff).toEqual({
+    changes: ["--v: 1 -> 4", "--drain-timeout: 10s -> 1m30s", "token: changed"],
+    pending: [
+      { name: "--cluster-name", text: '--cluster-name: "kubernetes" -> "new"' },
+      { name: "--secure-port", text: "--secure-port: 10258 -> 0" },
+    ],
+    affectsControllers: true,
+    reconnects: true,
+  });
 });
 
-test("a change of only the log verbosity needs no new manager", async () => {
+test("a change of only the log verbosity affects no controller", async () => {
   const [before, after] = [await read({}, ["--v=0"]), await read({}, ["--v=4"])];
   expect(diffConfigurations(before, after, { provider, environment: {} })).toEqual({
     changes: ["--v: 0 -> 4"],
-    needRestart: [],
-    needsNewManager: false,
+    pending: [],
+    affectsControllers: false,
+    reconnects: false,
   });
 });
 

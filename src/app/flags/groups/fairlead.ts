@@ -7,20 +7,24 @@ import type { Fields } from "../../../core/settings.ts";
 import { type FlagGroup, needsRestart } from "../flag-notes.ts";
 
 const ownFields = {
-  mode: oneOf(
-    "enforce applies changes; observe only logs the changes it would make, and writes nothing.",
-    ["enforce", "observe"],
-    {
-      fallback: "enforce",
-    },
+  mode: needsRestart(
+    oneOf(
+      "enforce applies changes; observe only logs the changes it would make, and writes nothing.",
+      ["enforce", "observe"],
+      {
+        fallback: "enforce",
+      },
+    ),
   ),
   compatibility: oneOf(
     "fairlead: use Fairlead's defaults. upstream: use the Go managers' defaults where Fairlead's differ (see docs/differences.md); flags set explicitly take precedence.",
     ["fairlead", "upstream"],
     { fallback: "fairlead" },
   ),
-  "node-selector": pairs(
-    "Manage only Nodes with these labels: initialization, shutdown taint, deletion, routes and load balancer targets. Nodes with another cloud's provider ID are never managed.",
+  "node-selector": needsRestart(
+    pairs(
+      "Manage only Nodes with these labels: initialization, shutdown taint, deletion, routes and load balancer targets. Nodes with another cloud's provider ID are never managed.",
+    ),
   ),
   "node-address-families": list("IP families of Node addresses, in order of preference: IPv4, IPv6."),
   "node-address-include": cidrList("Set only addresses in these CIDR ranges on Nodes."),

@@ -27,44 +27,60 @@ const genericFields = {
     text("Content type of requests to the API server.", { fallback: "application/vnd.kubernetes.protobuf" }),
     "requests to the API server use JSON",
   ),
-  "kube-api-qps": decimal(
-    "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
+  "kube-api-qps": needsRestart(
+    decimal(
+      "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
+    ),
   ),
-  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", { min: 0 }),
+  "kube-api-burst": needsRestart(
+    integer("Burst of requests to the API server before --kube-api-qps applies.", { min: 0 }),
+  ),
   "controller-start-interval": noEffect(
     duration("Interval between starting controllers.", {}, { fallback: seconds(0) }),
     "the controllers share their watches and listings, so starting them together costs nothing",
   ),
-  controllers: list(
-    "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too.",
-    { fallback: ["*"] },
+  controllers: needsRestart(
+    list(
+      "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too.",
+      { fallback: ["*"] },
+    ),
   ),
-  "leader-elect": flag("Acquire a Lease before running the controllers.", { fallback: true }),
-  "leader-elect-lease-duration": duration(
-    "How long other replicas wait before they take over a Lease that is not renewed.",
-    {},
-    { fallback: seconds(15) },
+  "leader-elect": needsRestart(flag("Acquire a Lease before running the controllers.", { fallback: true })),
+  "leader-elect-lease-duration": needsRestart(
+    duration(
+      "How long other replicas wait before they take over a Lease that is not renewed.",
+      {},
+      { fallback: seconds(15) },
+    ),
   ),
-  "leader-elect-renew-deadline": duration(
-    "How long the leader retries to renew the Lease before it stops leading.",
-    {},
-    { fallback: seconds(10) },
+  "leader-elect-renew-deadline": needsRestart(
+    duration(
+      "How long the leader retries to renew the Lease before it stops leading.",
+      {},
+      { fallback: seconds(10) },
+    ),
   ),
-  "leader-elect-retry-period": duration(
-    "How long to wait between attempts to acquire or renew the Lease.",
-    {},
-    { fallback: seconds(2) },
+  "leader-elect-retry-period": needsRestart(
+    duration(
+      "How long to wait between attempts to acquire or renew the Lease.",
+      {},
+      { fallback: seconds(2) },
+    ),
   ),
-  "leader-elect-resource-lock": oneOf("Type of the object that is used for locking.", ["leases"], {
-    fallback: "leases",
-  }),
+  "leader-elect-resource-lock": needsRestart(
+    oneOf("Type of the object that is used for locking.", ["leases"], {
+      fallback: "leases",
+    }),
+  ),
   "leader-elect-resource-name": needsRestart(
     text("Name of the Lease object.", { fallback: "cloud-controller-manager" }),
   ),
   "leader-elect-resource-namespace": needsRestart(
     text("Namespace of the Lease object.", { fallback: "kube-system" }),
   ),
-  "cloud-provider": text("Name of the cloud. Each executable supports one cloud and refuses other names."),
+  "cloud-provider": needsRestart(
+    text("Name of the cloud. Each executable supports one cloud and refuses other names."),
+  ),
   "cloud-config": text("Path of the cloud's configuration file, in the format of its Go manager."),
   "external-cloud-volume-plugin": noEffect(
     text("Volume plugin for in-tree volumes of an external cloud."),
@@ -86,14 +102,13 @@ const genericFields = {
     duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(5) }),
     "Nodes are reconciled when they change",
   ),
-  "cluster-name": text(
-    "Name of the cluster. Resources that Fairlead creates in the cloud are marked with it.",
-    {
+  "cluster-name": needsRestart(
+    text("Name of the cluster. Resources that Fairlead creates in the cloud are marked with it.", {
       fallback: "kubernetes",
-    },
+    }),
   ),
-  "cluster-cidr": text(
-    "CIDR ranges for pods, at most one per IP family. Routes outside these ranges are never changed.",
+  "cluster-cidr": needsRestart(
+    text("CIDR ranges for pods, at most one per IP family. Routes outside these ranges are never changed."),
   ),
   "allocate-node-cidrs": noEffect(
     flag("Allocate pod CIDRs to Nodes.", { fallback: false }),
@@ -103,11 +118,10 @@ const genericFields = {
     text("Type of the pod CIDR allocator.", { fallback: "RangeAllocator" }),
     "kube-controller-manager allocates pod CIDRs",
   ),
-  "configure-cloud-routes": flag(
-    "Create routes to the pod CIDRs of each Node, if the cloud supports routes.",
-    {
+  "configure-cloud-routes": needsRestart(
+    flag("Create routes to the pod CIDRs of each Node, if the cloud supports routes.", {
       fallback: true,
-    },
+    }),
   ),
   "node-sync-period": deprecated(
     duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(0) }),

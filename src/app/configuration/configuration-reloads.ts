@@ -1,0 +1,133 @@
+// Watches the files of the configuration, and applies each valid change to the running manager. An invalid configuration changes
+// nothing, and a change that needs a restart keeps the previous value.
+
+import { type Milliseconds, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import { type Configuration, isUsable } from "./configuration.ts";
+import { type ConfigurationDiff, diffConfigurations, keepPending } from "./configuration-diff.ts";
+import { PendingRestart } from "./pending-restart.ts";
+import type { ReloadRequests } from "./reload-requests.ts";
+
+export type ReloadResult = "applied" | "unchanged" | "refused";
+
+export interface ConfigurationReloadsOptions {
+  /** Has been read, without errors. */
+  readonly first: Configuration;
+  readonly readConfiguration: () => Promise<Configuration>;
+  /**
+   * Prepares the next configuration, and returns how to apply it. Sends no requests and changes nothing. If it throws, the
+   * configuration is refused.
+   */
+  readonly prepare: (next: Configuration, diff: ConfigurationDiff) => () => Promise<void>;
+  readonly provider: AnyProvider;
+  readonly environment: Environment;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly reloads: ReloadRequests;
+  readonly onReload: (result: ReloadResult) => void;
+}
+
+/** Interval between checks of the files' versions. */
+const checkInterval: Milliseconds = seconds(5);
+
+export class ConfigurationReloads {
+  readonly #options: ConfigurationReloadsOptions;
+  readonly #pending: PendingRestart;
+  #current: Configuration;
+  #versions: Configuration["versions"];
+  /** The errors of the last invalid configuration, so that they are logged only once. */
+  #refused: string | undefined;
+
+  constructor(options: ConfigurationReloadsOptions) {
+    this.#options = options;
+    this.#pending = new PendingRestart(options.log);
+    this.#current = options.first;
+    this.#versions = options.first.versions;
+  }
+
+  /** Changed values that take effect after a restart, such as "--cluster-name: kubernetes -> prod". */
+  get pendingRestart(): readonly string[] {
+    return this.#pending.all;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { reloads, clock, log, onReload } = this.#options;
+    while (!signal.aborted) {
+      const isRequested = await reloads.within(checkInterval, clock, signal);
+      if (signal.aborted) return;
+      try {
+        if (!isRequested && !(await this.#haveFilesChanged())) continue;
+        onReload(await this.#reload(isRequested));
+      } catch (error) {
+        log.warn(`Cannot check the configuration for changes: ${messageOf(error)}`);
+      }
+    }
+  }
+
+  async #haveFilesChanged(): Promise<boolean> {
+    for (const [path, version] of this.#versions) {
+      if ((await this.#options.files.version(path)) !== version) return true;
+    }
+    return false;
+  }
+
+  async #reload(isRequested: boolean): Promise<ReloadResult> {
+    const read = await this.#options.readConfiguration();
+    this.#versions = read.versions;
+    if (!isUsable(read)) {
+      const errors = read.problems.filter(({ severity }) => severity === "error");
+      return this.#refuse(
+        errors.map(({ text }) => text),
+        isRequested,
+      );
+    }
+    const { provider, log, prepare } = this.#options;
+    const diff = diffConfigurations(this.#current, read, this.#options);
+    const next = keepPending(this.#current, read, diff.pending, { provider });
+    if (diff.changes.length === 0) {
+      this.#logNoChanges(diff, isRequested);
+      this.#current = next;
+      return "unchanged";
+    }
+    let apply: () => Promise<void>;
+    try {
+      apply = prepare(next, diff);
+    } catch (error) {
+      return this.#refuse([messageOf(error)], isRequested);
+    }
+    this.#refused = undefined;
+    for (const change of diff.changes) log.info(`Configuration: ${change}`);
+    this.#pending.replace(diff.pending);
+    await apply();
+    this.#current = next;
+    return "applied";
+  }
+
+  #logNoChanges({ pending }: ConfigurationDiff, isRequested: boolean): void {
+    const { log } = this.#options;
+    const isValidAgain = this.#refused !== undefined;
+    this.#refused = undefined;
+    if (this.#pending.replace(pending)) return;
+    const waiting = pending.length === 0 ? "" : `; ${this.#pending.text}`;
+    if (isValidAgain) log.info(`The configuration is valid again, without changes${waiting}`);
+    else if (isRequested) log.info(`Reloaded the configuration, without changes${waiting}`);
+  }
+
+  #refuse(texts: readonly string[], isRequested: boolean): "refused" {
+    const { log } = this.#options;
+    const text = texts.join("\n");
+    // The same errors are logged once, unless the operator requested this reload.
+    if (isRequested || text !== this.#refused) {
+      for (const line of texts) log.error(line);
+      log.error("Invalid configuration; keeping the previous one");
+    }
+    this.#refused = text;
+    return "refused";
+  }
+}

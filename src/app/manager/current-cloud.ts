@@ -1,0 +1,68 @@
+// The connection to the cloud that is used now. A reload replaces it, for example to use a new credential; the controllers keep
+// one object that always forwards to the current connection.
+
+import type { GovernedAccount } from "../../cloud/account.ts";
+import { defined } from "../../core/defined.ts";
+import type { AnyCloud, ConnectedCloud } from "../connect-cloud.ts";
+
+export class CurrentCloud implements ConnectedCloud {
+  readonly cloud: AnyCloud;
+  #connected: ConnectedCloud;
+
+  constructor(first: ConnectedCloud) {
+    this.#connected = first;
+    const { instances, pending, loadBalancers, routes } = first.cloud;
+    const forward = <T extends object>(part: T | undefined, current: () => T | undefined): T | undefined =>
+      part && forwardTo(() => current() ?? part);
+    this.cloud = defined({
+      // The inventory replaces its sources.
+      instances,
+      pending: forward(pending, () => this.#connected.cloud.pending),
+      loadBalancers: forward(loadBalancers, () => this.#connected.cloud.loadBalancers),
+      routes: forward(routes, () => this.#connected.cloud.routes),
+    });
+  }
+
+  get accounts(): readonly GovernedAccount<unknown>[] {
+    return this.#connected.accounts;
+  }
+
+  get origins(): readonly string[] {
+    return this.#connected.origins;
+  }
+
+  replace(next: ConnectedCloud): void {
+    this.#connected = next;
+  }
+}
+
+/** An object with the members that the current target has at the moment of each access. */
+function forwardTo<T extends object>(current: () => T): T {
+  const noMembers = {} as T;
+  return new Proxy(noMembers, {
+    get: (_, name) => {
+      const target = current();
+      const member: unknown = Reflect.get(target, name);
+      // Bound to the target: a provider's methods may use its private members.
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+    has: (_, name) => Reflect.has(current(), name),
+  });
+}
+
+/** What the controllers have relied on since the start of the process. Undefined if the next connection has the same. */
+export function changedShape(before: AnyCloud, after: AnyCloud): string | undefined {
+  const [old, next] = [shapeOf(before), shapeOf(after)];
+  return Object.keys(old).find((part) => old[part] !== next[part]);
+}
+
+function shapeOf({ instances, pending, loadBalancers, routes }: AnyCloud): Readonly<Record<string, string>> {
+  return {
+    "the sources of instances": (instances?.sources ?? []).map(({ name }) => name).join(", "),
+    "how Nodes are matched": (instances?.matchBy ?? []).join(", "),
+    "label prefixes": (instances?.labelPrefixes ?? []).join(", "),
+    operations: String(pending !== undefined),
+    "load balancers": String(loadBalancers !== undefined),
+    routes: String(routes !== undefined),
+  };
+}

@@ -1,0 +1,83 @@
+// Applies a changed configuration to the running manager. Only what changed is replaced: the Lease, the caches, the evidence and
+// everything else that the controllers know stays, and no request is repeated.
+
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { betweenShifts, type Shifts } from "../../runtime/shifts.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import type { Controllers } from "./compose-controllers.ts";
+import type { CurrentClouds } from "./current-clouds.ts";
+import type { LiveSettings, SettingsSection } from "./live-settings.ts";
+
+export interface Reload {
+  /** Everything that needs a restart has its previous value. */
+  readonly settings: ReadFlags;
+  /** Whether anything besides the log verbosity has changed. */
+  readonly affectsControllers: boolean;
+  /** Whether the connection to the cloud is to be replaced. */
+  readonly reconnects: boolean;
+}
+
+export interface ReloadDeps {
+  readonly live: LiveSettings;
+  readonly clouds: CurrentClouds;
+  readonly inventory: Inventory;
+  readonly composed: Controllers;
+  /** Of the loop that lists all instances. */
+  readonly refresh: Shifts;
+  readonly leads: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const why = "the configuration has changed";
+
+/** Throws a ConfigurationError if the settings cannot be used; nothing has changed then. Returns how to apply them. */
+export function prepareReload(deps: ReloadDeps, reload: Reload): () => Promise<void> {
+  const { live, clouds } = deps;
+  const { settings, affectsControllers, reconnects } = reload;
+  const connect = reconnects ? clouds.prepare(settings) : undefined;
+  return async () => {
+    if (affectsControllers) await apply(deps, settings, connect);
+    else live.replace(settings);
+  };
+}
+
+async function apply(
+  deps: ReloadDeps,
+  next: ReadFlags,
+  connect: ReturnType<CurrentClouds["prepare"]> | undefined,
+): Promise<void> {
+  const { live, inventory, composed, refresh, leads, clock, log } = deps;
+  const { flags } = live.current;
+  const frequency = flags["node-status-update-frequency"];
+  let changed: readonly SettingsSection[] = [];
+  await betweenShifts(
+    Object.values(composed.queues).map(({ shifts }) => shifts),
+    {
+      why,
+      clock,
+      grace: flags["drain-timeout"],
+      onDeadline: (timeout) =>
+        log.warn(
+          `Reload drain timed out after ${timeout / 1000}s; cancelled in-flight work, which starts again. --drain-timeout sets the limit.`,
+        ),
+    },
+    () => {
+      changed = live.replace(next);
+      if (connect === undefined) return;
+      inventory.replaceSources(connect());
+      composed.lifecycle.forgetEvidence();
+    },
+  );
+  if (flags["node-status-update-frequency"] !== frequency) {
+    // The current wait may be much longer than the new interval.
+    await refresh.pause(why, AbortSignal.abort());
+    refresh.resume();
+  }
+  if (!leads()) return;
+  composed.reconsider(changed);
+  // Shows at once whether the cloud accepts the new settings.
+  if (connect !== undefined) inventory.requestListing(clock.monotonic(), "refresh");
+}

@@ -1,0 +1,178 @@
+import { expect, test } from "bun:test";
+import { minutes } from "../../../src/core/brand.ts";
+import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// When a configuration is read again, what of it applies, and what the log says about it.
+
+const own = "/etc/cloud.conf";
+const body = (syncs: string, ...more: readonly string[]) =>
+  flagsFile(`concurrent-service-syncs: ${syncs}`, ...more);
+
+const startIn = (world: ServiceWorld, contents: Readonly<Record<string, string>>, ...args: string[]) =>
+  new ReloadingProcess({ world, contents, args: ["--controllers=service", ...args] });
+
+const startWithFile = (world: ServiceWorld) =>
+  startIn(world, { [configPath]: body("8") }, `--config=${configPath}`);
+
+test("ten broken and repaired configurations affect no Service and leave nothing behind [F69 N17]", async () => {
+  const world = new ServiceWorld({ actionTime: 300 });
+  const process = startWithFile(world);
+  const names: string[] = [];
+  for (let reload = 0; reload < 10; reload += 1) {
+    for (let each = 0; each < 20; each += 1) {
+      const name = `web-${reload}-${each}`;
+      world.create(name);
+      names.push(name);
+    }
+    // While those Services are being reconciled.
+    await world.pass(1);
+    process.disk.put(configPath, body("8", "no-such-flag: 1"));
+    await world.pass(6);
+    for (const name of names.splice(0, 7)) world.delete(name);
+    process.disk.put(configPath, body(String(9 + reload)));
+    await world.pass(6);
+  }
+  const settled = () =>
+    world.owners().join() === world.wanted().join() &&
+    world.services().every(({ metadata }) => world.addressesOf(metadata.name).length > 0);
+  await world.until(settled, "one balancer for each Service and no other", 600);
+  expect(world.services()).toHaveLength(130);
+  expect(process.linesWith("unknown flag no-such-flag")).toHaveLength(10);
+  expect(process.linesWith("keeping the previous one")).toHaveLength(10);
+  expect(process.linesWith("Configuration: --concurrent-service-syncs")).toHaveLength(10);
+  expect(process.linesWith("Started fake-cloud-controller-manager")).toHaveLength(1);
+  // Another reload changes nothing, because everything has converged.
+  await world.pass(60);
+  process.forget();
+  process.disk.put(configPath, body("30"));
+  await world.pass(60);
+  expect(process.linesWith("18 -> 30")).toHaveLength(1);
+  expect(world.changes).toEqual([]);
+  expect(await process.end()).toBe(0);
+}, 30_000);
+
+test("an invalid file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
+  const world = new ServiceWorld();
+  const process = startWithFile(world);
+  await world.pass(10);
+  process.disk.put(configPath, body("many"));
+  await world.pass(60);
+  const reported = () => process.linesWith(`${configPath}:4:29: concurrent-service-syncs must be a number`);
+  expect(reported()).toHaveLength(1);
+  // The process detects the same error again, without SIGHUP.
+  process.disk.put(configPath, body("many"));
+  await world.pass(60);
+  expect(reported()).toHaveLength(1);
+  for (const times of [2, 3]) {
+    process.hangUp();
+    await world.pass(1);
+    expect(reported()).toHaveLength(times);
+    expect(process.linesWith("keeping the previous one")).toHaveLength(times);
+  }
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  process.disk.put(configPath, body("8"));
+  await world.pass(10);
+  expect(process.linesWith("valid again, without changes")).toHaveLength(1);
+  await process.end();
+});
+
+test("a new credential in the cloud's file is used without a restart and never shown [F70]", async () => {
+  const world = new ServiceWorld();
+  const args = [`--cloud-config=${own}`, "--node-status-update-frequency=10s"];
+  const process = startIn(world, { [own]: "token = first-secret" }, ...args);
+  await world.pass(30);
+  expect([...process.tokens]).toEqual(["Bearer first-secret"]);
+  process.disk.put(own, "token = second-secret");
+  await world.until(() => process.linesWith("Configuration: token: changed").length === 1, "the reload");
+  await world.pass(0.01);
+  process.tokens.clear();
+  await world.pass(60);
+  expect([...process.tokens]).toEqual(["Bearer second-secret"]);
+  expect(process.linesWith("Configuration: token: changed")).toHaveLength(1);
+  expect(process.lines.join("\n")).not.toContain("-secret");
+  await process.end();
+});
+
+test("a changed log verbosity applies while a changed port is reported to need a restart", async () => {
+  const world = new ServiceWorld();
+  const process = startWithFile(world);
+  await world.pass(10);
+  expect(process.linesWith("API server: ")).toEqual([]);
+  process.disk.put(configPath, body("8", "v: 4", "secure-port: 0"));
+  await world.pass(10);
+  expect(process.linesWith("API server: ").length).toBeGreaterThan(0);
+  expect(process.linesWith("Changes to --secure-port take effect after a restart")).toHaveLength(1);
+  await process.end();
+});
+
+test("without any file, the process watches nothing and a requested reload changes nothing", async () => {
+  const world = new ServiceWorld();
+  const process = startIn(world, {});
+  await world.clock.advance(minutes(10));
+  process.hangUp();
+  await world.pass(1);
+  expect(process.linesWith("Reloaded the configuration, without changes")).toHaveLength(1);
+  await process.end();
+});
+
+test("a change that needs a restart keeps the previous value, and is logged and shown once [F69]", async () => {
+  const world = new ServiceWorld();
+  const process = startWithFile(world);
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  const before = world.cloud.balancers.list();
+  process.forget();
+  await process.write("concurrent-service-syncs: 8", "cluster-name: prd");
+  for (let time = 0; time < 3; time += 1) {
+    process.hangUp();
+    await world.pass(30);
+  }
+  expect(process.linesWith('--cluster-name: "kubernetes" -> "prd" (needs a restart)')).toHaveLength(1);
+  expect(process.linesWith("Changes to --cluster-name take effect after a restart")).toHaveLength(1);
+  expect(
+    process.linesWith("without changes; changes to --cluster-name take effect after a restart"),
+  ).toHaveLength(3);
+  expect(JSON.parse(await process.page("/debug/state")).pendingRestart).toEqual([
+    '--cluster-name: "kubernetes" -> "prd"',
+  ]);
+  expect(await process.metric("fairlead_configuration_restart_pending")).toBe(1);
+  expect(await process.page("/flagz")).toContain("\ncluster-name=kubernetes\n");
+  expect(process.cloud).toEqual([]);
+  expect(world.cloud.balancers.list()).toEqual(before);
+  // What was created since is marked with the name that the process started with.
+  world.create("shop");
+  await world.until(() => world.addressesOf("shop").length === 1, "an address");
+  expect(new Set(world.cloud.balancers.list().map(({ labels }) => labels["cluster"])).size).toBe(1);
+  await process.write("concurrent-service-syncs: 8");
+  expect(process.linesWith("No change of the configuration waits for a restart any more")).toHaveLength(1);
+  expect(await process.metric("fairlead_configuration_restart_pending")).toBe(0);
+  await process.end();
+});
+
+test("settings of the cloud that may decide which objects belong to the cluster need a restart; live ones apply", async () => {
+  const world = new ServiceWorld();
+  const cloud = (...settings: readonly string[]) =>
+    `${flagsFile("v: 0")}cloud:\n${settings.map((setting) => `  ${setting}\n`).join("")}`;
+  const first = cloud("endpoint: http://cloud.example", "page-size: 50", "token: one");
+  const process = startIn(world, { [configPath]: first }, `--config=${configPath}`);
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  process.hangUp(configPath, cloud("endpoint: http://other.example", "page-size: 20", "token: two"));
+  await world.pass(5);
+  expect(process.linesWith("Configuration: ").map((line) => line.split("Configuration: ")[1])).toEqual([
+    "token: changed\n",
+    "page-size: 50 -> 20\n",
+    'endpoint: "http://cloud.example" -> "http://other.example" (needs a restart)\n',
+  ]);
+  process.forget();
+  process.tokens.clear();
+  world.create("shop");
+  await world.until(() => world.addressesOf("shop").length === 1, "an address");
+  expect([...process.tokens]).toEqual(["Bearer two"]);
+  expect(JSON.parse(await process.page("/debug/state")).accounts[0].endpoints).toEqual([
+    expect.objectContaining({ endpoint: "http://cloud.example" }),
+  ]);
+  await process.end();
+});

@@ -101,18 +101,27 @@ export function fakeLoadBalancers(
   const isMarked = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === marks.cluster && labels["managed-by"] === marks["managed-by"];
 
+  const isOtherCluster = ({ labels }: ApiBalancer): boolean =>
+    labels["managed-by"] === marks["managed-by"] &&
+    labels["cluster"] !== undefined &&
+    labels["cluster"] !== marks.cluster;
+
   const isUnmarked = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === undefined && labels["managed-by"] === undefined;
 
   const toObserved = (balancer: ApiBalancer): FakeBalancer => {
     const state = states[balancer.status];
-    if (!isMarked(balancer)) {
-      const group = `unmarked-${balancer.id}`;
-      return { group, name: balancer.id, owners: [], ownership: "unmarked", state, balancer };
+    const { id: name } = balancer;
+    if (isUnmarked(balancer)) {
+      return { group: `unmarked-${name}`, name, owners: [], ownership: "unmarked", state, balancer };
     }
     // The label holds the uid of a Service, because this provider wrote it.
-    const owner = (balancer.labels[ownerLabel] ?? balancer.id) as ServiceUID;
-    return { group: owner, name: balancer.id, owners: [owner], ownership: "ours", state, balancer };
+    const owner = (balancer.labels[ownerLabel] ?? name) as ServiceUID;
+    const owned = { group: owner, name, owners: [owner], state, balancer } as const;
+    const { cluster } = balancer.labels;
+    return cluster === undefined || isMarked(balancer)
+      ? { ...owned, ownership: "ours" }
+      : { ...owned, ownership: "foreign", cluster };
   };
 
   const create = (desired: Desired, preserved: Pick<BalancerSpec, "ip"> = {}): FakeStep => ({
@@ -175,9 +184,12 @@ export function fakeLoadBalancers(
   return {
     list: async function* (call) {
       for await (const page of api.balancers(call))
-        yield page.filter((balancer) => isMarked(balancer) || isUnmarked(balancer)).map(toObserved);
+        yield page
+          .filter((balancer) => isMarked(balancer) || isUnmarked(balancer) || isOtherCluster(balancer))
+          .map(toObserved);
     },
     adopts: ({ settings }, { balancer }) => settings.adopt === balancer.id,
+    requestsAdoption: ({ settings }) => settings.adopt,
     drains: true,
     releases: true,
     targetLimit: () => targetLimit,

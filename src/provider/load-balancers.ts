@@ -81,8 +81,14 @@ export interface ObservedLoadBalancer {
   readonly name?: string;
   /** The Services it serves according to its marks. If none of them exists, it is an orphan. */
   readonly owners: readonly ServiceUID[];
-  /** `ours` carries the cluster's mark. `unmarked` is changed only after a Service adopts it, `foreign` never. */
+  /**
+   * `ours` carries the cluster's mark. `unmarked` is changed only after a Service adopts it. `foreign` carries another cluster's
+   * mark and is never changed. List those too, with `owners` and `cluster`: a Service whose load balancer belongs to another
+   * cluster gets no second one, because --cluster-name is probably wrong.
+   */
   readonly ownership: "ours" | "unmarked" | "foreign";
+  /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
+  readonly cluster?: string;
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
   readonly shallow?: true;
@@ -126,8 +132,16 @@ export interface LoadBalancers<
   inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
   /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
   survey?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
-  /** Pure. Whether this Service requests to adopt this unmarked load balancer. If two do, neither adopts it. */
+  /**
+   * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
+   * If two Services name it, neither adopts it.
+   */
   adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
+  /**
+   * Pure. What this Service asks to adopt, as its user wrote it: an id or a name. Undefined: nothing. If it cannot be adopted, no
+   * load balancer is created, and the Service says why. Implement it together with `adopts`.
+   */
+  requestsAdoption?(member: DesiredLoadBalancer<A>): string | undefined;
   /**
    * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default.
    * Without this function, or without the field in its result, nothing of the group changes until the annotation is fixed,
@@ -148,7 +162,10 @@ export interface LoadBalancers<
    * or an observed owner are never reconciled at the same time.
    */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
-  /** Lists everything with the cluster's mark and everything that could be adopted, page by page. Also finds orphans. */
+  /**
+   * Lists everything with the cluster's mark, everything that could be adopted, and load balancers with another cluster's mark,
+   * page by page. Also finds orphans.
+   */
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. Undefined is a

@@ -156,6 +156,26 @@ export const onServices: Reasons = {
     when: "`target-drain` is set, and the cloud cannot drain targets. Departing Nodes are removed immediately",
     whatToDo: "remove the annotation",
   },
+  BelongsToOtherCluster: {
+    type: "Warning",
+    when: "The load balancer of the Service has the mark of another cluster, which the message names. Nothing is created, changed or deleted for the Service",
+    whatToDo: "correct `--cluster-name`; if the cluster was renamed, change the marks in the cloud",
+  },
+  AdoptionNotFound: {
+    type: "Warning",
+    when: "The Service asks to adopt a load balancer that does not exist. None is created",
+    whatToDo: "correct the annotation, or remove it",
+  },
+  AdoptionRefused: {
+    type: "Warning",
+    when: "The Service asks to adopt a load balancer of another Service or cluster. None is created",
+    whatToDo: "correct the annotation, or remove it",
+  },
+  AdoptionIgnored: {
+    type: "Warning",
+    when: "The Service asks to adopt a load balancer, but already has another one",
+    whatToDo: "restore or remove the annotation",
+  },
   AmbiguousAdoption: {
     type: "Warning",
     when: "Several load balancers match the Service, or several Services request the same load balancer. None is adopted",

@@ -93,6 +93,7 @@ export function composeServices(
       }),
     balancers,
     listing,
+    clusterName: flags["cluster-name"],
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,

@@ -66,6 +66,8 @@ export interface ServiceControllerDeps {
   readonly openSlices: OpenSlices;
   readonly balancers: AnyBalancers;
   readonly listing: SharedListing<ObservedLoadBalancer>;
+  /** The value of --cluster-name, for messages. */
+  readonly clusterName: string;
   readonly annotations: { readonly prefix: string; readonly fields: Fields };
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;

@@ -48,14 +48,14 @@ export class Lab {
   }
 
   /** Connects a new instance of the provider, as after a restart. */
-  connect(): AnyCloud {
+  connect(cluster = "conformance"): AnyCloud {
     const { definition, config } = this.#harness;
     const { values, problems } = readSettings(definition.config, config, { what: "setting" });
     if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join("\n"));
     const context: Context = {
       account: (account) => this.#open(account),
       inputs: noInputs,
-      mark: { cluster: "conformance", owner: "fairlead" },
+      mark: { cluster, owner: "fairlead" },
     };
     this.cloud = definition.connect(values, context);
     return this.cloud;

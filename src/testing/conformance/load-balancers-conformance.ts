@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { converge, crashes, type SavedFacts } from "./converge.ts";
 import { faultKinds } from "./faulty-transport.ts";
-import { Lab, noInputs } from "./lab.ts";
+import { collect, Lab, noInputs } from "./lab.ts";
 import { type DesiredOptions, makeDesired, targetOf } from "./make-desired.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
@@ -122,6 +122,18 @@ export function loadBalancersConformance(
           expect(publication?.kind).not.toBe("wait");
         }
       }
+    });
+
+    test("never lists load balancers of another cluster as its own, or as free to adopt", async () => {
+      const { lab, savedFacts } = fresh();
+      const cluster = await converge({ lab, savedFacts }, first);
+      const owners = first.map(({ owner }) => owner.uid);
+      const { loadBalancers } = lab.connect("another");
+      const pages = await lab.run(async (call) => (loadBalancers ? collect(loadBalancers.list(call)) : []));
+      const listed = pages.flat().filter((balancer) => balancer.owners.some((uid) => owners.includes(uid)));
+      expect(cluster.observed.size).toBeGreaterThan(0);
+      for (const { ownership, cluster: name = "conformance" } of listed)
+        expect([ownership, name]).toEqual(["foreign", "conformance"]);
     });
 
     test("publishes nothing while there is no load balancer", () => {

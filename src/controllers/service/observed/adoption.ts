@@ -1,6 +1,7 @@
 // Finds the load balancer without Fairlead's mark that a group asks to adopt. It must be unambiguous: exactly one load balancer,
 // requested by only one group. Pure.
 
+import { serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -21,7 +22,10 @@ export function adoptionOf(
   const hits = unmarked.filter((balancer) => members.some((service) => asksFor(service, balancer)));
   const [hit] = hits;
   if (hit === undefined) return { balancer: undefined, problems: [] };
+  const served = new Set(listed.flatMap(({ ownership, owners }) => (ownership === "ours" ? owners : [])));
   const isRival = (service: Service): boolean => {
+    // A Service that has a load balancer cannot adopt another one.
+    if (served.has(serviceUID(service.metadata.uid))) return false;
     try {
       return !members.includes(service) && hits.some((balancer) => asksFor(service, balancer));
     } catch {

@@ -1,33 +1,80 @@
 // Computes the desired state of the group's Services, and selects those that are planned. Problems are reported on each Service,
 // whether it is planned or not.
 
-import type { ServiceUID } from "../../../core/brand.ts";
+import {
+  type Milliseconds,
+  milliseconds,
+  minutes,
+  type ServiceUID,
+  serviceUID,
+} from "../../../core/brand.ts";
+import { shortList } from "../../../core/text.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { type Outcome, waiting } from "../../../runtime/workers.ts";
+import { alignToGrid } from "../../../runtime/backoff.ts";
+import { type Outcome, requeue, waiting } from "../../../runtime/workers.ts";
 import type { Desired } from "../deps.ts";
 import { type Selection, selectMembers } from "../desired/select-members.ts";
 import { isStillUsed } from "../observed/ownership.ts";
+import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership-problems.ts";
 import { isManaged } from "../predicates.ts";
+import type { GroupState } from "../state/group-states.ts";
 import { showProblems } from "../status/show-problems.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+
+const marksRecheck: Milliseconds = minutes(5);
 
 export async function selectDesired(
   deps: ReconcileDeps,
   { services, state, call }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): Promise<Selection | Outcome> {
-  const all = services.map((service) => deps.desiredServices.of(service, observed));
+  const ownership = ownershipContext(deps, state, observed);
+  const all = services.map((service) => withOwnership(deps.desiredServices.of(service, observed), ownership));
   if (all.some(({ isAwaited }) => isAwaited)) return waiting;
+  const isHeld = all.some(isHeldByOwnership);
+  if (isHeld && state.waitingSince === undefined) return recheckMarks(deps, state);
   for (const { service, problems } of all) {
     await showProblems(deps, "annotations", service, problems, call.signal);
   }
-  return selectMembers({
+  const selection = selectMembers({
     all,
     observed,
     pendingReleases: [...state.pendingReleases],
     isOnHold: (uid) => onDeleteOf(deps, uid) === "on hold",
     isStillUsed: (gone) => isStillUsed(deps.controller, observed, gone),
   });
+  return selection.kind === "nothing" && isHeld ? recheckMarks(deps, state) : selection;
+}
+
+/** Reports what the marks say only from a listing that is newer than the Service. Then checks whether someone has changed them. */
+function recheckMarks({ controller: { clock } }: ReconcileDeps, state: GroupState): Outcome {
+  const now = clock.monotonic();
+  const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);
+  state.waitingSince ??= now;
+  state.changedAt = now;
+  return requeue(delay, "the marks in the cloud to change");
+}
+
+function ownershipContext(
+  { controller }: Pick<ReconcileDeps, "controller">,
+  { change }: GroupState,
+  observed: ObservedLoadBalancer | undefined,
+): OwnershipContext {
+  const { balancers, clusterName, listing, services } = controller;
+  return {
+    balancers,
+    clusterName,
+    observed,
+    isRemoving: change === "delete" || change === "release",
+    listed: listing.latest?.items ?? [],
+    nameOwners: ({ owners }) =>
+      shortList(
+        services
+          .list()
+          .flatMap(({ metadata }) => (owners.includes(serviceUID(metadata.uid)) ? keyOf(metadata) : [])),
+      ),
+  };
 }
 
 /** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */

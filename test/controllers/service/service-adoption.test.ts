@@ -1,0 +1,91 @@
+import { expect, test } from "bun:test";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// A Service that asks to adopt a load balancer: what cannot be adopted is never replaced by a new one, and is reported.
+
+const adopt = "balancer.fake.example/adopt";
+
+async function startedWorld(): Promise<ServiceWorld> {
+  const w = new ServiceWorld();
+  await w.start();
+  return w;
+}
+
+const balancers = (w: ServiceWorld) =>
+  w.cloud.balancers.list().map(({ id, labels }) => [id, labels["owner-uid"]]);
+const byHand = (w: ServiceWorld, name: string) => w.cloud.balancers.create({ name }).id;
+
+test("creates no load balancer for a Service that asks to adopt one that does not exist, and adopts it once it does", async () => {
+  const w = await startedWorld();
+  const { uid } = w.create("web", { annotations: { [adopt]: "b1" } }).metadata;
+  await w.pass(3600);
+  expect(w.changes).toEqual([]);
+  expect(w.events("web")).toEqual([
+    "Warning AdoptionNotFound default/web asks to adopt load balancer b1, which does not exist. No other one is created, because it would have another address. Correct the annotation, or remove it to create a new load balancer.",
+  ]);
+  expect(w.get("web").status.conditions).toMatchObject([{ type: "CloudReady", reason: "AdoptionNotFound" }]);
+  const id = byHand(w, "by-hand");
+  await w.pass(600);
+  expect(balancers(w)).toEqual([[id, uid]]);
+  expect(w.get("web").status.conditions ?? []).toEqual([]);
+});
+
+test("creates a load balancer once the annotation that names a missing one is removed", async () => {
+  const w = await startedWorld();
+  const { uid } = w.create("web", { annotations: { [adopt]: "b404" } }).metadata;
+  await w.pass(60);
+  w.annotate("web", { [adopt]: undefined });
+  await w.pass(60);
+  expect(balancers(w)).toEqual([["b1", uid]]);
+});
+
+test("a Service that has a load balancer reports that it adopts no other, and does not block the one that asks for it", async () => {
+  const w = await startedWorld();
+  const old = w.create("old").metadata.uid;
+  await w.pass(60);
+  const id = byHand(w, "by-hand");
+  w.forget();
+  w.annotate("old", { [adopt]: id });
+  await w.pass(60);
+  expect([w.changes, w.written]).toEqual([[], []]);
+  expect(w.events("old").at(-1)).toBe(
+    `Warning AdoptionIgnored default/old asks to adopt load balancer ${id}, but it already has another one, so this has no effect. Restore or remove the annotation. To adopt ${id}, name it on a new Service.`,
+  );
+  const heir = w.create("heir", { annotations: { [adopt]: id } }).metadata.uid;
+  await w.pass(60);
+  expect(balancers(w)).toEqual([
+    ["b1", old],
+    [id, heir],
+  ]);
+});
+
+test("a Service that names another load balancer after the adoption keeps its own and reports it", async () => {
+  const w = await startedWorld();
+  const id = byHand(w, "by-hand");
+  const other = byHand(w, "other");
+  const { uid } = w.create("web", { annotations: { [adopt]: id } }).metadata;
+  await w.pass(60);
+  expect(w.events("web").join()).not.toContain("Adoption");
+  w.annotate("web", { [adopt]: other });
+  await w.pass(60);
+  expect(balancers(w)).toEqual([
+    [id, uid],
+    [other, undefined],
+  ]);
+  expect(w.events("web").join()).toContain(
+    `AdoptionIgnored default/web asks to adopt load balancer ${other},`,
+  );
+});
+
+test("adopts no load balancer of another Service, and names that Service", async () => {
+  const w = await startedWorld();
+  w.create("shop");
+  await w.pass(60);
+  w.forget();
+  w.create("web", { annotations: { [adopt]: "b1" } });
+  await w.pass(60);
+  expect(w.changes).toEqual([]);
+  expect(w.events("web").join()).toContain(
+    "AdoptionRefused default/web asks to adopt load balancer b1, which belongs to default/shop. It is not adopted,",
+  );
+});

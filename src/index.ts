@@ -30,7 +30,7 @@ export {
 export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
 export { cidrList, ipList, list, pairs, repeated } from "./core/list-fields.ts";
-export type { Problem, Severity } from "./core/problem.ts";
+export type { Severity } from "./core/problem.ts";
 export { type RecordOptions, records } from "./core/record-fields.ts";
 export { Secret } from "./core/secret.ts";
 export type {
@@ -55,4 +55,12 @@ export type * from "./provider/instances.ts";
 export type * from "./provider/load-balancers.ts";
 export type * from "./provider/plan.ts";
 export * from "./provider/provider.ts";
+export {
+  commonReasons,
+  type DeclaredReasons,
+  declareReasons,
+  type OwnReason,
+  type Problem,
+  type Reason,
+} from "./provider/reasons.ts";
 export type * from "./provider/routes.ts";

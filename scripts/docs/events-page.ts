@@ -1,5 +1,6 @@
 // Generates docs/events.md from the list of reasons in `reasons/`.
 
+import { commonReasons, undeclaredReason } from "../../src/provider/reasons.ts";
 import { inTheLog, ofNetworks, ofTheCloud, onLeases } from "./reasons/all.ts";
 import { onNodes } from "./reasons/nodes.ts";
 import type { Reason, Reasons } from "./reasons/reason.ts";
@@ -26,6 +27,20 @@ function conditions(reasons: Reasons): string {
   ].join("\n");
 }
 
+function ofProviders(): string {
+  const undeclared = [
+    undeclaredReason,
+    "The provider used a reason that it does not declare; the log has its name. Report it to the provider.",
+  ];
+  return [
+    "| Reason | When, and what to do |",
+    "|---|---|",
+    ...[...Object.entries(commonReasons), undeclared].map(
+      ([name, meaning]) => `| \`${name}\` | ${meaning} |`,
+    ),
+  ].join("\n");
+}
+
 export function eventsPage(): string {
   return `# Events
 
@@ -34,7 +49,8 @@ has the value, the expected value and what to do. Conditions ([annotations.md](a
 reasons.
 
 A problem is reported once, and again if it changes or comes back after it was fixed. \`--mode=observe\` writes no events. Reasons that are
-upstream's also have upstream's message, except for the differences in [differences.md](differences.md#services). Providers may add reasons.
+upstream's also have upstream's message, except for the differences in [differences.md](differences.md#services). The metric
+\`fairlead_problems\` counts Services and Nodes by reason.
 
 \`\`\`sh
 kubectl get events -A --field-selector type=Warning,source=service-controller
@@ -58,6 +74,13 @@ ${table(ofTheCloud)}
 Reported by \`service-controller\`.
 
 ${table(onServices)}
+
+## Of providers
+
+Problems that a provider finds with an instance, a load balancer or a route. A provider may declare further reasons; the command \`schema\`
+of its executable lists them under \`$defs.problemReasons\`.
+
+${ofProviders()}
 
 ## On the Lease
 

@@ -9,7 +9,7 @@ const sections: readonly (readonly [title: string, files: RegExp])[] = [
   ["Plans and steps", /provider\/plan\.ts/],
   ["Routes", /provider\/routes\.ts/],
   ["Inputs", /provider\/inputs\.ts/],
-  ["Calls and errors", /provider\/(call|errors)\.ts|core\/(moment|problem)\.ts/],
+  ["Calls and errors", /provider\/(call|errors|reasons)\.ts|core\/(moment|problem)\.ts/],
   ["HTTP", /^src\/kit|platform\/transport\.ts/],
   ["Settings", /core\/(settings|fields|list-fields|did-you-mean)\.ts/],
   ["Values", /^src\/core/],

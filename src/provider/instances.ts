@@ -2,9 +2,9 @@
 // Nodes to machines, and decides when a machine is gone.
 
 import type { ProviderID } from "../core/brand.ts";
-import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
 import type { Facts } from "./plan.ts";
+import type { Problem } from "./reasons.ts";
 
 /** A type of a Node's `status.addresses`. */
 export type AddressKind = "Hostname" | "InternalIP" | "ExternalIP" | "InternalDNS" | "ExternalDNS";

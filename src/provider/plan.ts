@@ -1,9 +1,9 @@
 // Plans: named steps as plain data, which the framework logs, shows in a dry run and applies one by one.
 
 import type { Milliseconds, ServiceUID } from "../core/brand.ts";
-import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
 import type { CloudError } from "./errors.ts";
+import type { Problem } from "./reasons.ts";
 
 /** Small strings stored on the Service for the provider, such as the id of its load balancer. */
 export type Facts = Readonly<Record<string, string>>;

@@ -1,12 +1,13 @@
 // The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
-import type { Problem } from "../core/problem.ts";
+import type { Problem as AnyProblem } from "../core/problem.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
+import type { DeclaredReasons } from "./reasons.ts";
 import type { Routes } from "./routes.ts";
 
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
@@ -62,6 +63,9 @@ export interface Context {
   readonly mark: { readonly cluster: string; readonly owner: string };
 }
 
+/** A problem with the configuration. It is reported at the start and at a reload; any reason is allowed. */
+export type ConfigProblem = AnyProblem;
+
 /** A value of a cloud's own configuration file, with the line from 1 on. */
 export interface ConfigValue {
   readonly text: string;
@@ -79,7 +83,7 @@ export interface ConfigFile {
   /** By name in the `config` table; a `records` setting has its sections. Environment variables and flags take precedence. */
   readonly settings: Readonly<Record<string, ConfigValue | readonly ConfigSection[]>>;
   /** Syntax errors. The framework itself finds unknown names and invalid values. */
-  readonly problems: readonly (Problem & { readonly line: number })[];
+  readonly problems: readonly (ConfigProblem & { readonly line: number })[];
 }
 
 /** A connected cloud. The controllers run for the capabilities that are present. */
@@ -116,6 +120,8 @@ export interface ProviderDefinition<
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */
   readonly facts?: Readonly<Record<string, FactPlace>>;
+  /** The provider's own reasons of problems. They appear in events, conditions, metrics and `schema`. */
+  readonly reasons?: DeclaredReasons;
   /**
    * Defaults of flags that are different for this cloud, by flag name: upstream's that the cloud's Go manager changes, and
    * Fairlead's own. `--help` shows them. With `--compatibility=upstream`, those of Fairlead's own flags do not apply.
@@ -126,7 +132,7 @@ export interface ProviderDefinition<
   /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
   readConfigFile?(text: string): ConfigFile;
   /** Pure. Checks that a table cannot express: "either a token or a key". Called when all single values are valid. */
-  checkConfig?(config: Values<C>): readonly Problem[];
+  checkConfig?(config: Values<C>): readonly ConfigProblem[];
   /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }

@@ -2,10 +2,10 @@
 // provider lists, creates and removes them.
 
 import type { Cidr, IpAddress, NodeName } from "../core/brand.ts";
-import type { Problem } from "../core/problem.ts";
 import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
 import type { Wait } from "./plan.ts";
+import type { Problem } from "./reasons.ts";
 
 /** The Node that a route leads to. */
 export interface RouteTarget {

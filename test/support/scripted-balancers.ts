@@ -261,7 +261,10 @@ const planOf = (
   const staying = members.filter(({ ending }) => ending === undefined);
   const unknown = staying.filter(({ owner }) => !survey.has(owner.uid));
   if (unknown.length > 0) {
-    return { steps: [], problems: [{ severity: "error", reason: "NotSurveyed", text: "not surveyed" }] };
+    return {
+      steps: [],
+      problems: [{ severity: "error", reason: "IncompleteInstance", text: "not surveyed" }],
+    };
   }
   const owners = staying.map(({ owner }) => owner.uid).toSorted();
   const [first] = staying;
@@ -282,7 +285,7 @@ const planOf = (
   const secret = named === undefined ? undefined : inputs.secret(first.owner.namespace, named)?.["tls.crt"];
   if (named !== undefined && secret === undefined) {
     const text = `there is no Secret ${named}`;
-    return { steps: [], problems: [{ severity: "error", reason: "MissingSecret", text }] };
+    return { steps: [], problems: [{ severity: "error", reason: "MissingInput", text }] };
   }
   const certificate = secret === undefined ? {} : { certificate: secret.reveal() };
   const ranges = keepsRanges ? { ranges: first.sourceRanges ?? ("unspecified" as const) } : {};

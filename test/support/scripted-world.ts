@@ -1,5 +1,6 @@
 // A world with a scripted cloud, which implements everything in the contract that the fake cloud lacks.
 
+import type { DeclaredReasons } from "../../src/index.ts";
 import { ScriptedBalancers } from "./scripted-balancers.ts";
 import { ServiceWorld } from "./service-world.ts";
 
@@ -13,10 +14,13 @@ export type Override = (balancers: Balancers) => Partial<Balancers>;
 export const scriptedWorld = (
   change: (script: ScriptedBalancers) => void = () => undefined,
   override: Override = () => ({}),
+  /** Parts of the definition. */
+  definition: { readonly reasons?: DeclaredReasons } = {},
 ) => {
   let script: ScriptedBalancers | undefined;
   const provider = {
     ...new ScriptedBalancers({} as never).provider(),
+    ...definition,
     connect: () => {
       if (script === undefined) throw new Error("The world is not there yet.");
       const cloud = connected(script);

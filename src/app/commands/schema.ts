@@ -9,7 +9,7 @@ export function defineSchema(invocation: Invocation) {
     meta: {
       name: "schema",
       description:
-        "Print the JSON Schema of the --config file, for editors and CI. $defs has the schema of the Service annotations.",
+        "Print the JSON Schema of the --config file, for editors and CI. $defs has the schema of the Service annotations and the reasons of problems.",
     },
     run: async ({ rawArgs }) => {
       if (invocation.refuseArguments("schema", rawArgs)) return;

@@ -6,6 +6,7 @@ import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config-f
 import { ownAnnotations } from "../../controllers/service/annotations/own-annotations.ts";
 import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Field, Fields } from "../../core/settings.ts";
+import { commonReasons, meaningsOf } from "../../provider/reasons.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
 import { withPresets } from "../flags/provider-flags.ts";
@@ -55,6 +56,12 @@ export function configurationSchema(provider: AnyProvider, program: string): Jso
       cloud: section(propertiesOf(provider.config)),
     },
     $defs: {
+      problemReasons: {
+        description: `Reasons of problems that the provider reports, besides those of docs/events.md: in events, conditions and the metric fairlead_problems.`,
+        oneOf: Object.entries({ ...commonReasons, ...meaningsOf(provider.reasons) }).map(
+          ([reason, description]) => ({ const: reason, description }),
+        ),
+      },
       serviceAnnotations: annotationsSchema({
         ...withPrefix(prefix, fields),
         ...withPrefix(ownPrefix, ownAnnotations),

@@ -226,6 +226,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     isForeign: (node) => !inventory.manages(identityOf(node)),
     nodes: nodes.objects,
     candidates: lifecycle.candidates,
+    nodeProblems: view.problems,
     service,
   });
 

@@ -2,7 +2,9 @@
 // no requests yet.
 
 import type { AccountContext } from "../../cloud/account.ts";
+import { withDeclaredReasons } from "../../cloud/declared-reasons.ts";
 import type { Instances } from "../../provider/instances.ts";
+import { undeclaredReason } from "../../provider/reasons.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "../configuration/configuration-error.ts";
@@ -50,8 +52,16 @@ export function openClouds({
       if (flags.mode === "observe") return { reason: "--mode=observe changes nothing." };
       return isCurrent() ? mayWrite() : { reason: "a reload has replaced the connection to the cloud." };
     };
-  const open = (gate: WriteGate) =>
-    connectCloud(
+  const onUndeclared = (reason: string): void =>
+    log.error(
+      `The provider ${provider.name} reported a problem with the reason ${JSON.stringify(reason.slice(0, 80))}, which it does not declare. It is shown as ${undeclaredReason}. Declare it with declareReasons, or use a common reason.`,
+    );
+  const withReasons = (connected: ConnectedCloud): ConnectedCloud => ({
+    ...connected,
+    cloud: withDeclaredReasons(connected.cloud, provider.reasons, onUndeclared),
+  });
+  const open = (gate: WriteGate) => {
+    const opened = connectCloud(
       provider,
       { environment, ...settings.cloud, cluster: flags["cluster-name"] },
       {
@@ -64,6 +74,8 @@ export function openClouds({
         mayMutate: mayMutate(gate),
       },
     );
+    return { ...opened, connected: opened.connected && withReasons(opened.connected) };
+  };
   const { connected: main, problems } = open(gates.main);
   if (main === undefined) throw new ConfigurationError(problems);
   for (const { text } of problems) log.warn(text);

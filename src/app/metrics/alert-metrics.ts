@@ -13,13 +13,32 @@ export interface AlertSources {
   readonly isForeign: (node: Node) => boolean;
   /** Nodes without an instance or with a stopped one, by name, with the reason why a deletion is on hold. */
   readonly candidates: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
+  /** What keeps Nodes from being initialized, by name. */
+  readonly nodeProblems: ReadonlyMap<string, { readonly problem: { readonly reason: string } }>;
   /** Undefined if the cloud has no load balancers. */
   readonly service:
     | {
-        readonly activeProblems: () => ReadonlyMap<string, unknown>;
+        /** By Service: the reason and message of each active warning. */
+        readonly activeProblems: () => ReadonlyMap<string, readonly string[]>;
         readonly orphans: () => readonly unknown[];
       }
     | undefined;
+}
+
+/** Reasons are a closed list, so the number of series is limited. */
+function problemsOf({ nodeProblems, service }: AlertSources) {
+  const reasonsOf = {
+    Node: [...nodeProblems.values()].map(({ problem }) => [problem.reason]),
+    Service: [...(service?.activeProblems().values() ?? [])].map((texts) =>
+      texts.map((text) => text.split(" ", 1)[0] ?? ""),
+    ),
+  };
+  return Object.entries(reasonsOf).flatMap(([object, all]) => {
+    const counts = new Map<string, number>();
+    for (const reason of all.flatMap((reasons) => [...new Set(reasons)]))
+      if (reason !== "") counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    return [...counts].map(([reason, count]) => [{ object, reason }, count] as const);
+  });
 }
 
 /** Returns the function that sets the manager they are computed from. */
@@ -52,6 +71,12 @@ export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) =>
     "fairlead_services_in_trouble",
     "Services with an active warning.",
     ({ service }) => service?.activeProblems().size ?? 0,
+  );
+  metrics.gaugeFrom(
+    "fairlead_problems",
+    "Services and Nodes with an active problem, by its reason (docs/events.md and the provider's own). Only on the leader.",
+    ["object", "reason"],
+    () => (sources?.leads() === true ? problemsOf(sources) : []),
   );
   gauge(
     "fairlead_balancers_orphaned",

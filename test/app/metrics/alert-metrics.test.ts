@@ -33,8 +33,13 @@ const linesOf = (leads: boolean): readonly string[] => {
       ["f", { heldFor: "DeletionPaused" }],
       ["g", {}],
     ]),
+    nodeProblems: new Map([["a", { problem: { reason: "IncompleteInstance" } }]]),
     service: {
-      activeProblems: () => new Map([["default/web", ["why"]]]),
+      activeProblems: () =>
+        new Map([
+          ["default/web", ["CertificateExpired of web", "CertificateExpired of mail", "TargetLimit 7"]],
+          ["default/shop", ["CertificateExpired of shop", " without a reason"]],
+        ]),
       orphans: () => [{}, {}, {}],
     },
   });
@@ -49,7 +54,10 @@ test("the leader counts Nodes, Services and load balancers that need attention",
     "fairlead_nodes_uninitialized 2",
     'fairlead_node_deletions_held{reason="MassDeletionHeld"} 2',
     'fairlead_node_deletions_held{reason="DeletionPaused"} 1',
-    "fairlead_services_in_trouble 1",
+    "fairlead_services_in_trouble 2",
+    'fairlead_problems{object="Node",reason="IncompleteInstance"} 1',
+    'fairlead_problems{object="Service",reason="CertificateExpired"} 2',
+    'fairlead_problems{object="Service",reason="TargetLimit"} 1',
     "fairlead_balancers_orphaned 3",
   ]);
 });

@@ -260,7 +260,11 @@ describe("planNode", () => {
   });
 
   test("changes nothing on a joining Node with a cloud error, and passes the error on", () => {
-    const problem = { severity: "error", reason: "Renamed", text: "It was renamed." } as const;
+    const problem = {
+      severity: "error",
+      reason: "IncompleteInstance",
+      text: "It has no network yet.",
+    } as const;
     expect(plan(tainted, { problems: [problem] })).toEqual({
       labels: {},
       removeUninitializedTaint: false,
@@ -269,7 +273,7 @@ describe("planNode", () => {
   });
 
   test("initializes a Node in spite of a warning", () => {
-    const problem = { severity: "warning", reason: "Old", text: "It is old." } as const;
+    const problem = { severity: "warning", reason: "UnsupportedByCloud", text: "It is old." } as const;
     expect(plan(tainted, { problems: [problem] }).removeUninitializedTaint).toBe(true);
   });
 

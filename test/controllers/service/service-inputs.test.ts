@@ -70,7 +70,7 @@ test("a missing Secret is reported on the Service, which waits for it", async ()
   await w.start();
   w.create("web", named);
   await w.pass(30);
-  expect(w.get("web").status.conditions).toMatchObject([{ status: "False", reason: "MissingSecret" }]);
+  expect(w.get("web").status.conditions).toMatchObject([{ status: "False", reason: "MissingInput" }]);
   putSecret(w, "late");
   await w.pass(90);
   expect(certificates(script)).toEqual(["late"]);

@@ -2,6 +2,7 @@
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
+import type { Problem } from "../../../core/problem.ts";
 import type { InputDeclaration } from "../../../provider/inputs.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
@@ -36,6 +37,9 @@ export interface PlannedGroup extends PlanInput {
   readonly leaving: readonly ServiceUID[];
 }
 
+/** A plan with the provider's problems and the framework's. */
+type CheckedPlan = Omit<Plan<Step>, "problems"> & { readonly problems: readonly Problem[] };
+
 export async function planSteps(
   deps: ReconcileDeps,
   context: ReconcileContext,
@@ -43,7 +47,7 @@ export async function planSteps(
 ): Promise<PlannedGroup | Outcome> {
   const { signal } = context.call;
   const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
-  const { steps, wait, problems = [] } = plan;
+  const { steps, wait, problems } = plan;
   for (const { service, problems: earlier } of input.members) {
     await showProblems(deps, "plan", service, problems, signal, earlier);
   }
@@ -60,7 +64,7 @@ async function planWithProvider(
   deps: ReconcileDeps,
   { state, call }: ReconcileContext,
   { members, observed, gone, duplicates }: PlanInput,
-): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
+): Promise<{ readonly plan: CheckedPlan } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
   const { controller, desiredServices, inputs, survey } = deps;
   const { balancers } = controller;
   const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);

@@ -1,0 +1,130 @@
+// Replaces reasons that a provider did not declare in the problems of its plans, instances and routes, so that metrics and alerts
+// have a closed list of reasons. An undeclared reason is a fault of the provider, and is logged once.
+
+import type { Problem } from "../core/problem.ts";
+import type { Fields } from "../core/settings.ts";
+import type { Instance, InstanceSource } from "../provider/instances.ts";
+import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
+import type { Step } from "../provider/plan.ts";
+import type { Cloud } from "../provider/provider.ts";
+import {
+  commonReasons,
+  type DeclaredReasons,
+  meaningsOf,
+  type Problem as ProviderProblem,
+  type Reason,
+  undeclaredReason,
+} from "../provider/reasons.ts";
+import type { RouteDocument, RoutePage, Routes } from "../provider/routes.ts";
+
+type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
+type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+
+interface WithProblems {
+  readonly problems?: readonly ProviderProblem[];
+}
+
+/** More are not logged: a provider may make reasons from text. */
+const maxLogged = 20;
+
+class ReasonCheck {
+  readonly #known: ReadonlySet<string>;
+  readonly #onUndeclared: (reason: string) => void;
+  readonly #logged = new Set<string>();
+
+  constructor(declared: DeclaredReasons | undefined, onUndeclared: (reason: string) => void) {
+    this.#known = new Set([...Object.keys(commonReasons), ...Object.keys(meaningsOf(declared))]);
+    this.#onUndeclared = onUndeclared;
+  }
+
+  /** The same object where nothing is undeclared. */
+  readonly of = <T extends WithProblems>(object: T): T => {
+    const { problems } = object;
+    if (problems === undefined || problems.every(({ reason }) => this.#known.has(reason))) return object;
+    return { ...object, problems: problems.map((problem) => this.#declared(problem)) };
+  };
+
+  #declared(problem: Problem): Problem & { readonly reason: Reason } {
+    const { reason } = problem;
+    if (this.#known.has(reason)) return problem as ProviderProblem;
+    if (!this.#logged.has(reason) && this.#logged.size < maxLogged) {
+      this.#logged.add(reason);
+      this.#onUndeclared(reason);
+    }
+    return { ...problem, reason: undeclaredReason as string as Reason };
+  }
+}
+
+/** A copy of an object whose functions work without it: a provider may be an instance of a class. */
+function bound<T extends object>(object: T): T {
+  const copy: Record<PropertyKey, unknown> = {};
+  for (
+    let from: object | null = object;
+    from !== null && from !== Object.prototype;
+    from = Object.getPrototypeOf(from)
+  ) {
+    for (const key of Reflect.ownKeys(from)) {
+      if (key === "constructor" || Object.hasOwn(copy, key)) continue;
+      const value: unknown = Reflect.get(object, key);
+      copy[key] = typeof value === "function" ? value.bind(object) : value;
+    }
+  }
+  return copy as T;
+}
+
+async function* mapPages<T, R>(pages: AsyncIterable<T>, change: (page: T) => R): AsyncIterable<R> {
+  for await (const page of pages) yield change(page);
+}
+
+function checkedSource(source: InstanceSource, check: ReasonCheck): InstanceSource {
+  const checkedAll = (instances: readonly Instance[]): readonly Instance[] =>
+    instances.some(({ problems }) => problems !== undefined) ? instances.map(check.of) : instances;
+  const { lookups = {} } = source;
+  const checkedLookups = Object.entries(lookups).map(([key, lookup]) => [
+    key,
+    {
+      limit: lookup.limit,
+      find: async (...args: Parameters<typeof lookup.find>) =>
+        new Map([...(await lookup.find(...args))].map(([asked, found]) => [asked, checkedAll(found)])),
+    },
+  ]);
+  return {
+    ...bound(source),
+    list: (call) => mapPages(source.list(call), checkedAll),
+    ...(source.lookups !== undefined && { lookups: Object.fromEntries(checkedLookups) }),
+  };
+}
+
+function checkedBalancers(balancers: AnyBalancers, check: ReasonCheck): AnyBalancers {
+  return { ...bound(balancers), plan: (...args) => check.of(balancers.plan(...args)) };
+}
+
+function checkedRoutes(routes: Routes, check: ReasonCheck): Routes {
+  const checked = <P extends RoutePage | RouteDocument>(page: P): P => ({
+    ...check.of(page),
+    routes: page.routes.map(check.of),
+  });
+  return routes.style === "document"
+    ? { ...bound(routes), read: async (call) => checked(await routes.read(call)) }
+    : { ...bound(routes), list: (call) => mapPages(routes.list(call), checked) };
+}
+
+export function withDeclaredReasons(
+  cloud: AnyCloud,
+  declared: DeclaredReasons | undefined,
+  onUndeclared: (reason: string) => void,
+): AnyCloud {
+  const check = new ReasonCheck(declared, onUndeclared);
+  const { instances, loadBalancers, routes } = cloud;
+  return {
+    ...cloud,
+    ...(instances && {
+      instances: {
+        ...instances,
+        sources: instances.sources.map((source) => checkedSource(source, check)) as [InstanceSource],
+      },
+    }),
+    ...(loadBalancers && { loadBalancers: checkedBalancers(loadBalancers, check) }),
+    ...(routes && { routes: checkedRoutes(routes, check) }),
+  };
+}

@@ -1,0 +1,66 @@
+// The reasons of problems that a provider reports: a closed list for all providers, and those that a provider declares. Alerts and
+// metrics use them as labels, so they are neither free text nor unlimited in number.
+
+import type { Brand } from "../core/brand.ts";
+import type { Problem as AnyProblem } from "../core/problem.ts";
+
+/** Reasons that every provider can use, with their meaning and what to do. */
+export const commonReasons = {
+  AmbiguousCloudObject: "Several objects of the cloud have the name that is set. Set an id.",
+  IncompleteInstance: "The cloud does not describe the instance completely yet. Nothing, unless it lasts.",
+  InvalidAnnotation: "An annotation has a value that is invalid for this Service. Correct it.",
+  MissingCloudObject:
+    "An object of the cloud that is set (network, certificate) does not exist. Correct the name or id.",
+  MissingInput:
+    "A Secret, ConfigMap or file that the load balancer needs is missing or has no usable value. Create or correct it.",
+  PortConflict: "Another Service of the same load balancer uses the port. Use another port.",
+  QuotaExceeded: "A quota is exhausted. Raise it, or delete unused objects.",
+  UnsupportedByCloud: "The Service requests something that the cloud does not have. Change the Service.",
+} as const;
+
+/** Shown instead of a reason that the provider did not declare. */
+export const undeclaredReason = "ProviderProblem";
+
+/** A reason that a provider declared with `declareReasons`. */
+export type OwnReason = Brand<string, "OwnReason">;
+
+/** The reason of a problem: one of `commonReasons`, or one that the provider declared. */
+export type Reason = keyof typeof commonReasons | OwnReason;
+
+/** Something that is wrong with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
+export interface Problem extends AnyProblem {
+  readonly reason: Reason;
+}
+
+const texts = Symbol.for("fairlead.reasons");
+
+/** The reasons of a provider by name. Pass it to `ProviderDefinition.reasons`. */
+export type DeclaredReasons<N extends string = string> = Readonly<Record<N, OwnReason>> & {
+  readonly [texts]: Readonly<Record<N, string>>;
+};
+
+/**
+ * Declares reasons of a provider: CamelCase names with a permanent meaning, each with what is wrong and what to do.
+ *
+ * @example
+ * export const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
+ * const problem: Problem = { severity: "error", reason: reasons.CertificateExpired, text: "…" };
+ */
+export function declareReasons<const N extends string>(
+  meanings: Readonly<Record<N, string>>,
+): DeclaredReasons<N> {
+  const names = Object.keys(meanings) as N[];
+  for (const name of names) {
+    if (!/^[A-Z][A-Za-z0-9]*$/.test(name))
+      throw new Error(`The reason ${name} must be CamelCase, such as CertificateExpired.`);
+    if (Object.hasOwn(commonReasons, name) || name === undeclaredReason)
+      throw new Error(`${name} is a common reason; use it without declaring it.`);
+  }
+  const byName = Object.fromEntries(names.map((name) => [name, name as string as OwnReason]));
+  return Object.assign(byName, { [texts]: meanings }) as DeclaredReasons<N>;
+}
+
+/** The meaning of each declared reason, by name. */
+export function meaningsOf(declared: DeclaredReasons | undefined): Readonly<Record<string, string>> {
+  return declared?.[texts] ?? {};
+}

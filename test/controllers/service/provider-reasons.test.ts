@@ -1,0 +1,56 @@
+// A reason that only the provider knows reaches events, conditions, metrics and the schema.
+
+import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { configurationSchema } from "../../../src/app/configuration/schema.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { declareReasons, type Problem } from "../../../src/index.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+
+const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
+const undeclared = "Certificate expired on Monday" as string as Problem["reason"];
+
+const shown = async (reason: Problem["reason"]) => {
+  const problem: Problem = { severity: "error", reason, text: "certificate web has expired" };
+  const { w } = scriptedWorld(undefined, () => ({ plan: () => ({ steps: [], problems: [problem] }) }), {
+    reasons,
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  return {
+    events: w.events("web"),
+    conditions: w.get("web").status.conditions?.map((condition) => `${condition.type} ${condition.reason}`),
+    metrics: w.manager.metrics.text().split("\n"),
+    logged: w.logged.filter((line) => line.includes("does not declare")),
+  };
+};
+
+test("a declared reason is the reason of the event, the condition and the metric [F89]", async () => {
+  const { events, conditions, metrics, logged } = await shown(reasons.CertificateExpired);
+  expect(events).toContain("Warning CertificateExpired certificate web has expired");
+  expect(conditions).toEqual(["CloudReady CertificateExpired"]);
+  expect(metrics).toContain('fairlead_problems{object="Service",reason="CertificateExpired"} 1');
+  expect(logged).toEqual([]);
+});
+
+test("an undeclared reason becomes ProviderProblem, keeps its text, and is logged once", async () => {
+  const { events, conditions, metrics, logged } = await shown(undeclared);
+  expect(events).toContain("Warning ProviderProblem certificate web has expired");
+  expect(conditions).toEqual(["CloudReady ProviderProblem"]);
+  expect(metrics).toContain('fairlead_problems{object="Service",reason="ProviderProblem"} 1');
+  expect(logged).toHaveLength(1);
+  expect(logged[0]).toContain(
+    'The provider scripted reported a problem with the reason "Certificate expired on Monday", which it does not declare.',
+  );
+});
+
+test("the schema lists the common reasons and those of the provider, with what to do", () => {
+  const provider = { ...fake, reasons } as unknown as AnyProvider;
+  const { $defs } = configurationSchema(provider, "acme") as unknown as {
+    $defs: { problemReasons: { oneOf: readonly { const: string; description: string }[] } };
+  };
+  const byName = new Map($defs.problemReasons.oneOf.map((one) => [one.const, one.description]));
+  expect(byName.get("CertificateExpired")).toBe("The certificate has expired. Renew it.");
+  expect(byName.get("PortConflict")).toContain("Use another port.");
+});

@@ -1,7 +1,16 @@
 // Parses YAML into a located document. Refuses what could make a small file large or ambiguous: anchors, aliases, merge keys,
 // custom tags, and keys that are not strings. Loaded only when there is a file to read.
 
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type YAMLParseError,
+} from "yaml";
 import {
   type Located,
   type LocatedEntry,
@@ -13,12 +22,31 @@ import {
 export const maxDocumentLength = 256 * 1024;
 const maxDepth = 16;
 const start = { line: 1, column: 1 };
+const tooDeep = `the document is nested more than ${maxDepth} levels deep`;
 
 type Contents = Document.Parsed["contents"];
 
 /** The library adds an excerpt of the file, which may contain a secret. */
 function withoutExcerpt(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
+}
+
+/** What to do about a syntax error, by the code of the library. */
+const fixes: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: "Indent with spaces.",
+  BAD_INDENT: "Indent all keys of a mapping equally.",
+  BLOCK_AS_IMPLICIT_KEY: "Put a value that contains a colon in quotes.",
+  MULTILINE_IMPLICIT_KEY:
+    "Put a value that contains a colon in quotes, and indent all keys of a mapping equally.",
+  MISSING_CHAR: "Close the quote or bracket.",
+  MULTIPLE_DOCS: "Keep one document.",
+};
+
+/** Only the first one: the others are usually its consequences, as is all that the rest of the file seems to lack. */
+function syntaxError({ message, code }: YAMLParseError): string {
+  // The parser overflows its stack on deep nesting before `maxDepth` applies.
+  if (code === "RESOURCE_EXHAUSTION") return tooDeep;
+  return `invalid YAML: ${withoutExcerpt(message).replace(/; please use .*|\.$/, "")}. ${fixes[code] ?? "Correct the syntax."}`;
 }
 
 const duplicateKey = (key: string): string => `${key} is set more than once; keep one`;
@@ -54,8 +82,7 @@ export function parseYaml(text: string): ParsedDocument {
       if (!isPlain) return report(node.range?.[0], "expected a string, a number, true or false");
       return { kind: "scalar", place, value, source: node.source ?? String(value) };
     }
-    if (depth > maxDepth)
-      return report(undefined, `the document is nested more than ${maxDepth} levels deep`);
+    if (depth > maxDepth) return report(undefined, tooDeep);
     if (isSeq(node)) {
       const entries = node.items.flatMap((item) => locate(item, depth + 1) ?? []);
       return { kind: "list", place: at(node.range?.[0]), entries };
@@ -83,15 +110,17 @@ export function parseYaml(text: string): ParsedDocument {
   try {
     // Duplicate keys are found above, so that the message can name the key.
     const document = parseDocument(text, { lineCounter: counter, uniqueKeys: false, prettyErrors: false });
-    for (const { message, pos } of [...document.errors, ...document.warnings]) {
-      report(pos[0], withoutExcerpt(message));
+    const [error] = document.errors;
+    if (error !== undefined) {
+      return { root: undefined, problems: [problemAt(at(error.pos[0]), "InvalidYaml", syntaxError(error))] };
     }
+    for (const { message, pos } of document.warnings) report(pos[0], withoutExcerpt(message));
     contents = document.contents;
   } catch {
     // The parser overflows its stack on deep nesting before `maxDepth` applies.
     return {
       root: undefined,
-      problems: [problemAt(start, "InvalidYaml", `the document is nested more than ${maxDepth} levels deep`)],
+      problems: [problemAt(start, "InvalidYaml", tooDeep)],
     };
   }
   const root = contents === null ? undefined : locate(contents, 0);

@@ -85,6 +85,28 @@ test("never shows the value of a secret that is malformed [F78]", () => {
   expect(all).not.toContain("hunter2");
 });
 
+test.each([
+  [
+    "a: b: c\nflags:\n  x: [1\n",
+    "1:4 invalid YAML: Nested mappings are not allowed in compact mappings. Put a value that contains a colon in quotes.",
+  ],
+  [
+    "apiVersion: x\n\tkind: y\n",
+    "2:1 invalid YAML: Tabs are not allowed as indentation. Indent with spaces.",
+  ],
+  [
+    "flags:\n  v: 1\n kind: x\n",
+    "3:1 invalid YAML: All mapping items must start at the same column. Indent all keys of a mapping equally.",
+  ],
+  ['a: "x\nb: 1\n', '3:1 invalid YAML: Missing closing "quote. Close the quote or bracket.'],
+  ["a: 1\n---\nb: 2\n", "2:1 invalid YAML: Source contains multiple documents. Keep one document."],
+])("reports a syntax error once, with its position and what to do: %j", (document, expected) => {
+  const { problems } = parseConfiguration(parseYaml(document), tables);
+  expect(problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`)).toEqual([
+    expected,
+  ]);
+});
+
 test("refuses a file of another kind or API version", () => {
   const { problems } = parseConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
   expect(problems.map(({ text: says }) => says)).toEqual([

@@ -35,7 +35,7 @@ export interface ConfigurationSources {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-/** The --config file, and its problems. */
+/** The --config file, unless it cannot be read or parsed, and its problems. */
 async function readConfigFile(
   path: string | undefined,
   provider: AnyProvider,
@@ -50,8 +50,10 @@ async function readConfigFile(
   // Loaded only here: without a file, the parser is not needed.
   const { parseYaml } = await import("../../config-file/parse-yaml.ts");
   const tables = { flags: flagFields, cloud: provider.config, notInFile: flagsNotInFile };
-  const read = parseConfiguration(parseYaml(whole.text), tables);
-  return { own: { ...read, path }, problems: read.problems.map((problem) => inFile(path, problem)) };
+  const parsed = parseYaml(whole.text);
+  const read = parseConfiguration(parsed, tables);
+  const problems = read.problems.map((problem) => inFile(path, problem));
+  return { own: parsed.root === undefined ? undefined : { ...read, path }, problems };
 }
 
 export async function readConfiguration({
@@ -67,24 +69,31 @@ export async function readConfiguration({
     provider,
     file: own === undefined ? undefined : { path: own.path, flags: own.flags },
   });
-  const flagProblems = [
-    ...ofFile,
-    ...settings.problems,
-    ...webhookProblems(settings.flags),
-    ...cloudNameProblems(settings.flags, provider.name),
-  ];
+  // Without the file, other problems may only be its consequences.
+  const isFileUnusable = own === undefined && ofFile.some(isError);
+  const flagProblems = isFileUnusable
+    ? ofFile
+    : [
+        ...ofFile,
+        ...settings.problems,
+        ...webhookProblems(settings.flags),
+        ...cloudNameProblems(settings.flags, provider.name),
+      ];
 
   const below = await readCloudFile(settings.flags["cloud-config"], provider, reader);
   const { file, places } = own === undefined ? below : withSection(below, own.path, own.cloud);
   const { given } = settings.cloud;
   const sources = { environment, given, file, places };
-  // What has the wrong type in the file is not also reported as missing.
+  // What has the wrong type in a file, or is in a line that cannot be read, is not also reported as missing.
   const wrong = ofFile.flatMap(({ key }) => key ?? []);
-  const ofSettings = configProblems(provider, sources).filter(
-    ({ reason, key = "" }) =>
-      reason !== "MissingSetting" || !wrong.some((one) => key === one || key.startsWith(`${one}.`)),
-  );
-  const { inputFiles, problems: ofInputs } = ofSettings.some(isError)
+  const mayBeSet = (key: string): boolean =>
+    below.problems.some(isError) || wrong.some((one) => key === one || key.startsWith(`${one}.`));
+  const ofSettings = isFileUnusable
+    ? []
+    : configProblems(provider, sources).filter(
+        ({ reason, key = "" }) => reason !== "MissingSetting" || !mayBeSet(key),
+      );
+  const { inputFiles, problems: ofInputs } = [...flagProblems, ...below.problems, ...ofSettings].some(isError)
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
     : await readInputs(provider, sources, reader);
   return {

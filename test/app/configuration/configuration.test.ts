@@ -3,6 +3,7 @@ import { fake } from "../../../providers/fake/index.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
+import { text } from "../../../src/core/fields.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 // The source of each value, and which source takes precedence.
@@ -98,6 +99,33 @@ test("a file that is missing or too long is an error that names the file", async
     "/etc/none: cannot read --config: no such file: /etc/none",
     `${own}: the file has 300000 characters; the limit is 262144`,
   ]);
+});
+
+test("a syntax error in the --config file is one line, and what the file would have set is not reported as missing", async () => {
+  const required = {
+    ...provider,
+    config: { ...provider.config, endpoint: text("URL.", { required: true }) },
+  };
+  const body = `${head}flags:\n  leader-elect-lease-duration: 60s\n\tcloud:\n  endpoint: http://x\n`;
+  const args = [`--config=${config}`, "--leader-elect-renew-deadline=40s"];
+  const { reported } = await read({ [config]: body }, args, {}, required as AnyProvider);
+  expect(reported).toEqual([
+    `${config}:5:1: invalid YAML: Tabs are not allowed as indentation. Indent with spaces.`,
+  ]);
+});
+
+test("a line of the cloud's own file that cannot be read is not followed by missing settings", async () => {
+  const required = {
+    ...provider,
+    config: { ...provider.config, endpoint: text("URL.", { required: true }) },
+  };
+  const { reported } = await read(
+    { [own]: "endpoint http://x\n" },
+    [`--cloud-config=${own}`],
+    {},
+    required as AnyProvider,
+  );
+  expect(reported).toEqual([`${own}:1: expected a line such as name = value`]);
 });
 
 test("a setting that the cloud rejects is reported with its position, unless it came from a variable", async () => {

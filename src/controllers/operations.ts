@@ -1,18 +1,22 @@
 // Polls long-running cloud operations by their IDs. All due operations are checked together, and no worker waits for them.
 // Operations are only in memory: after a restart, the controller observes the cloud instead.
 
-import { backoffAfter, isFenced } from "../cloud/error-policies.ts";
+import { backoffAfter, isAccountWide, isFenced } from "../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Done, OperationState, Pending } from "../provider/plan.ts";
+import type { Note } from "./node-deps.ts";
 
 export interface OperationDeps {
   /** Undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
+  /** For the log. */
+  readonly note: Note;
 }
 
 /** Running, unknown to the cloud, done, or the error that it failed with. */
@@ -40,6 +44,7 @@ export class Operations {
   #isChecking = false;
   #failures = 0;
   #problem: unknown;
+  #isNoted = false;
 
   constructor(deps: OperationDeps, enqueue: (key: string) => void) {
     this.#deps = deps;
@@ -102,7 +107,7 @@ export class Operations {
   }
 
   async #check(): Promise<void> {
-    const { pending, clock, random } = this.#deps;
+    const { pending, clock, random, note } = this.#deps;
     const signal = this.#signal;
     if (pending === undefined || signal === undefined) return;
     this.#isChecking = true;
@@ -115,10 +120,13 @@ export class Operations {
         const outcomes = await pending.check(ids, { signal, urgency: "user-change" });
         for (const [key, operation] of batch) this.#record(key, operation, outcomes.get(operation.id));
       }
+      if (this.#isNoted) note("The operations of the cloud can be checked again", {});
+      this.#isNoted = false;
       this.#failures = 0;
       this.#setProblem(undefined);
     } catch (error) {
       this.#failures += 1;
+      if (!signal.aborted) this.#noteFailure(error, due);
       const isLasting = this.#failures >= failuresBeforeReport;
       if (isLasting && !signal.aborted && !isFenced(error)) this.#setProblem(error);
       const delay = backoffAfter(error, this.#failures, clock, random);
@@ -129,6 +137,19 @@ export class Operations {
       this.#isChecking = false;
       this.#scheduleCheck();
     }
+  }
+
+  /** Once until a check succeeds. What concerns the whole account is logged for the account. */
+  #noteFailure(error: unknown, due: readonly (readonly [string, Operation])[]): void {
+    if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
+    this.#isNoted = true;
+    const ids = [...new Set(due.map(([, { id }]) => id))];
+    const operations =
+      ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ");
+    this.#deps.note(
+      `Cannot check the operations of the cloud, so their changes stay pending. Fairlead will retry. ${messageOf(error)}`,
+      { operations },
+    );
   }
 
   #record(key: string, operation: Operation, outcome: OperationState | CloudError | undefined): void {

@@ -10,6 +10,11 @@ import { ServiceWorld } from "../../support/service-world.ts";
 const conditionsOf = (w: ServiceWorld, name: string) =>
   (w.get(name).status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`);
 
+const checksLogged = (w: ServiceWorld) =>
+  w.logged
+    .map((line) => line.slice(line.indexOf("] ") + 2).trim())
+    .filter((line) => /operations of the cloud/.test(line));
+
 test("an operation that cannot be checked is reported on its Service after three attempts, and the report is removed later [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
@@ -20,6 +25,11 @@ test("an operation that cannot be checked is reported on its Service after three
   w.create("mail");
   await w.pass(3600);
   expect(script.checks.length).toBeGreaterThan(2);
+  expect(checksLogged(w)).toEqual([
+    expect.stringMatching(
+      /^Cannot check the operations of the cloud, so their changes stay pending\. Fairlead will retry\. .*operations may not be read.* operations="\S+, \S+"$/,
+    ),
+  ]);
   for (const name of ["web", "mail"]) {
     expect(conditionsOf(w, name)).toEqual(["CloudReady RefusedByCloud"]);
     const reported = w.events(name).filter((event) => event.includes("operations may not be read"));
@@ -32,13 +42,14 @@ test("an operation that cannot be checked is reported on its Service after three
   script.checkRefusal = undefined;
   await w.pass(3600);
   expect([conditionsOf(w, "web"), conditionsOf(w, "mail")]).toEqual([[], []]);
+  expect(checksLogged(w).slice(1)).toEqual(["The operations of the cloud can be checked again"]);
   expect(script.things.size).toBe(0);
   for (const operation of script.operations) script.outcomes.set(operation, "done");
   await w.pass(60);
   expect([script.things.size, w.get("web").status.loadBalancer?.ingress?.length]).toEqual([2, 1]);
 });
 
-test("a single failed check of an operation is not reported", async () => {
+test("a single failed check of an operation is logged, but not reported on the Service", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -49,6 +60,7 @@ test("a single failed check of an operation is not reported", async () => {
   script.checkRefusal = undefined;
   await w.pass(600);
   expect([conditionsOf(w, "web"), w.events("web").join().includes("may not be read")]).toEqual([[], false]);
+  expect(checksLogged(w)).toHaveLength(2);
 });
 
 test("a Secret that can no longer be read is reported, and the load balancer keeps the last content", async () => {

@@ -17,6 +17,7 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { followEvents } from "../support/events-in-order.ts";
 
 /** One cluster and two accounts of one cloud: the recipe in docs/operations.md. */
 const openWorld = () => {
@@ -134,6 +135,7 @@ test("two managers for two accounts of one cloud both lead, and each changes onl
 test("a clean shutdown records the end of leadership and releases the Lease [F67]", async () => {
   world = openWorld();
   const { clock, server, holder } = world;
+  const eventsInOrder = followEvents(server);
   const one = await world.manager("east");
   await clock.until(() => holder("ccm-east") !== "", seconds(10), "a leader");
   expect(one.made.metrics.text()).toContain('leader_election_master_status{name="ccm-east"} 1');
@@ -142,7 +144,7 @@ test("a clean shutdown records the end of leadership and releases the Lease [F67
   world.ends.length = 0;
   expect(holder("ccm-east")).toBe("");
   expect(one.made.metrics.text()).toContain('leader_election_master_status{name="ccm-east"} 0');
-  const events = server.store.list("events") as unknown as readonly {
+  const events = eventsInOrder() as unknown as readonly {
     readonly reason: string;
     readonly message: string;
     readonly involvedObject: { readonly kind: string; readonly name: string };

@@ -21,6 +21,7 @@ import { resourceNamed } from "../../src/testing/apiserver/objects/resource-tabl
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ProcessClock, SimulatedProcess } from "../simulation/simulated-process.ts";
 import { toNode } from "./api-server-nodes.ts";
+import { followEvents } from "./events-in-order.ts";
 
 export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 
@@ -86,6 +87,7 @@ export class ServiceWorld {
   kubeFault: ((method: string, path: string) => Response | Error | undefined) | undefined;
   readonly #options: ServiceWorldOptions;
   readonly #cloudTransport: Transport;
+  readonly #events: ReturnType<typeof followEvents>;
   #running: Running | undefined;
   #starts = 0;
 
@@ -98,6 +100,7 @@ export class ServiceWorld {
       random: seededRandom(seed ^ 0x5eed),
       ...(options.authorize !== undefined && { options: { authorize: options.authorize } }),
     });
+    this.#events = followEvents(this.server);
     this.cloud = new FakeCloud({
       clock,
       latency: milliseconds(latency),
@@ -288,7 +291,7 @@ export class ServiceWorld {
 
   /** For example "Warning SyncLoadBalancerFailed …", as stored in the API server; a repeated event appears once. */
   events(name: string): readonly string[] {
-    return this.server.store.list("events", "default").flatMap((event) => {
+    return this.#events("default").flatMap((event) => {
       const about = event["involvedObject"] as { readonly name?: string } | undefined;
       return about?.name === name ? [`${event["type"]} ${event["reason"]} ${event["message"]}`] : [];
     });

@@ -22,13 +22,15 @@ export interface Series {
   first: number;
   /** Failed attempts to write it, in a row. */
   failures?: number;
-  /** The stored event, after the first successful write. */
-  written?: { readonly name: string; readonly namespace: string };
+  /** After the first successful write: the count of the stored event before this process. */
+  earlier?: number | undefined;
 }
 
 export interface Correlated {
   readonly series: Series;
   readonly occurrence: Occurrence;
+  /** Several messages share this series, so the message does not identify it. */
+  readonly isCombined: boolean;
   readonly count: number;
   /** Wall time. */
   readonly last: number;
@@ -91,6 +93,7 @@ export class EventCorrelator {
     return {
       series,
       occurrence: isCombined ? { ...occurrence, message } : occurrence,
+      isCombined,
       count: series.count,
       last: this.#clock.now(),
     };

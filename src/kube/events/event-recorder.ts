@@ -7,9 +7,8 @@ import type { Random } from "../../platform/random.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError, KubeError } from "../errors/kube-error.ts";
-import { toTime } from "../objects.ts";
-import { events } from "../resources.ts";
 import { type Correlated, EventCorrelator, type Occurrence, type Series } from "./event-correlator.ts";
+import { writeEvent } from "./event-writer.ts";
 
 export type EventLoss = "spam" | "queue-full" | "refused" | "undeliverable";
 
@@ -24,7 +23,6 @@ export interface EventRecorderOptions {
 
 const maxAttempts = 12;
 const retryInterval = seconds(10);
-const maxMessage = 1024;
 const temporary = [
   "throttled",
   "timeout",
@@ -43,7 +41,6 @@ export class EventRecorder {
   readonly #queue = new Map<Series, Correlated>();
   readonly #writing = new Set<Series>();
   #delayed = 0;
-  #serial = 0;
   #signal: AbortSignal | undefined;
   #idle: (() => void)[] = [];
 
@@ -102,7 +99,7 @@ export class EventRecorder {
     if (signal === undefined || signal.aborted) return;
     for (const [series, event] of this.#queue) {
       if (this.#writing.size >= (this.#options.maxInFlight ?? 32)) return;
-      // A second write needs the name of the event, which only the first one returns.
+      // A second write needs the result of the first one.
       if (this.#writing.has(series)) continue;
       this.#queue.delete(series);
       this.#writing.add(series);
@@ -125,7 +122,7 @@ export class EventRecorder {
   async #deliver(event: Correlated, signal: AbortSignal): Promise<void> {
     const { series, occurrence } = event;
     try {
-      await this.#write(event, signal);
+      await writeEvent(this.#api, event, signal);
       delete series.failures;
     } catch (error) {
       if (signal.aborted) {
@@ -149,56 +146,6 @@ export class EventRecorder {
         this.#pump();
       });
     }
-  }
-
-  async #write({ series, occurrence, count, last }: Correlated, signal: AbortSignal): Promise<void> {
-    const known = series.written;
-    const message = occurrence.message.slice(0, maxMessage);
-    if (known !== undefined) {
-      try {
-        await this.#api.patch(
-          events,
-          known,
-          {
-            contentType: "application/strategic-merge-patch+json",
-            body: { count, lastTimestamp: toTime(last), message },
-          },
-          signal,
-        );
-        return;
-      } catch (error) {
-        // The server deletes events after an hour; the next one is a new one.
-        if (!isKubeError(error, "not-found")) throw error;
-      }
-    }
-    const { component, object, type, reason } = occurrence;
-    const namespace =
-      object.namespace === undefined || object.namespace === "" ? "default" : object.namespace;
-    const metadata = { name: `${object.name}.${this.#uniqueHex()}`, namespace };
-    await this.#api.create(
-      events,
-      {
-        metadata,
-        involvedObject: object,
-        type,
-        reason,
-        message,
-        count,
-        firstTimestamp: toTime(series.first),
-        lastTimestamp: toTime(last),
-        source: { component },
-        reportingComponent: component,
-      },
-      signal,
-    );
-    series.written = metadata;
-  }
-
-  /** Nanoseconds in hexadecimal, as in Go. A serial number makes names unique within one millisecond. */
-  #uniqueHex(): string {
-    this.#serial = (this.#serial + 1) % 1000;
-    const within = this.#serial * 1000 + Math.floor(this.#options.random.fraction() * 1000);
-    return (BigInt(Math.trunc(this.#options.clock.now())) * 1_000_000n + BigInt(within)).toString(16);
   }
 
   #lose(reason: EventLoss, occurrence: Occurrence, error?: unknown): void {

@@ -85,4 +85,27 @@ export const cases = (kubeconfigPath: string): void => {
     stop.abort();
     await running;
   });
+
+  test("the event recorder of the next process continues the count of an event", async () => {
+    const api = await connect(kubeconfigPath);
+    const mark = `again-${Date.now().toString(36)}`;
+    for (let process = 0; process < 3; process++) {
+      const stop = new AbortController();
+      const recorder = new EventRecorder({ api, clock: systemClock, random: systemRandom });
+      const running = recorder.run(stop.signal);
+      recorder.record({
+        component: "cloud-node-controller",
+        object: { apiVersion: "v1", kind: "Node", name: mark, uid: mark },
+        type: "Normal",
+        reason: "Synced",
+        message: mark,
+      });
+      await recorder.whenIdle(never);
+      stop.abort();
+      await running;
+    }
+    const page = await api.listPage(events, { namespace: "default" }, never);
+    const written = page.items.filter((event: Event) => event.message === mark);
+    expect(written.map(({ count }) => count)).toEqual([3]);
+  });
 };

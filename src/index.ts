@@ -45,6 +45,7 @@ export type {
 } from "./core/settings.ts";
 export { cutText } from "./kit/cut-text.ts";
 export * from "./kit/json-api.ts";
+export * from "./kit/outcomes.ts";
 export * from "./kit/pages.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";

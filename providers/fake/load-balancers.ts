@@ -5,15 +5,17 @@ import {
   type Call,
   type Context,
   type DesiredLoadBalancer,
+  done,
+  inProgress,
   type LoadBalancers,
   type ObservedLoadBalancer,
   type Plan,
   parseCidr,
-  parseIp,
+  publishIPs,
   type ServiceUID,
   type Step,
   type StepOutcome,
-  seconds,
+  waitFor,
 } from "#ccm";
 import type { ApiBalancer, ApiListener, BalancerSpec, FakeApi } from "./api.ts";
 import type { annotations } from "./settings.ts";
@@ -37,7 +39,6 @@ export type FakeStep = Step &
   );
 
 const ownerLabel = "owner-uid";
-const checkInterval = seconds(1);
 
 function sameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.toSorted().join() === other.toSorted().join();
@@ -87,9 +88,7 @@ function changesOf(desired: Desired, observed: ApiBalancer): BalancerSpec {
 const states = { active: "ready", changing: "changing", failed: "failed" } as const;
 
 function outcomeOf({ name, status }: ApiBalancer): StepOutcome {
-  return status === "active"
-    ? { done: true }
-    : { done: false, checkAfter: checkInterval, waitingFor: `balancer ${name} to be ready` };
+  return status === "active" ? done() : inProgress(`balancer ${name} to be ready`);
 }
 
 export function fakeLoadBalancers(
@@ -141,9 +140,7 @@ export function fakeLoadBalancers(
       return { steps: desired === undefined || desired.ending !== undefined ? [] : [create(desired)] };
     }
     const { id, name, status, labels } = observed.balancer;
-    if (status === "changing") {
-      return { steps: [], wait: { checkAfter: checkInterval, waitingFor: `balancer ${name} to be ready` } };
-    }
+    if (status === "changing") return waitFor(`balancer ${name} to be ready`);
     if (observed.ownership !== "ours") {
       if (desired === undefined || desired.ending !== undefined) return { steps: [] };
       const marked = { ...labels, ...marks, [ownerLabel]: desired.owner.uid };
@@ -177,7 +174,7 @@ export function fakeLoadBalancers(
         return outcomeOf((await api.changeBalancer(step.id, step.spec, call)).balancer);
       case "delete balancer":
         await api.deleteBalancer(step.id, call);
-        return { done: true };
+        return done();
     }
   };
 
@@ -197,13 +194,8 @@ export function fakeLoadBalancers(
     apply,
     publish: ({ families }, observed) => {
       const balancer = observed?.state === "ready" ? observed.balancer : undefined;
-      const addresses = families.flatMap((family) => {
-        const ip = parseIp((family === "IPv6" ? balancer?.ipv6 : balancer?.ip) ?? "");
-        return ip === undefined ? [] : [{ ip }];
-      });
-      return addresses.length === 0
-        ? { kind: "wait", waitingFor: "the balancer to be ready" }
-        : { kind: "addresses", addresses };
+      const ips = families.map((family) => (family === "IPv6" ? balancer?.ipv6 : balancer?.ip));
+      return publishIPs(ips, "the balancer to be ready");
     },
     settingsOf: ({ balancer: { algorithm } }) => ({ algorithm }),
     rangesOf: ({ balancer: { sources } }) => sources.flatMap((range) => parseCidr(range) ?? []),

@@ -1,6 +1,6 @@
 // Routes in the network of the fake cloud: one request per route, identified by a label.
 
-import { CloudError, type ObservedRoute, parseCidr, type RoutesOneByOne } from "#ccm";
+import { CloudError, done, type ObservedRoute, parseCidr, type RoutesOneByOne } from "#ccm";
 import type { ApiRoute, FakeApi } from "./api.ts";
 
 export function fakeRoutes(api: FakeApi, mark: { readonly cluster: string }): RoutesOneByOne {
@@ -22,11 +22,11 @@ export function fakeRoutes(api: FakeApi, mark: { readonly cluster: string }): Ro
         throw new CloudError("invalid", text, { operation: "POST /routes" });
       }
       await api.createRoute({ destination, machine, labels: { cluster: mark.cluster } }, call);
-      return { done: true };
+      return done();
     },
     remove: async ({ handle }, call) => {
       await api.deleteRoute(handle, call);
-      return { done: true };
+      return done();
     },
   };
 }

@@ -3,7 +3,7 @@
 
 import type { Problem } from "../core/problem.ts";
 import type { Fields } from "../core/settings.ts";
-import type { Instance, InstanceSource } from "../provider/instances.ts";
+import type { Instance, InstanceLookup, InstanceSource } from "../provider/instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud } from "../provider/provider.ts";
@@ -21,7 +21,7 @@ type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
 interface WithProblems {
-  readonly problems?: readonly ProviderProblem[];
+  readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
 /** More are not logged: a provider may make reasons from text. */
@@ -80,14 +80,12 @@ function checkedSource(source: InstanceSource, check: ReasonCheck): InstanceSour
   const checkedAll = (instances: readonly Instance[]): readonly Instance[] =>
     instances.some(({ problems }) => problems !== undefined) ? instances.map(check.of) : instances;
   const { lookups = {} } = source;
-  const checkedLookups = Object.entries(lookups).map(([key, lookup]) => [
-    key,
-    {
-      limit: lookup.limit,
-      find: async (...args: Parameters<typeof lookup.find>) =>
-        new Map([...(await lookup.find(...args))].map(([asked, found]) => [asked, checkedAll(found)])),
-    },
-  ]);
+  const checkedLookup = (lookup: InstanceLookup): InstanceLookup => ({
+    limit: lookup.limit,
+    find: async (keys, call) =>
+      new Map([...(await lookup.find(keys, call))].map(([asked, found]) => [asked, checkedAll(found)])),
+  });
+  const checkedLookups = Object.entries(lookups).map(([by, lookup]) => [by, lookup && checkedLookup(lookup)]);
   return {
     ...bound(source),
     list: (call) => mapPages(source.list(call), checkedAll),

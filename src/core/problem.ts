@@ -11,5 +11,5 @@ export interface Problem {
   /** What is wrong (value got and value expected), what happens now, and what the user can do. */
   readonly text: string;
   /** The annotation, label or configuration key it is about, where there is one. */
-  readonly key?: string;
+  readonly key?: string | undefined;
 }

@@ -21,20 +21,20 @@ export interface JsonRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Appended to the base. A complete URL, such as the next link of a listing, must have the base's origin. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, QueryValue>>;
+  readonly query?: Readonly<Record<string, QueryValue>> | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether it changes anything. Default: every method except GET and HEAD. */
-  readonly mutates?: boolean;
+  readonly mutates?: boolean | undefined;
 }
 
 /** The content of an error body: its message, and the kind of error if it is more precise than the status. */
 export interface ErrorReport {
-  readonly message?: string;
-  readonly kind?: CloudErrorKind;
+  readonly message?: string | undefined;
+  readonly kind?: CloudErrorKind | undefined;
   /** "account" when the cloud reports that a rate limit concerns the account and not only this operation. */
-  readonly scope?: "operation" | "account";
+  readonly scope?: "operation" | "account" | undefined;
 }
 
 /** Options of `jsonApi`. */

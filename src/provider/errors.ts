@@ -32,13 +32,13 @@ export interface CloudErrorDetail {
   /** The cloud's name of the operation, as in its documentation and permissions: `GET /servers`, `DescribeInstances`. */
   readonly operation: string;
   /** HTTP status, if there was a response. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** What a `rate-limited` error concerns: this operation, which is the default, or all operations of the account. */
-  readonly scope?: "operation" | "account";
+  readonly scope?: "operation" | "account" | undefined;
   /** The cloud's request id, for support requests. */
-  readonly requestID?: string;
+  readonly requestID?: string | undefined;
   /** When the cloud accepts requests again. Fairlead retries then, but after at most 15 minutes. */
-  readonly retryAfter?: Moment;
+  readonly retryAfter?: Moment | undefined;
   /** The original error. */
   readonly cause?: unknown;
 }

@@ -14,7 +14,7 @@ export interface InstanceAddress {
   readonly kind: AddressKind;
   readonly value: string;
   /** The cloud's name of the network of this address, for address policies that choose by network. */
-  readonly network?: string;
+  readonly network?: string | undefined;
 }
 
 /**
@@ -37,21 +37,21 @@ export interface Instance {
   /** The name shown in messages. */
   readonly title: string;
   /** Every form of the machine's system UUID or serial number; compared case-insensitively. */
-  readonly uuids?: readonly string[];
+  readonly uuids?: readonly string[] | undefined;
   /** Absent when a listing does not include it: then `lookups.id` is called for Nodes that are not Ready. */
-  readonly state?: InstanceState;
+  readonly state?: InstanceState | undefined;
   /** Ids of related objects (network port, security group) that load balancers and routes need; passed on in `Machine`. */
-  readonly handles?: Facts;
+  readonly handles?: Facts | undefined;
   /** In the order in which the cloud's Go manager writes them. */
   readonly addresses: readonly InstanceAddress[];
   /** The instance type for the well-known label; empty if the cloud has none. */
   readonly type: string;
-  readonly region?: string;
-  readonly zone?: string;
+  readonly region?: string | undefined;
+  readonly zone?: string | undefined;
   /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly Problem[] | undefined;
 }
 
 /** Identifies a machine to load balancers and routes. */
@@ -61,7 +61,7 @@ export interface Machine {
   /** `Instance.key`. */
   readonly key: string;
   /** `Instance.handles`, if known. */
-  readonly handles?: Facts;
+  readonly handles?: Facts | undefined;
 }
 
 /** A property by which a machine is found. `id` is `Instance.key`; the others find the machine of a Node without provider id. */
@@ -99,7 +99,7 @@ export interface InstanceSource {
    */
   list(call: Call): AsyncIterable<readonly Instance[]>;
   /** What the cloud can look up without a listing, by kind of key. The framework uses the cheaper method. */
-  readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
+  readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
 }
 
 /** The machines of a cloud. */
@@ -108,5 +108,5 @@ export interface Instances {
   /** How to find the machine of a Node without provider id, in this order; usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];
   /** Labels with these prefixes belong to the provider and are kept in sync with the instance. None is ever removed. */
-  readonly labelPrefixes?: readonly `${string}/`[];
+  readonly labelPrefixes?: readonly `${string}/`[] | undefined;
 }

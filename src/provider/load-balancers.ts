@@ -67,10 +67,10 @@ export interface DesiredLoadBalancer<A extends Fields> {
 
 /** An address of a load balancer, as in the Service's `status.loadBalancer.ingress`. */
 export interface BalancerAddress {
-  readonly ip?: IpAddress;
-  readonly hostname?: string;
+  readonly ip?: IpAddress | undefined;
+  readonly hostname?: string | undefined;
   /** Absent means VIP. */
-  readonly ipMode?: "VIP" | "Proxy";
+  readonly ipMode?: "VIP" | "Proxy" | undefined;
 }
 
 /** What the cloud has for one group, including incomplete and left-over parts. Extend it with what your plan needs. */
@@ -78,7 +78,7 @@ export interface ObservedLoadBalancer {
   /** The group that it belongs to, as `LoadBalancers.groupOf` names it. */
   readonly group: string;
   /** Its name or id in the cloud, for messages. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** The Services it serves according to its marks. If none of them exists, it is an orphan. */
   readonly owners: readonly ServiceUID[];
   /**
@@ -88,10 +88,10 @@ export interface ObservedLoadBalancer {
    */
   readonly ownership: "ours" | "unmarked" | "foreign";
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
-  readonly cluster?: string;
+  readonly cluster?: string | undefined;
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
-  readonly shallow?: true;
+  readonly shallow?: true | undefined;
 }
 
 /** What to write to the status of a Service. */
@@ -127,7 +127,7 @@ export interface LoadBalancers<
   V = undefined,
 > {
   /** Inputs of every plan: a pool, a shared certificate. A change plans all groups again. */
-  readonly inputs?: readonly InputDeclaration[];
+  readonly inputs?: readonly InputDeclaration[] | undefined;
   /** Pure. Inputs of one Service's plan: a certificate that an annotation names. */
   inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
   /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
@@ -194,10 +194,10 @@ export interface LoadBalancers<
    * The provider supports `ending: "release"`. Shared load balancers: only what belongs to this Service alone is released.
    * Absent: the deletion of a Service that requests a release is on hold, with an event.
    */
-  readonly releases?: true;
+  readonly releases?: true | undefined;
   /**
    * Targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the operator or the
    * Service sets. Absent: leaving Nodes are removed immediately.
    */
-  readonly drains?: true;
+  readonly drains?: true | undefined;
 }

@@ -12,7 +12,7 @@ export type Facts = Readonly<Record<string, string>>;
 export interface Step {
   readonly do: string;
   /** The name or id of the object that is changed, for messages. */
-  readonly on?: string;
+  readonly on?: string | undefined;
 }
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */
@@ -49,9 +49,9 @@ export interface Plan<S extends Step> {
   /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */
   readonly steps: readonly S[];
   /** Set when there is nothing to do now but the desired state is not reached. */
-  readonly wait?: Wait;
+  readonly wait?: Wait | undefined;
   /** Published as events and conditions of the Services. */
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly Problem[] | undefined;
 }
 
 /** Facts to store, by Service and name; undefined removes a fact. */
@@ -60,7 +60,7 @@ export type FactChanges = ReadonlyMap<ServiceUID, Readonly<Record<string, string
 /** What is done, with the facts to store on the Services before anything else is done. */
 export interface Done {
   readonly done: true;
-  readonly remember?: FactChanges;
+  readonly remember?: FactChanges | undefined;
 }
 
 /** The state of an operation: done, or still running. */
@@ -75,4 +75,8 @@ export type OperationState = Done | ({ readonly done: false } & Wait);
  */
 export type StepOutcome =
   | Done
-  | ({ readonly done: false; readonly operation?: string; readonly remember?: FactChanges } & Wait);
+  | ({
+      readonly done: false;
+      readonly operation?: string | undefined;
+      readonly remember?: FactChanges | undefined;
+    } & Wait);

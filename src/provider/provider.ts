@@ -17,7 +17,7 @@ export const contractVersion = 1;
 export interface Fetched<T> {
   readonly value: T;
   /** Absent: it is valid until the cloud rejects it. */
-  readonly goodUntil?: Moment;
+  readonly goodUntil?: Moment | undefined;
 }
 
 /** A credential with its own rate limit and circuit breaker: a project, a region, an endpoint. */
@@ -89,13 +89,13 @@ export interface ConfigFile {
 /** A connected cloud. The controllers run for the capabilities that are present. */
 export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S extends Step, V = undefined> {
   /** Only if the state of long-running work is found by operation id. */
-  readonly pending?: Pending;
+  readonly pending?: Pending | undefined;
   /** Machines: initializes Nodes, and deletes Nodes whose machine is gone. */
-  readonly instances?: Instances;
+  readonly instances?: Instances | undefined;
   /** Load balancers for Services of type LoadBalancer. */
-  readonly loadBalancers?: LoadBalancers<A, O, S, V>;
+  readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
   /** Routes to the pod networks of Nodes. */
-  readonly routes?: Routes;
+  readonly routes?: Routes | undefined;
 }
 
 /** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */
@@ -115,20 +115,20 @@ export interface ProviderDefinition<
   /** The settings of the cloud. Users set them by environment variable, flag or file. */
   readonly config: C;
   /** The annotations on Services. A field whose name contains "/" is a complete key. */
-  readonly annotations?: { readonly prefix: `${string}/${string}`; readonly fields: A };
+  readonly annotations?: { readonly prefix: `${string}/${string}`; readonly fields: A } | undefined;
   /** The files needed to connect. A Secret or ConfigMap is rejected here: mount it and declare the file. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */
-  readonly facts?: Readonly<Record<string, FactPlace>>;
+  readonly facts?: Readonly<Record<string, FactPlace>> | undefined;
   /** The provider's own reasons of problems. They appear in events, conditions, metrics and `schema`. */
-  readonly reasons?: DeclaredReasons;
+  readonly reasons?: DeclaredReasons | undefined;
   /**
    * Defaults of flags that are different for this cloud, by flag name: upstream's that the cloud's Go manager changes, and
    * Fairlead's own. `--help` shows them. With `--compatibility=upstream`, those of Fairlead's own flags do not apply.
    */
-  readonly presets?: Readonly<Record<string, string>>;
+  readonly presets?: Readonly<Record<string, string>> | undefined;
   /** Flags of the cloud's Go manager that have no effect here, by name: the reason, or what to use instead. */
-  readonly ignoredFlags?: Readonly<Record<string, string>>;
+  readonly ignoredFlags?: Readonly<Record<string, string>> | undefined;
   /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
   readConfigFile?(text: string): ConfigFile;
   /** Pure. Checks that a table cannot express: "either a token or a key". Called when all single values are valid. */

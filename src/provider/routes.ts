@@ -28,25 +28,25 @@ export interface ObservedRoute {
   readonly handle: string;
   readonly destination: Cidr;
   /** `Instance.key` of the target. */
-  readonly targetKey?: string;
-  readonly targetAddress?: IpAddress;
+  readonly targetKey?: string | undefined;
+  readonly targetAddress?: IpAddress | undefined;
   /** The name of the target's Node. */
-  readonly targetName?: string;
+  readonly targetName?: string | undefined;
   /** The target no longer exists (a blackhole route). */
-  readonly leadsNowhere?: boolean;
+  readonly leadsNowhere?: boolean | undefined;
   /**
    * `marked`: carries the cluster's mark. `unmarked`: routes of this cloud have no place for a mark, so that `--cluster-cidr`
    * decides. `foreign`: never touched.
    */
   readonly ownership: "marked" | "unmarked" | "foreign";
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly Problem[] | undefined;
 }
 
 /** One page of the route table. */
 export interface RoutePage {
   readonly routes: readonly ObservedRoute[];
   /** Problems with the table as a whole. */
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly Problem[] | undefined;
 }
 
 /** A route table that is one document. */
@@ -59,11 +59,11 @@ export interface RouteDocument extends RoutePage {
 /** The result of a change: done, or in progress. Routes have no facts. */
 export type RouteOutcome =
   | { readonly done: true }
-  | ({ readonly done: false; readonly operation?: string } & Wait);
+  | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
 
 interface RoutesOfAnyStyle {
   /** The maximum number of routes, if known. Fairlead exports how many are left and warns before the limit is reached. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
 }

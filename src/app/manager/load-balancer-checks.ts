@@ -26,7 +26,7 @@ export async function checkForDrift(
 /** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
 export function reportOrphans(
   listing: Pick<SharedListing<unknown>, "subscribe">,
-  orphans: () => readonly { readonly group: string; readonly name?: string }[],
+  orphans: () => readonly { readonly group: string; readonly name?: string | undefined }[],
   log: Log,
 ): () => void {
   let reported = "";

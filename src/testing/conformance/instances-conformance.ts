@@ -87,6 +87,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       for (const source of instances.sources) {
         const listed = await listOf(lab, source);
         for (const [key, lookup] of Object.entries(source.lookups ?? {})) {
+          if (lookup === undefined) continue;
           const keysOf = (instance: Instance): readonly string[] =>
             key === "id"
               ? [instance.key]

@@ -47,7 +47,7 @@ export const site = (
 
   const toListed = (machine: AwkwardMachine): Instance => {
     const { state, ...rest } = toInstance(machine);
-    return listsState ? { ...rest, ...(state !== undefined && { state }) } : rest;
+    return { ...rest, state: listsState ? state : undefined };
   };
 
   const ask = (

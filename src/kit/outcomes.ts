@@ -1,0 +1,46 @@
+// Builders for what plans and steps return, with the delay that most clouds need.
+
+import { type Milliseconds, seconds } from "../core/brand.ts";
+import { parseIp } from "../core/ip.ts";
+import type { Publication } from "../provider/load-balancers.ts";
+import type { Done, FactChanges, StepOutcome, Wait } from "../provider/plan.ts";
+
+const usualDelay = seconds(1);
+
+/** The step is done; the facts are stored on the Services. */
+export function done(remember?: FactChanges): Done {
+  return { done: true, remember };
+}
+
+/** The cloud still works on the step. `waitingFor` completes "waiting for …". */
+export function inProgress(
+  waitingFor: string,
+  options: {
+    /** One second when absent. */
+    readonly checkAfter?: Milliseconds;
+    readonly operation?: string | undefined;
+    readonly remember?: FactChanges | undefined;
+  } = {},
+): Extract<StepOutcome, { done: false }> {
+  return { checkAfter: usualDelay, ...options, done: false, waitingFor };
+}
+
+/** A plan without steps: there is nothing to do until the cloud is ready. */
+export function waitFor(
+  waitingFor: string,
+  checkAfter: Milliseconds = usualDelay,
+): { readonly steps: readonly []; readonly wait: Wait } {
+  return { steps: [], wait: { checkAfter, waitingFor } };
+}
+
+/** Publishes the IP addresses that the cloud reports, or waits while it reports none. */
+export function publishIPs(
+  texts: readonly (string | null | undefined)[],
+  waitingFor: string,
+): Exclude<Publication, { kind: "not-ours" }> {
+  const addresses = texts.flatMap((text) => {
+    const ip = parseIp(text ?? "");
+    return ip === undefined ? [] : [{ ip }];
+  });
+  return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
+}

@@ -1,0 +1,53 @@
+// The builders of outcomes and publications, and the types that a provider can return without conditional spreads.
+
+import { expect, test } from "bun:test";
+import {
+  done,
+  type Instance,
+  inProgress,
+  type ObservedRoute,
+  type Plan,
+  parseCidr,
+  parseIp,
+  providerID,
+  publishIPs,
+  type ServiceUID,
+  type Step,
+  seconds,
+  waitFor,
+} from "../../src/index.ts";
+
+const facts = new Map([["uid" as string as ServiceUID, { id: "7" }]]);
+
+test("a step in progress is checked after a second, unless another delay is set", () => {
+  expect(inProgress("the job")).toEqual({ done: false, checkAfter: seconds(1), waitingFor: "the job" });
+  expect(inProgress("the job", { checkAfter: seconds(9), operation: "op", remember: facts })).toEqual({
+    ...{ done: false, checkAfter: seconds(9), waitingFor: "the job", operation: "op" },
+    remember: facts,
+  });
+  expect(done(facts)).toEqual({ done: true, remember: facts });
+  const plan: Plan<Step> = waitFor("the balancer", seconds(2));
+  expect(plan).toEqual({ steps: [], wait: { checkAfter: seconds(2), waitingFor: "the balancer" } });
+});
+
+test("publishes the addresses that are there, and waits while there are none", () => {
+  const ips = ["192.0.2.1", null, undefined, "", "pending", "2001:db8::1"];
+  expect(publishIPs(ips, "it")).toEqual({
+    kind: "addresses",
+    addresses: [{ ip: parseIp("192.0.2.1") }, { ip: parseIp("2001:db8::1") }],
+  } as never);
+  expect(publishIPs([null], "the balancer")).toEqual({ kind: "wait", waitingFor: "the balancer" });
+});
+
+test("optional members of what a provider returns may be undefined", () => {
+  const unknown = undefined as string | undefined;
+  const instance: Instance = {
+    ...{ key: "1", id: providerID("acme://1"), names: ["a"], title: "a", addresses: [], type: "" },
+    ...{ state: undefined, region: unknown, zone: unknown, labels: undefined, problems: undefined },
+  };
+  const destination = parseCidr("10.0.0.0/24");
+  if (destination === undefined) throw new Error("It is a range.");
+  const route: ObservedRoute = { handle: "1", destination, ownership: "marked", targetKey: unknown };
+  const plan: Plan<Step> = { steps: [{ do: "make", on: unknown }], wait: undefined, problems: undefined };
+  expect([instance.region, route.targetKey, plan.wait]).toEqual([undefined, undefined, undefined]);
+});

@@ -14,7 +14,6 @@ import type { Transport } from "../../src/platform/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
-import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
@@ -22,50 +21,12 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ProcessClock, SimulatedProcess } from "../simulation/simulated-process.ts";
 import { toNode } from "./api-server-nodes.ts";
 import { followEvents } from "./events-in-order.ts";
+import { never, noFiles, type RunningManager, through } from "./running-manager.ts";
+import type { Crossing, ServiceDraft, ServiceWorldOptions } from "./service-world-options.ts";
 
 export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 
 const stored = { services: resourceNamed("services"), nodes: resourceNamed("nodes") };
-
-export interface ServiceWorldOptions {
-  readonly seed?: number;
-  readonly nodes?: number;
-  readonly latency?: number;
-  readonly actionTime?: number;
-  readonly provider?: unknown;
-  /** Replaces the fake cloud. */
-  readonly cloud?: (clock: VirtualClock) => Transport;
-  readonly providerIDOf?: (node: string) => string;
-  /** Authorizes requests to the API server. By default everything is allowed. */
-  readonly authorize?: Authorize;
-}
-
-export interface ServiceDraft {
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
-  readonly spec?: JsonObject;
-}
-
-/** Called before a request is sent, and after it took effect but before its answer arrives. */
-export type Crossing = (what: string, when: "before" | "after") => void;
-
-interface Running {
-  readonly life: SimulatedProcess;
-  readonly cut: AbortController;
-  readonly stop: AbortController;
-  readonly done: Promise<void>;
-  readonly manager: Manager;
-}
-
-const never = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
-
-const noFiles = {
-  read: () => Promise.reject(Object.assign(new Error("There are no files here."), { code: "ENOENT" })),
-  version: () => Promise.resolve(undefined),
-  write: () => Promise.resolve(),
-  run: () => Promise.reject(new Error("There are no programs here.")),
-};
 
 export class ServiceWorld {
   readonly clock = new VirtualClock();
@@ -88,7 +49,7 @@ export class ServiceWorld {
   readonly #options: ServiceWorldOptions;
   readonly #cloudTransport: Transport;
   readonly #events: ReturnType<typeof followEvents>;
-  #running: Running | undefined;
+  #running: RunningManager | undefined;
   #starts = 0;
 
   constructor(options: ServiceWorldOptions = {}) {
@@ -142,7 +103,7 @@ export class ServiceWorld {
           clock: own,
           random: seededRandom((this.#options.seed ?? 1) * 1000 + this.#starts),
           files: noFiles,
-          transport: this.#through(life, cut.signal, async (request, signal) => {
+          transport: through(life, cut.signal, async (request, signal) => {
             const { pathname } = new URL(request.url);
             if (request.method === "GET") this.read.push(pathname);
             const refusal = request.method === "GET" ? this.readFault?.(pathname) : undefined;
@@ -158,7 +119,7 @@ export class ServiceWorld {
             this.onCrossing?.(`${request.method} ${pathname}`, "after");
             return answer;
           }),
-          cloudTransport: this.#through(life, cut.signal, async (request, signal) => {
+          cloudTransport: through(life, cut.signal, async (request, signal) => {
             const { pathname } = new URL(request.url);
             const what = `${request.method} ${pathname.replace(/^\/v1/, "")}`;
             this.onCrossing?.(what, "before");
@@ -325,18 +286,5 @@ export class ServiceWorld {
   services(): readonly Service[] {
     const all = this.server.store.list("services") as unknown as readonly Service[];
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
-  }
-
-  #through(life: SimulatedProcess, cut: AbortSignal, send: Transport): Transport {
-    return async (request, signal) => {
-      if (life.isDead) return never(signal);
-      try {
-        const answer = await send(request, AbortSignal.any([signal, cut]));
-        return life.isDead ? never(signal) : answer;
-      } catch (error) {
-        if (life.isDead) return never(signal);
-        throw error;
-      }
-    };
   }
 }

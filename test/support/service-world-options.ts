@@ -1,0 +1,28 @@
+// The options of a `ServiceWorld`.
+
+import type { Transport } from "../../src/platform/transport.ts";
+import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+export interface ServiceWorldOptions {
+  readonly seed?: number;
+  readonly nodes?: number;
+  readonly latency?: number;
+  readonly actionTime?: number;
+  readonly provider?: unknown;
+  /** Replaces the fake cloud. */
+  readonly cloud?: (clock: VirtualClock) => Transport;
+  readonly providerIDOf?: (node: string) => string;
+  /** Authorizes requests to the API server. By default everything is allowed. */
+  readonly authorize?: Authorize;
+}
+
+export interface ServiceDraft {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly spec?: JsonObject;
+}
+
+/** Called before a request is sent, and after it took effect but before its answer arrives. */
+export type Crossing = (what: string, when: "before" | "after") => void;

@@ -1,6 +1,7 @@
 // The node controller: initializes joining Nodes, and keeps the addresses and labels of all others in sync with the
 // cloud. All decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
 
+import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -247,8 +248,8 @@ export class NodeController {
       node && uncertain
         ? unconfirmedMatch(node, uncertain)
         : describeSourceError(error, this.#options.inventory);
-    if (node !== undefined && problem !== undefined && isUninitialized(node)) {
-      this.#reporter.reportFailure(node, problem);
+    if (node !== undefined && problem !== undefined) {
+      this.#reporter.reportFailure(node, problem, isAccountWide(error) || undefined);
     }
     return requeue(delay, problem?.reason ?? "LostRace");
   }

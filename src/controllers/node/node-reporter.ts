@@ -1,6 +1,7 @@
 // Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady
 // condition, until the problem is fixed.
 
+import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
@@ -29,9 +30,10 @@ export class NodeReporter {
     }
   }
 
-  reportProblems(node: Node, problems: readonly Problem[]): void {
+  /** `quiet`: the log has one line for all Nodes, written elsewhere. */
+  reportProblems(node: Node, problems: readonly Problem[], quiet?: true): void {
     for (const { reason, text } of this.#problems.news(node.metadata.name, problems)) {
-      this.#options.report(node, { type: "Warning", reason, message: text });
+      this.#options.report(node, defined({ type: "Warning" as const, reason, message: text, quiet }));
     }
   }
 
@@ -42,9 +44,9 @@ export class NodeReporter {
   }
 
   /** Returns how many attempts in a row have failed. */
-  reportFailure(node: Node, problem: Problem): number {
+  reportFailure(node: Node, problem: Problem, quiet?: true): number {
     const { count } = this.#problems.add(node.metadata.name, problem);
-    this.reportProblems(node, [problem]);
+    this.reportProblems(node, [problem], quiet);
     return count;
   }
 
@@ -56,7 +58,9 @@ export class NodeReporter {
     const present = cloudConditionOf(node);
     const condition = toCloudCondition(nodeProblem.problem, clock.now());
     if (present?.reason === condition.reason && present?.message === condition.message) return;
-    await writes.patch(node, nodeConditionsPatch(node, [condition]), nodeProblem.problem.reason, signal);
+    const { reason, text } = nodeProblem.problem;
+    const why = `the Node is not initialized (${reason}): ${text}`;
+    await writes.patch(node, nodeConditionsPatch(node, [condition]), why, signal);
   }
 
   async clearProblem(node: Node, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,73 @@
+import { expect, test } from "bun:test";
+import { objectReporter } from "../../../src/app/reporting/object-reporter.ts";
+import type { NodeEvent } from "../../../src/controllers/node-deps.ts";
+import { seconds } from "../../../src/core/brand.ts";
+import type { Occurrence } from "../../../src/kube/events/event-correlator.ts";
+import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+const setUp = () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const recorded: Occurrence[] = [];
+  const stop = new AbortController();
+  const report = objectReporter(
+    {
+      log: createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) }),
+      events: { record: (occurrence: Occurrence) => recorded.push(occurrence) } as unknown as EventRecorder,
+      isObserving: false,
+      clock,
+      life: stop.signal,
+    },
+    "cloud-node-controller",
+    ({ metadata: { name } }) => ({ apiVersion: "v1", kind: "Node", name, uid: name }),
+  );
+  const about = (name: string, event: Partial<NodeEvent> = {}) =>
+    report(
+      { metadata: { name, uid: name, resourceVersion: "1" } },
+      { type: "Warning", reason: "NotFoundInCloud", message: `The cloud has no instance ${name}.`, ...event },
+    );
+  const texts = () => lines.map((line) => line.slice(line.indexOf("] ") + 2).trimEnd());
+  return { clock, recorded, stop, about, texts };
+};
+
+test("5,000 Nodes with one problem are six log lines and 5,000 events", async () => {
+  const { clock, recorded, about, texts } = setUp();
+  for (let index = 0; index < 5000; index += 1) about(`n${index}`);
+  expect(texts()).toHaveLength(5);
+  expect(texts()[0]).toBe('The cloud has no instance n0. node="n0" reason="NotFoundInCloud"');
+  await clock.advance(seconds(10));
+  expect(texts()).toHaveLength(6);
+  expect(texts().at(-1)).toMatch(
+    /^4995 more Nodes have the same problem; each has an event with the details reason="NotFoundInCloud" nodes="n5, n6, .*… and \d+ more"$/,
+  );
+  expect(recorded).toHaveLength(5000);
+});
+
+test("few warnings are logged one by one, also with different reasons, and later ones again", async () => {
+  const { clock, about, texts } = setUp();
+  for (const name of ["a", "b", "c"]) {
+    about(name);
+    about(name, { reason: "AmbiguousMatch" });
+  }
+  await clock.advance(seconds(20));
+  expect(texts()).toHaveLength(6);
+  for (let index = 0; index < 6; index += 1) about(`n${index}`);
+  await clock.advance(seconds(20));
+  expect(texts()).toHaveLength(12);
+  expect(texts().at(-1)).toContain("1 more Node has the same problem");
+});
+
+test("what was held back is logged when the manager ends", () => {
+  const { stop, about, texts } = setUp();
+  for (let index = 0; index < 7; index += 1) about(`n${index}`);
+  stop.abort();
+  expect(texts().at(-1)).toContain("2 more Nodes have the same problem");
+});
+
+test("Normal events are not summarized", async () => {
+  const { about, texts } = setUp();
+  for (let index = 0; index < 20; index += 1) about(`n${index}`, { type: "Normal", reason: "Synced" });
+  expect(texts()).toHaveLength(20);
+});

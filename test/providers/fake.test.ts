@@ -37,6 +37,7 @@ const harness: Harness = {
       removeMachine: (name) => cloud.machines.remove(name),
       addUnmarkedBalancer: () => cloud.balancers.create({ name: "by-hand", labels: { team: "web" } }).id,
       shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
+      shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
       state: () => ({
         balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({
           name,

@@ -20,6 +20,8 @@ export interface SimulatedCloud {
   state(): unknown;
   /** Drops an entry from the next page of machines while the page's total still counts it. For clouds that report a total. */
   shortenNextPage?(): void;
+  /** Drops an entry from the next page of routes in the same way. */
+  shortenNextRoutePage?(): void;
   /** Creates a load balancer without Fairlead's marks and returns its id. Required when the provider has `adopts`. */
   addUnmarkedBalancer?(): string;
   /** Changes the route table as another client would. For clouds whose routes are one document. */

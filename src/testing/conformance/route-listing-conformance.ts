@@ -1,0 +1,139 @@
+// The contract of a provider's routes while listings are wrong: empty, short, old, repeated, or of another cluster. A change that
+// was planned from such a listing is refused or has no effect; it never damages the routes that exist.
+
+import { expect, test } from "bun:test";
+import { CloudError } from "../../provider/errors.ts";
+import type { DesiredRoute, ObservedRoute, RouteDocument } from "../../provider/routes.ts";
+import { convergeRoutes, listRoutes, planOf, routesOf } from "./converge-routes.ts";
+import { collect, Lab } from "./lab.ts";
+import type { Harness } from "./simulated-cloud.ts";
+
+/** What the framework believes, and what it therefore wants to change. */
+interface Belief {
+  readonly listed: readonly ObservedRoute[];
+  readonly document: RouteDocument | undefined;
+}
+
+async function readAll(lab: Lab): Promise<Belief> {
+  const routes = routesOf(lab);
+  const document = routes.style === "document" ? await lab.run((call) => routes.read(call)) : undefined;
+  return { listed: document?.routes ?? (await listRoutes(lab)), document };
+}
+
+/** Applies what follows from the belief. The cloud may refuse any part of it. */
+async function actOn(lab: Lab, { listed, document }: Belief, wanted: readonly DesiredRoute[]): Promise<void> {
+  const routes = routesOf(lab);
+  const { create, remove } = planOf(wanted, listed);
+  if (routes.style === "document") {
+    if (document === undefined) return;
+    await unlessRefused(lab.run((call) => routes.change({ create, remove }, document, call)));
+    return;
+  }
+  for (const route of remove) await unlessRefused(lab.run((call) => routes.remove(route, call)));
+  for (const route of create) await unlessRefused(lab.run((call) => routes.create(route, call)));
+}
+
+async function unlessRefused(change: Promise<unknown>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    if (!CloudError.is(error)) throw error;
+  }
+}
+
+/** Called inside the suite of routes. */
+export function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute[]): void {
+  const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
+  const [first] = wanted;
+
+  const settled = async (): Promise<{
+    readonly lab: Lab;
+    readonly state: string;
+    readonly belief: Belief;
+  }> => {
+    const lab = new Lab(harness);
+    await convergeRoutes(lab, wanted);
+    return { lab, state: stateOf(lab), belief: await readAll(lab) };
+  };
+  for (const [text, listedOf] of [
+    ["is empty", () => []],
+    ["lacks one route", (listed: readonly ObservedRoute[]) => listed.slice(1)],
+  ] as const) {
+    test(`creates no second route when a listing ${text}`, async () => {
+      const { lab, state, belief } = await settled();
+      // A document that lacks entries but has the right revision is another document, not a wrong listing.
+      if (belief.document !== undefined) return;
+      await actOn(lab, { ...belief, listed: listedOf(belief.listed) }, wanted);
+      expect(stateOf(lab)).toBe(state);
+      expect(await convergeRoutes(lab, wanted)).toBe(0);
+    });
+  }
+
+  test("reaches the same end state when a listing is older than the last change", async () => {
+    const lab = new Lab(harness);
+    const empty = await readAll(lab);
+    await convergeRoutes(lab, wanted);
+    const [state, full] = [stateOf(lab), await readAll(lab)];
+    await actOn(lab, empty, wanted);
+    expect(stateOf(lab)).toBe(state);
+    await convergeRoutes(lab, []);
+    const removed = stateOf(lab);
+    await actOn(lab, full, []);
+    expect(stateOf(lab)).toBe(removed);
+    await actOn(lab, full, wanted);
+    await convergeRoutes(lab, wanted);
+    expect(stateOf(lab)).toBe(state);
+  });
+
+  test("removes a repeated route once, and keeps the others", async () => {
+    const { lab, belief } = await settled();
+    const expected = new Lab(harness);
+    await convergeRoutes(expected, wanted);
+    await convergeRoutes(expected, wanted.slice(1));
+    const listed = belief.listed.flatMap((route) => [route, route]);
+    await actOn(lab, { ...belief, listed }, wanted.slice(1));
+    await convergeRoutes(lab, wanted.slice(1));
+    expect(stateOf(lab)).toBe(stateOf(expected));
+  });
+
+  test("lists no route of another cluster as its own", async () => {
+    const { lab, state } = await settled();
+    lab.connect("third-cluster");
+    const foreign = await readAll(lab);
+    if (foreign.listed.some(({ ownership }) => ownership === "unmarked")) return;
+    expect(foreign.listed.filter(({ ownership }) => ownership === "marked")).toEqual([]);
+    await actOn(lab, foreign, wanted);
+    await actOn(lab, foreign, []);
+    expect(stateOf(lab)).toBe(state);
+  });
+
+  test("creates the missing part after a creation that was applied but refused", async () => {
+    const lab = new Lab(harness);
+    const routes = routesOf(lab);
+    if (first === undefined) throw new Error("The suite needs a route.");
+    const empty = await readAll(lab);
+    const create = async (): Promise<void> => {
+      if (routes.style === "one-by-one") await lab.run((call) => routes.create(first, call));
+      else if (empty.document !== undefined) {
+        const { document } = empty;
+        await lab.run((call) => routes.change({ create: [first], remove: [] }, document, call));
+      }
+    };
+    lab.faulty.failAt(0, "lost-answer");
+    await unlessRefused(create().catch(() => undefined));
+    await unlessRefused(create());
+    await convergeRoutes(lab, wanted);
+    const expected = new Lab(harness);
+    await convergeRoutes(expected, wanted);
+    expect(stateOf(lab)).toBe(stateOf(expected));
+  });
+
+  test("fails a listing that lacks a page or an entry that the cloud counts", async () => {
+    const { lab } = await settled();
+    const routes = routesOf(lab);
+    const { shortenNextRoutePage } = lab.simulated;
+    if (shortenNextRoutePage === undefined || routes.style === "document") return;
+    shortenNextRoutePage();
+    await expect(lab.run((call) => collect(routes.list(call)))).rejects.toThrow(CloudError);
+  });
+}

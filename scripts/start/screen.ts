@@ -26,6 +26,17 @@ export function cut(line: string, width: number): string {
   return `${kept}…${line.includes(mark) ? reset : ""}`;
 }
 
+/** Breaks the text between words into lines of at most this width, each after two spaces. */
+export function wrapText(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1) ?? ""} ${word}`;
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
+}
+
 /** Joins the items with commas, and breaks them into lines of at most this width. An item is never broken. */
 export function wrap([first = "", ...items]: readonly string[], width: number): readonly string[] {
   const lines: string[] = [];

@@ -2,7 +2,7 @@
 
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { JournalEntry } from "../../src/runtime/journal.ts";
-import { type Cell, type Color, cut, fit, inColumns, paint, wrap } from "./screen.ts";
+import { type Cell, type Color, cut, fit, inColumns, paint, plain, wrap, wrapText } from "./screen.ts";
 
 export interface Scene {
   readonly step: string;
@@ -107,8 +107,8 @@ function ordered({ nodes, machines, step, waitingFor }: Scene, room: number): re
 const maxServices = 5;
 const maxHistory = 12;
 const minHistory = 3;
-/** On a smaller terminal, the requests are only counted. */
-const minRowsForRequests = 20;
+/** On a smaller terminal, the requests are only counted, and long lines are cut. */
+const minRowsForDetails = 20;
 
 /** "machines GET 12", "balancers GET 5 POST 2": the number of requests by collection and method. */
 function requestsByCollection(cloudRequests: Scene["cloudRequests"]): readonly string[] {
@@ -125,7 +125,7 @@ function requestLines({ cloudRequests }: Scene, { rows, columns }: Size): readon
   const total = Object.values(cloudRequests).reduce((sum, count) => sum + count, 0);
   const title = "Cloud requests";
   const head = `${title}           ${total}`;
-  if (total === 0 || rows < minRowsForRequests) return [head.replace(title, paint(title, "bold"))];
+  if (total === 0 || rows < minRowsForDetails) return [head.replace(title, paint(title, "bold"))];
   const [first = "", ...more] = requestsByCollection(cloudRequests);
   return wrap([`${head}: ${first}`, ...more], columns - 1).map((line) =>
     line.replace(title, paint(title, "bold")),
@@ -137,6 +137,21 @@ interface Size {
   readonly columns: number;
 }
 
+/** The current step, and what it waits for. */
+function headLines({ step, waitingFor, elapsedMs }: Scene, { rows, columns }: Size): readonly string[] {
+  const name = `${paint("Fairlead demo", "bold")}  ${(elapsedMs / 1000).toFixed(1)}s`;
+  const title = `${name}  ${step}`;
+  const status =
+    waitingFor === undefined
+      ? paint("  All steps are done. Press Ctrl-C to quit.", "green")
+      : `  Waiting for ${waitingFor}`;
+  const isCut = (line: string): boolean => rows >= minRowsForDetails && plain(line).length >= columns;
+  return [
+    ...(isCut(title) ? [name, ...wrapText(step, columns - 1)] : [title]),
+    ...(isCut(status) ? wrapText(status.trim(), columns - 1) : [status]),
+  ];
+}
+
 const nodeHeading = heading("  NODE", "STATE", "PROVIDER ID", "ADDRESS", "MACHINE", "TAINTS");
 
 export function linesOf(scene: Scene, size: Size): readonly string[] {
@@ -145,13 +160,7 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
     heading("  SERVICE", "STATE", "ADDRESS"),
     ...scene.services.map(serviceCells),
   ]);
-  const head = [
-    `${paint("Fairlead demo", "bold")}  ${(scene.elapsedMs / 1000).toFixed(1)}s  ${scene.step}`,
-    scene.waitingFor === undefined
-      ? paint("  All steps are done. Press Ctrl-C to quit.", "green")
-      : `  Waiting for ${scene.waitingFor}`,
-    "",
-  ];
+  const head = [...headLines(scene, size), ""];
   const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, maxServices)];
   const totals = [
     "",

@@ -148,6 +148,19 @@ test("the view never cuts the path of the kubeconfig, and leaves room for the li
   expect(lines).toHaveLength(23);
 });
 
+test("the view cuts neither the step nor what it waits for on a narrow terminal", () => {
+  const lines = linesOf(scene(5), { columns: 50, rows: 24 }).map(plain);
+  expect(lines.slice(0, 5)).toEqual([
+    "Fairlead demo  12.3s",
+    "  The machine of node-3 is deleted in the cloud",
+    "  Waiting for proof that the machine is gone,",
+    "  then the deletion of node-3",
+    "",
+  ]);
+  expect(lines.length).toBeLessThanOrEqual(24);
+  expect(lines.at(-2)).toContain("00:00:29");
+});
+
 test("the view shows its top lines on a very small terminal", () => {
   const lines = linesOf(scene(100), { columns: 40, rows: 8 }).map(plain);
   expect(lines).toHaveLength(8);

@@ -27,6 +27,8 @@ export interface RemovalHistory {
   note(kind: RemovalKind, ids: readonly string[]): void;
   /** Whether the id is recorded and stored, so that it may be removed now. */
   isStored(kind: RemovalKind, id: string): boolean;
+  /** Whether this process recorded it, because it was about to remove it. */
+  isOwn(kind: RemovalKind, id: string): boolean;
   /** The number of removals within the window. */
   count(kind: RemovalKind): number;
   /** Whether `count` includes this id. Such an id must not count again as a candidate. */

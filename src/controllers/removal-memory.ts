@@ -26,6 +26,7 @@ const processMemory: RemovalStore = {
 interface Removal {
   /** Monotonic. */
   readonly at: number;
+  readonly isOwn: boolean;
   isStored: boolean;
 }
 
@@ -66,7 +67,7 @@ export class RemovalMemory implements RemovalHistory {
         `More than ${maxRemovals} ${kind} were removed in the last ${removalWindow / 60_000} minutes, which is as many as the Lease can store. Further removals wait until older ones are out of the window.`,
       );
     }
-    this.#add(kind, added);
+    this.#add(kind, added, true);
     if (ids.every((id) => this.isStored(kind, id))) return;
     await this.#store.store(kind);
     for (const id of ids) this.#markStored(kind, shortId(id));
@@ -75,11 +76,15 @@ export class RemovalMemory implements RemovalHistory {
   note(kind: RemovalKind, ids: readonly string[]): void {
     const { removals } = this.#fresh(kind);
     const added = ids.map(shortId).filter((id) => !removals.has(id));
-    this.#add(kind, added.slice(0, maxRemovals - removals.size));
+    this.#add(kind, added.slice(0, maxRemovals - removals.size), false);
   }
 
   isStored(kind: RemovalKind, id: string): boolean {
     return this.#fresh(kind).removals.get(shortId(id))?.isStored === true;
+  }
+
+  isOwn(kind: RemovalKind, id: string): boolean {
+    return this.#fresh(kind).removals.get(shortId(id))?.isOwn === true;
   }
 
   count(kind: RemovalKind): number {
@@ -149,7 +154,7 @@ export class RemovalMemory implements RemovalHistory {
         (one) => one.kind === kind && !removals.has(one.id) && one.age < removalWindow,
       );
       if (added.length === 0) continue;
-      for (const { id, age } of added) removals.set(id, { at: now - age, isStored: true });
+      for (const { id, age } of added) removals.set(id, { at: now - age, isOwn: false, isStored: true });
       const ordered = [...removals].toSorted(([, one], [, other]) => one.at - other.at);
       removals.clear();
       for (const [id, removal] of ordered.slice(-maxRemovals)) removals.set(id, removal);
@@ -166,9 +171,9 @@ export class RemovalMemory implements RemovalHistory {
     if (removal !== undefined) removal.isStored = true;
   }
 
-  #add(kind: RemovalKind, shortIds: readonly string[]): void {
+  #add(kind: RemovalKind, shortIds: readonly string[], isOwn: boolean): void {
     const at = this.#clock.monotonic();
-    for (const id of shortIds) this.#memories[kind].removals.set(id, { at, isStored: false });
+    for (const id of shortIds) this.#memories[kind].removals.set(id, { at, isOwn, isStored: false });
   }
 
   #fresh(kind: RemovalKind): Memory {

@@ -2,8 +2,9 @@
 // the target address of a route; routes without any target lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import type { RouteSettings } from "../../src/controllers/route/settings.ts";
 import { exactly } from "../../src/controllers/route/settings.ts";
-import { minutes, seconds } from "../../src/core/brand.ts";
+import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Condition } from "../../src/kube/objects.ts";
 import { type RouteSetup, RouteWorld } from "../controllers/route/route-world.ts";
 import { refusal } from "../controllers/route/scripted-routes.ts";
@@ -113,8 +114,12 @@ describe("TestUpdateNetworkingCondition", () => {
     ["8: keeps NoRouteCreated when it is set", conditionOf("True", "NoRouteCreated"), false, undefined],
   ];
 
-  const run = async (present: Condition | undefined, hasRoute: boolean): Promise<RouteWorld> => {
-    const w = setUp().add("test-node", "10.120.0.0/24", {
+  const run = async (
+    present: Condition | undefined,
+    hasRoute: boolean,
+    settings: Partial<RouteSettings> = {},
+  ): Promise<RouteWorld> => {
+    const w = setUp({ settings }).add("test-node", "10.120.0.0/24", {
       ...(present !== undefined && { conditions: [present] }),
     });
     if (!hasRoute) w.cloud.failures.set("10.120.0.0/24", refusal("quota", "no more"));
@@ -123,11 +128,18 @@ describe("TestUpdateNetworkingCondition", () => {
   };
 
   test.each(conditionRows)("TestUpdateNetworkingCondition %s", async (_, present, hasRoute, expected) => {
-    const w = await run(present, hasRoute);
+    const w = await run(present, hasRoute, { confirmAfter: milliseconds(0) });
     expect(w.nodes.sent).toEqual(expected === undefined ? [] : ["PATCH /api/v1/nodes/test-node/status"]);
     if (expected === undefined) return;
     const stamp = expect.stringMatching(/^2026-01-01T00:00:0\dZ$/);
     expect(w.conditionOf("test-node")).toMatchObject({ ...expected, lastTransitionTime: stamp });
+  });
+
+  test("TestUpdateNetworkingCondition 7 by default: keeps RouteCreated until the absence of the route is proved", async () => {
+    const w = await run(conditionOf("False", "RouteCreated"), false);
+    expect(w.nodes.sent).toEqual([]);
+    await w.pass(32);
+    expect(w.conditionOf("test-node")).toMatchObject(failed);
   });
 
   test("TestUpdateNetworkingConditionWithCalicoScenario: a condition of Calico is replaced", async () => {

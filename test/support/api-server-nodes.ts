@@ -68,6 +68,7 @@ export class ApiServerNodes {
   /** Every write that reached the server, in order: method and path. */
   readonly sent: string[] = [];
   readonly #clock: Clock;
+  #isListing = false;
 
   constructor({ clock, random, mode = "enforce", lag = 0 }: ApiServerNodesOptions) {
     this.#clock = clock;
@@ -145,6 +146,13 @@ export class ApiServerNodes {
     this.server.store.remove(stored, this.node(name) as unknown as KubeObject);
   }
 
+  /** Removes Nodes as a restored etcd does: they are only missing from the next list. */
+  vanish(...names: readonly string[]): void {
+    this.#isListing = true;
+    for (const name of names) this.remove(name);
+    this.#isListing = false;
+  }
+
   /** The writes to one Node that reached the server. */
   sentTo(name: string): readonly string[] {
     return this.sent.filter((line) => line.endsWith(`/nodes/${name}`) || line.includes(`/nodes/${name}/`));
@@ -153,19 +161,20 @@ export class ApiServerNodes {
   #follow(lag: number): NodeStore {
     const known = new Map<string, Node>();
     const listeners = new Set<Listener>();
-    const apply = (key: string, after: Node | undefined): void => {
+    const apply = (key: string, after: Node | undefined, isFromList: true | undefined): void => {
       const before = known.get(key);
       if (after === undefined) known.delete(key);
       else known.set(key, after);
-      const change = defined({ key, before, after });
+      const change = defined({ key, before, after, isFromList });
       for (const listener of listeners) listener(change);
     };
     this.server.onWrite(({ storage, type, object }) => {
       if (storage !== "nodes") return;
       const key = object.metadata.name;
       const after = type === "DELETED" ? undefined : nodesResource.slim(object as unknown as Node);
-      if (lag === 0) apply(key, after);
-      else this.#clock.after(milliseconds(lag), () => apply(key, after));
+      const isFromList = this.#isListing ? true : undefined;
+      if (lag === 0) apply(key, after, isFromList);
+      else this.#clock.after(milliseconds(lag), () => apply(key, after, isFromList));
     });
     return {
       get: (name) => known.get(name),

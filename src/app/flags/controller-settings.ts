@@ -86,6 +86,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     ...routeDefaults,
     fullCheck: period === undefined ? routeDefaults.fullCheck : exactly(period),
     removalLimit: limit("route-removal-limit"),
+    confirmAfter: flags["route-absence-confirmation"],
   };
   if (flags["cluster-cidr"] !== undefined) {
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);

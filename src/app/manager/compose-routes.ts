@@ -22,7 +22,7 @@ export function composeRoutes(
   context: ControllerContext,
   isSynced: () => boolean,
 ): ComposedRoutes | undefined {
-  const { clock, journal, log, connected, settings, metrics } = context;
+  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease } = context;
   const { flags } = settings;
   const { routes } = connected.cloud;
   if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
@@ -40,6 +40,11 @@ export function composeRoutes(
     routes,
     pending: connected.cloud.pending,
     reportProblem: ({ reason, text }) => log.warn(text, { reason }),
+    removals,
+    reportHold: (event) => {
+      log.warn(event.message, { reason: event.reason });
+      reportOnLease("node-route", event);
+    },
     settings: settings.routes,
     clusterCIDRs: ranges.cidrs,
     onSync: (sync) => {

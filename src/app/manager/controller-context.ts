@@ -12,7 +12,9 @@ import type { Random } from "../../platform/random.ts";
 import type { Journal } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ConnectedCloud } from "../connect-cloud.ts";
+import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import type { LeaseEvent } from "../leadership/hold-release.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 
 export interface ControllerContext {
@@ -31,6 +33,8 @@ export interface ControllerContext {
   readonly nodes: LatestObjects<Node>;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
+  /** Reports what concerns a whole controller as an event on its Lease. */
+  readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
   /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
   readonly life: AbortSignal;
 }

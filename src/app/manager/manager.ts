@@ -174,6 +174,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     inventory,
     nodes: nodes.objects,
     removals,
+    reportOnLease: (controller, event) => leadership.report(controller, event),
     life: life.signal,
   };
   /** Controllers under the shared Lease have their own write gates. */

@@ -6,6 +6,7 @@ import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
+import { RouteGuard } from "./absence/route-guard.ts";
 import { RouteBackoffs } from "./apply/backoffs.ts";
 import type { RouteControllerOptions } from "./deps.ts";
 import { RouteTable } from "./observed/route-table.ts";
@@ -30,6 +31,7 @@ export class RouteController {
   readonly #pending: PendingChanges;
   readonly #instances: InstanceSearch;
   readonly #syncer: RouteSyncer;
+  readonly #guard: RouteGuard;
   #table: RouteTable | undefined;
 
   constructor(options: RouteControllerOptions) {
@@ -46,6 +48,8 @@ export class RouteController {
       enqueue: (name) => this.queue.add(machineKey(name)),
       onFound: enqueueAll,
     });
+    this.#guard = new RouteGuard(options);
+    this.#guard.follow(options.nodes);
     this.#syncer = new RouteSyncer(options, {
       schedule: this.#schedule,
       backoffs,
@@ -53,21 +57,26 @@ export class RouteController {
       reporter: new RouteReporter(options),
       instances: this.#instances,
       conditions: this.#conditions,
+      guard: this.#guard,
     });
   }
 
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, routes, settings, clock, isSelected } = this.#options;
+    const { nodes, inventory, routes, settings, clock, isSelected, removals } = this.#options;
     // During a drain, a running listing completes.
     this.#table = new RouteTable(routes, clock, endOf(signal).signal);
     this.#schedule.begin();
+    this.#guard.begin();
     // Drops the decisions of the last session, because another replica has been the leader since.
     this.#conditions.update(new Map());
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueAll();
     });
     const unsubscribeInventory = inventory.subscribe(() => this.#instances.onInventoryNews());
+    const unsubscribeReleases = removals.subscribe((kind) => {
+      if (kind === "routes") this.#enqueueAll();
+    });
     this.#pending.begin(signal);
     this.queue.add(allRoutes);
     try {
@@ -84,7 +93,9 @@ export class RouteController {
     } finally {
       unsubscribeNodes();
       unsubscribeInventory();
+      unsubscribeReleases();
       this.#pending.end();
+      this.#guard.end();
     }
   }
 

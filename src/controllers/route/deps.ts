@@ -9,6 +9,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { Routes } from "../../provider/routes.ts";
 import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
+import type { RemovalHistory } from "../removal-history.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
@@ -44,6 +45,9 @@ export interface RouteControllerOptions {
   readonly note: Note;
   /** Reports problems that do not concern a single Node. */
   readonly reportProblem: (problem: Problem) => void;
+  /** Reports what concerns all routes, such as a hold. */
+  readonly reportHold: (event: NodeEvent) => void;
+  readonly removals: RemovalHistory;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;

@@ -6,8 +6,11 @@ import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
+import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-deps.ts";
+import { removalWindow } from "../removal-history.ts";
+import type { RouteCounts, Suspect } from "./absence/admission.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
 
@@ -85,6 +88,43 @@ export function changeUnknown(action: "create" | "remove", destination: Cidr, er
     severity: "warning",
     reason: "RouteUnknown",
     text: `Could not check whether the cloud has ${action}d route ${destination}; will check again: ${messageOf(error)}`,
+  };
+}
+
+// Changes that the mass limit holds.
+
+export const routeCreationHeldReason = "RouteCreationHeld";
+
+export function routeCreationHeld(destination: Cidr, howToRelease: string): Problem {
+  return {
+    severity: "warning",
+    reason: routeCreationHeldReason,
+    text: `The cloud lists no route for pod CIDR ${destination}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
+  };
+}
+
+export function routeChangesHeld(
+  held: readonly Suspect[],
+  { recent, candidates, managed }: RouteCounts,
+  allowed: number,
+  howToRelease: string,
+): NodeEvent {
+  const lost = held.filter(({ absent }) => absent === "route").length;
+  const unneeded = held.length - lost;
+  const causes = [
+    ...(unneeded > 0
+      ? [`the Nodes of ${unneeded} routes vanished from the API server without a deletion`]
+      : []),
+    ...(lost > 0 ? [`the cloud no longer lists ${lost} routes that Nodes need`] : []),
+  ];
+  const before =
+    recent === 0
+      ? ""
+      : `, and ${recent} ${recent === 1 ? "was" : "were"} removed or created again in the last ${removalWindow / 60_000} minutes`;
+  return {
+    type: "Warning",
+    reason: "RouteChangesHeld",
+    message: `Of ${managed} routes, ${candidates} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 

@@ -13,6 +13,10 @@ export interface RouteSettings {
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
   /** The maximum age of a listing for a sync that removes nothing. */
   readonly maxListingAge: Milliseconds;
+  /** The minimum time between the listing that first lacks a route and the one that proves its absence. */
+  readonly confirmAfter: Milliseconds;
+  /** The interval between listings while changes are held by the limit. */
+  readonly heldRecheck: Milliseconds;
   /** How many routes may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
   /** Routes that are created or removed in parallel, if each needs its own call. */
@@ -30,6 +34,8 @@ export const routeDefaults: RouteSettings = {
   minInterval: seconds(5),
   fullCheck: { every: minutes(12 * 60), jitter: 0.2 },
   maxListingAge: seconds(10),
+  confirmAfter: seconds(30),
+  heldRecheck: minutes(1),
   removalLimit: defaultRemovalLimit,
   concurrentChanges: 16,
   concurrentConditions: 32,

@@ -305,7 +305,10 @@ describe.each(styles)("route controller with faults, %s", (style) => {
 test("the route controller ignores watch events of its own condition updates [F59]", async () => {
   const passesWith = async (conditions: readonly Condition[], writes: number): Promise<number> => {
     const w = setUp({ lag: 2000 });
-    for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`, { conditions });
+    for (const index of [1, 2, 3]) {
+      w.add(`n${index}`, `10.244.${index}.0/24`, { conditions });
+      w.cloud.put(`10.244.${index}.0/24`, { targetKey: `n${index}` });
+    }
     await w.settle();
     await w.pass(600);
     expect(w.nodes.sent).toHaveLength(writes);

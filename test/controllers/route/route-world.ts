@@ -2,6 +2,7 @@
 // inspect its members.
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
+import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";
 import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";
@@ -54,6 +55,9 @@ export class RouteWorld {
   readonly reportedProblems: Problem[] = [];
   readonly syncs: RouteSync[] = [];
   readonly controller: RouteController;
+  readonly removals: RemovalMemory;
+  /** Messages about holds of the mass limit. */
+  readonly held: string[] = [];
   isSynced = true;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -68,6 +72,7 @@ export class RouteWorld {
       clock,
       signal: this.#stop.signal,
     });
+    this.removals = new RemovalMemory(clock);
     this.cloud = new ScriptedRoutes(clock, setup.script);
     this.nodes = new ApiServerNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
     this.controller = new RouteController({
@@ -86,6 +91,8 @@ export class RouteWorld {
       report: ({ metadata }, { reason, message }) =>
         this.reported.push({ node: metadata.name, reason, message }),
       reportProblem: (problem) => this.reportedProblems.push(problem),
+      removals: this.removals,
+      reportHold: ({ message }) => this.held.push(message),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
       onSync: (sync) => this.syncs.push(sync),

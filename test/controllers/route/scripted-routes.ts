@@ -48,6 +48,8 @@ export class ScriptedRoutes {
   beforeChange: (() => void) | undefined;
   /** The call at this position fails, before or after it takes effect. */
   failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
+  /** Routes that listings do not show, although they are in the table. */
+  hides: (route: ObservedRoute) => boolean = () => false;
   refusesOverlaps = false;
   inFlight = 0;
   mostInFlight = 0;
@@ -89,6 +91,10 @@ export class ScriptedRoutes {
         [destination, "->", targetKey ?? targetName ?? "nowhere", targetAddress].filter(Boolean).join(" "),
       )
       .toSorted();
+  }
+
+  #listed(): readonly ObservedRoute[] {
+    return this.table.filter((route) => !this.hides(route));
   }
 
   #add({ destination, target }: DesiredRoute): void {
@@ -135,7 +141,7 @@ export class ScriptedRoutes {
   }
 
   #oneByOne(): RoutesOneByOne {
-    const read = (signal: AbortSignal) => this.#call("list", ["list"], signal, () => [...this.table]);
+    const read = (signal: AbortSignal) => this.#call("list", ["list"], signal, () => this.#listed());
     return {
       ...this.#common,
       style: "one-by-one",
@@ -168,7 +174,7 @@ export class ScriptedRoutes {
           "list",
           ["list"],
           signal,
-          (): RouteDocument => ({ revision: String(this.revision), routes: [...this.table] }),
+          (): RouteDocument => ({ revision: String(this.revision), routes: this.#listed() }),
         ),
       change: ({ create, remove }, before, { signal }) => {
         const about = [

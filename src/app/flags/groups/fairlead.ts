@@ -90,6 +90,11 @@ const ownFields = {
     "Maximum number of routes to remove or create again within ten minutes because a Node or the route is absent. Same forms as --node-deletion-limit.",
     { fallback: "20%" },
   ),
+  "route-absence-confirmation": duration(
+    "Minimum time between the first and the last listing without a route before a route that existed is created again.",
+    {},
+    { fallback: seconds(30) },
+  ),
   "load-balancer-drift": oneOf(
     "What to do when a load balancer is changed in the cloud while Fairlead manages it. Drift from before this process started is always repaired.",
     ["report", "repair"],

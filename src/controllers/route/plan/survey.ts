@@ -18,6 +18,13 @@ export interface Survey {
   readonly planFor: (listing: RouteListing) => RoutePlan;
 }
 
+export interface SurveyMoment {
+  readonly began: number;
+  /** An older listing proves nothing. */
+  readonly needsListing: boolean;
+  readonly isFullCheck: boolean;
+}
+
 type SurveyOptions = Pick<
   RouteControllerOptions,
   "nodes" | "inventory" | "isSelected" | "routes" | "clusterCIDRs" | "settings"
@@ -26,9 +33,9 @@ type SurveyOptions = Pick<
 export async function takeSurvey(
   options: SurveyOptions,
   table: RouteTable,
-  { began, isFullCheck }: { readonly began: number; readonly isFullCheck: boolean },
+  { began, needsListing, isFullCheck }: SurveyMoment,
 ): Promise<Survey> {
-  const latest = isFullCheck ? undefined : table.latest(options.settings.maxListingAge);
+  const latest = isFullCheck || needsListing ? undefined : table.latest(options.settings.maxListingAge);
   const survey = latest && surveyOf(options, latest);
   if (survey !== undefined && survey.plan.remove.length === 0) return survey;
   return surveyOf(options, await table.beganAfter(began, isFullCheck ? "refresh" : "new-node"));

@@ -48,9 +48,9 @@ export class SyncSchedule {
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
   }
 
-  /** The delay without changes: until the first backoff ends, or until the next full sync. */
-  delayToNext(backoffEnd: number | undefined): Milliseconds {
-    const at = Math.min(this.#fullCheckAt, backoffEnd ?? Number.POSITIVE_INFINITY);
+  /** The delay without changes: until a backoff or a confirmation time ends, or until the next full sync. */
+  delayToNext(end: number): Milliseconds {
+    const at = Math.min(this.#fullCheckAt, end);
     return milliseconds(Math.max(0, at - this.#options.clock.monotonic()));
   }
 }

@@ -5,6 +5,7 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core
 import { defined } from "../../../core/defined.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../errors.ts";
+import type { RouteGuard } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import type { RouteBackoffs } from "../apply/backoffs.ts";
 import type { RouteControllerOptions } from "../deps.ts";
@@ -25,6 +26,7 @@ export interface RouteSyncerDeps {
   readonly reporter: RouteReporter;
   readonly instances: InstanceSearch;
   readonly conditions: ConditionWriter;
+  readonly guard: RouteGuard;
 }
 
 const fencedBackoff: Milliseconds = seconds(10);
@@ -42,16 +44,20 @@ export class RouteSyncer {
   }
 
   async sync(table: RouteTable, signal: AbortSignal): Promise<Outcome> {
-    const { schedule, backoffs, pending, reporter, instances, conditions } = this.#deps;
+    const { schedule, backoffs, pending, reporter, instances, conditions, guard } = this.#deps;
     this.#began = this.#options.clock.monotonic();
     const isFullCheck = schedule.isFullCheckDue;
     if (this.#recordUpdates()) table.invalidate();
-    const survey = await takeSurvey(this.#options, table, { began: this.#began, isFullCheck });
+    const needsListing = (guard.nextListing ?? Number.POSITIVE_INFINITY) <= this.#began;
+    const moment = { began: this.#began, needsListing, isFullCheck };
+    const { survey, admission } = await guard.admit(await takeSurvey(this.#options, table, moment));
     const { desired, listing, plan } = survey;
     schedule.synced(this.#began, desired.waiting.length === 0);
-    reporter.problems(desired, listing, plan, pending.unchecked);
+    reporter.problems(desired, listing, plan, pending.unchecked, admission);
+    reporter.hold(admission);
     const results = await applyPlan(survey, table, backoffs, this.#options, { signal, urgency: "new-node" });
     this.#recordResults(results);
+    guard.noteResults(survey, results);
     conditions.update(
       decideNetworkConditions(
         plan,
@@ -62,7 +68,8 @@ export class RouteSyncer {
     );
     instances.follow(desired);
     this.#reportSync(survey, results);
-    return requeue(schedule.delayToNext(backoffs.next), "the next sync");
+    const ends = [backoffs.next, guard.nextListing].filter((at) => at !== undefined);
+    return requeue(schedule.delayToNext(Math.min(...ends)), "the next sync");
   }
 
   /** Handles an interrupted sync. Without a listing nothing was changed; otherwise the next sync continues. */

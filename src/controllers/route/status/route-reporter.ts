@@ -6,6 +6,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";
+import type { Admission } from "../absence/admission.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import {
@@ -13,6 +14,9 @@ import {
   createFailed,
   listFailed,
   removeFailed,
+  routeChangesHeld,
+  routeCreationHeld,
+  routeCreationHeldReason,
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
@@ -28,7 +32,7 @@ export interface UncheckedChanges {
 
 type RouteReporterOptions = Pick<
   RouteControllerOptions,
-  "nodes" | "routes" | "settings" | "report" | "reportProblem" | "note"
+  "nodes" | "routes" | "settings" | "removals" | "report" | "reportHold" | "reportProblem" | "note"
 >;
 
 /** Subjects of the deduplicator besides Nodes; no Node can have such a name. */
@@ -37,6 +41,7 @@ const subjects = { table: " table", listing: " listing", sync: " sync" } as cons
 export class RouteReporter {
   readonly #options: RouteReporterOptions;
   readonly #reported = new ReportDeduplicator();
+  #isHolding = false;
 
   constructor(options: RouteReporterOptions) {
     this.#options = options;
@@ -47,8 +52,9 @@ export class RouteReporter {
     listing: RouteListing,
     plan: RoutePlan,
     unchecked: UncheckedChanges,
+    { held }: Pick<Admission, "held">,
   ): void {
-    const { nodes, routes, settings } = this.#options;
+    const { nodes, routes, settings, removals } = this.#options;
     const fill = {
       routes: listing.routes.length + plan.create.length - plan.remove.length,
       limit: routes.limit,
@@ -59,6 +65,13 @@ export class RouteReporter {
       byNode.set(name, [...(byNode.get(name) ?? []), problem]);
     };
     for (const { route, problem } of plan.refused) addToNode(route.target.node, problem);
+    const missing = new Set(
+      held.filter(({ absent }) => absent === "route").map(({ destination }) => destination),
+    );
+    for (const { destination, target } of desired.routes) {
+      if (missing.has(destination))
+        addToNode(target.node, routeCreationHeld(destination, removals.howToRelease("routes")));
+    }
     for (const change of unchecked.changes) {
       const problem = changeUnknown(change.do, change.route.destination, unchecked.error);
       if (change.do === "remove") ofTable.push(problem);
@@ -70,9 +83,24 @@ export class RouteReporter {
     this.#reported.forgetAllBut(new Set([...Object.values(subjects), ...names]));
     for (const name of names) {
       for (const { reason, text } of this.#reported.news(name, byNode.get(name) ?? [])) {
-        this.#sendEvent(name, { type: "Warning", reason, message: text });
+        // One line about the hold is logged for all Nodes.
+        const quiet = reason === routeCreationHeldReason ? ({ quiet: true } as const) : {};
+        this.#sendEvent(name, { type: "Warning", reason, message: text, ...quiet });
       }
     }
+  }
+
+  /** Reports a hold once while it lasts. */
+  hold({ held, counts, allowed }: Admission): void {
+    const { removals, reportHold, note } = this.#options;
+    if (held.length === 0) {
+      if (this.#isHolding) note("No route change is held by --route-removal-limit any more", {});
+      this.#isHolding = false;
+      return;
+    }
+    if (!this.#isHolding)
+      reportHold(routeChangesHeld(held, counts, allowed, removals.howToRelease("routes")));
+    this.#isHolding = true;
   }
 
   /** Logs the changes that the cloud accepted in one sync, in one line. */

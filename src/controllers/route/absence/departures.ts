@@ -1,0 +1,57 @@
+// Remembers the pod ranges of Nodes whose departure was seen: a deletion in the watch, an announcement, or an instance that is
+// gone. Nodes that are only missing from a new list of the API server may be missing because of a fault.
+
+import type { Answer } from "../../../cloud/inventory.ts";
+import type { Cidr } from "../../../core/brand.ts";
+import type { Node } from "../../../kube/objects.ts";
+import type { Change } from "../../../kube/watch/store.ts";
+import { isLeaving } from "../../node-facts.ts";
+import type { RemovalHistory } from "../../removal-history.ts";
+import { podCIDRsOf } from "../desired/plan-desired.ts";
+
+export interface DeparturesDeps {
+  readonly answerFor: (node: Node) => Answer;
+  readonly removals: Pick<RemovalHistory, "isOwn">;
+}
+
+/** Bounds the memory of a replica that never leads. */
+const maxRanges = 10_000;
+
+export class Departures {
+  readonly #deps: DeparturesDeps;
+  readonly #ranges = new Set<Cidr>();
+
+  constructor(deps: DeparturesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the last Node with this range departed in a way that was seen. */
+  has(range: Cidr): boolean {
+    return this.#ranges.has(range);
+  }
+
+  note({ before, after, isFromList }: Change<Node>): void {
+    const isReplaced = before?.metadata.uid !== after?.metadata.uid;
+    if (before !== undefined && (!isReplaced || this.#isSeen(before, isFromList === true))) {
+      for (const range of rangesOf(before)) this.#add(range);
+    }
+    if (after !== undefined) for (const range of rangesOf(after)) this.#ranges.delete(range);
+  }
+
+  #isSeen(node: Node, isFromList: boolean): boolean {
+    if (!isFromList || isLeaving(node) || this.#deps.removals.isOwn("nodes", node.metadata.uid)) return true;
+    const answer = this.#deps.answerFor(node);
+    return answer.kind === "gone" || (answer.kind === "exists" && answer.instance.state === "terminating");
+  }
+
+  #add(range: Cidr): void {
+    this.#ranges.delete(range);
+    this.#ranges.add(range);
+    const [oldest] = this.#ranges;
+    if (this.#ranges.size > maxRanges && oldest !== undefined) this.#ranges.delete(oldest);
+  }
+}
+
+function rangesOf(node: Node): readonly Cidr[] {
+  return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
+}

@@ -1,0 +1,108 @@
+// What is known about the routes that Nodes need: whether each was there, and since when listings lack it. One wrong listing
+// must not create thousands of routes a second time.
+
+import type { Cidr } from "../../../core/brand.ts";
+import type { Node } from "../../../kube/objects.ts";
+import type { Change } from "../../../kube/watch/store.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
+import { podCIDRsOf } from "../desired/plan-desired.ts";
+import type { ChangeResult } from "../plan/changes.ts";
+import { networkCondition } from "../status/network-condition.ts";
+
+/** `new`: it was never there, as far as this process and its Node know. */
+export type Absence = "new" | "unproved" | "proved";
+
+interface Known {
+  /** When the first listing without the route was known, and when the last one began; undefined while the route is there. */
+  readonly missing?: { readonly firstKnownAt: number; readonly lastBeganAt: number };
+  /** Fairlead removed it, or its Node has just got the range: its absence is no surprise. */
+  readonly isNew?: true;
+}
+
+export class RouteEvidence {
+  readonly #confirmAfter: number;
+  readonly #known = new Map<string, Known>();
+
+  constructor(confirmAfter: number) {
+    this.#confirmAfter = confirmAfter;
+  }
+
+  /** Another replica may have led since: every proof starts again. */
+  beginSession(): void {
+    for (const [key, { isNew }] of this.#known) {
+      if (isNew === true) this.#known.delete(key);
+      else this.#known.set(key, {});
+    }
+  }
+
+  /** The listing has a route for the destination. */
+  noteThere(route: DesiredRoute): void {
+    this.#known.set(keyOfRoute(route), {});
+  }
+
+  /** A listing has no route for the destination. `node` is the Node that needs it. */
+  noteMissing(
+    route: DesiredRoute,
+    node: Node | undefined,
+    { beganAt, knownAt }: { readonly beganAt: number; readonly knownAt: number },
+  ): Absence {
+    const key = keyOfRoute(route);
+    const known = this.#known.get(key) ?? (node !== undefined && hadRoutes(node) ? {} : undefined);
+    if (known === undefined || known.isNew === true) return "new";
+    const firstKnownAt = known.missing?.firstKnownAt ?? knownAt;
+    this.#known.set(key, { missing: { firstKnownAt, lastBeganAt: beganAt } });
+    const isProved = this.#confirmAfter === 0 || beganAt - firstKnownAt >= this.#confirmAfter;
+    return isProved ? "proved" : "unproved";
+  }
+
+  /** A Node that exists already has got another range: its condition does not cover the route for it. */
+  noteChange({ before, after }: Change<Node>): void {
+    if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return;
+    if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
+    const had = new Set(podCIDRsOf(before).map(({ range }) => range));
+    for (const { range } of podCIDRsOf(after)) {
+      if (range !== undefined && !had.has(range))
+        this.#known.set(keyOf(range, after.metadata.uid), { isNew: true });
+    }
+  }
+
+  /** A route that the cloud has accepted was there, although the next listings may not show it yet. */
+  noteResults(
+    results: readonly ChangeResult[],
+    desiredAt: (change: ChangeResult["change"]) => DesiredRoute | undefined,
+  ): void {
+    for (const { change, outcome } of results) {
+      if (outcome.kind !== "done") continue;
+      const route = change.do === "create" ? change.route : desiredAt(change);
+      if (route === undefined) continue;
+      this.#known.set(keyOfRoute(route), change.do === "create" ? {} : { isNew: true });
+    }
+  }
+
+  /** Forgets routes that no Node needs any more. */
+  keepOnly(routes: readonly DesiredRoute[]): void {
+    const keys = new Set(routes.map(keyOfRoute));
+    for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
+  }
+
+  /** When the first absence can be proved by another listing, monotonic. */
+  get nextProof(): number | undefined {
+    let next: number | undefined;
+    for (const { missing } of this.#known.values()) {
+      if (missing === undefined) continue;
+      const at = missing.firstKnownAt + this.#confirmAfter;
+      if (missing.lastBeganAt < at && (next === undefined || at < next)) next = at;
+    }
+    return next;
+  }
+}
+
+/** Another Node may take the name and the range. */
+const keyOf = (destination: Cidr, uid: string): string => `${destination} ${uid}`;
+const keyOfRoute = ({ destination, target }: DesiredRoute): string => keyOf(destination, target.uid);
+
+/** Fairlead or a Go manager set the condition when all routes of the Node existed. */
+function hadRoutes({ status }: Node): boolean {
+  const condition = status.conditions?.find(({ type }) => type === networkCondition);
+  return condition?.status === "False" && condition.reason === "RouteCreated";
+}

@@ -1,0 +1,221 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { exactly } from "../../../src/controllers/route/settings.ts";
+import { seconds } from "../../../src/core/brand.ts";
+import type { Condition } from "../../../src/kube/objects.ts";
+import { machine } from "../../support/scripted-source.ts";
+import { type RouteSetup, RouteWorld } from "./route-world.ts";
+import { refusal } from "./scripted-routes.ts";
+
+// Routes and Nodes that are absent because the cloud's listing or the API server is wrong.
+
+let world: RouteWorld | undefined;
+afterEach(() => world?.stop());
+
+const created: Condition = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
+const names = (amount: number, from = 0) => Array.from({ length: amount }, (_, index) => `n${from + index}`);
+const rangeOf = (name: string) => `10.244.${name.slice(1)}.0/24`;
+const every = (time: number) => ({ fullCheck: exactly(seconds(time)) });
+
+describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) => {
+  const setUp = (setup: RouteSetup = {}): RouteWorld => {
+    world = new RouteWorld({ ...setup, script: { ...setup.script, style } });
+    return world;
+  };
+
+  /** Nodes with their routes, as the last process has left them. */
+  const settled = async (amount: number, setup: RouteSetup = {}): Promise<RouteWorld> => {
+    const w = setUp(setup);
+    for (const name of names(amount)) {
+      w.add(name, rangeOf(name), { conditions: [created] });
+      w.cloud.put(rangeOf(name), { targetKey: name });
+    }
+    await w.settle();
+    expect(w.cloud.changes).toEqual([]);
+    return w;
+  };
+
+  const join = (w: RouteWorld, name: string): void => {
+    w.add(name, rangeOf(name));
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  };
+
+  test("an empty listing creates no route, also right after a start, and the hold ends with the next good listing", async () => {
+    const w = setUp();
+    for (const name of names(20)) {
+      w.add(name, rangeOf(name), { conditions: [created] });
+      w.cloud.put(rangeOf(name), { targetKey: name });
+    }
+    w.cloud.hides = () => true;
+    await w.settle();
+    await w.pass(300);
+    expect(w.cloud.changes).toEqual([]);
+    expect(w.held).toHaveLength(1);
+    expect(w.held[0]).toStartWith(
+      "Of 20 routes, 20 are affected by something absent: the cloud no longer lists 20 routes that Nodes need. More than 4 at once is treated as a fault",
+    );
+    expect(w.held[0]).toContain("--route-removal-limit=off");
+    expect(w.reasons("n7")).toEqual(["RouteCreationHeld"]);
+    expect(w.network("n7")).toBe("False RouteCreated");
+    expect(w.removals.held("routes")).toHaveLength(20);
+    w.cloud.hides = () => false;
+    await w.pass(120);
+    expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
+    const { listings } = w.cloud;
+    await w.pass(600);
+    expect(w.cloud.listings).toBe(listings);
+  });
+
+  test("a route that one listing does not show is not created", async () => {
+    const w = await settled(5, { settings: every(60) });
+    w.cloud.hides = ({ destination }) => destination === rangeOf("n3");
+    await w.pass(60);
+    w.cloud.hides = () => false;
+    await w.pass(300);
+    expect(w.cloud.changes).toEqual([]);
+    expect(w.held).toEqual([]);
+  });
+
+  test("a route that is gone is created again after a second listing, 30 s after the first", async () => {
+    const w = await settled(5, { settings: every(300) });
+    w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n3"));
+    const before = w.cloud.listings;
+    await w.clock.until(() => w.cloud.table.length === 5, seconds(400), "the route");
+    const [first, second] = w.cloud.calls.filter(({ what }) => what === "list").slice(before);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(30_000);
+    expect(w.cloud.changes).toHaveLength(1);
+    expect(w.network("n3")).toBe("False RouteCreated");
+    expect(w.removals.count("routes")).toBe(1);
+  });
+
+  test("a new route that listings do not show yet is created once", async () => {
+    const w = await settled(3, { settings: every(10) });
+    const joinedAt = w.clock.monotonic();
+    w.cloud.hides = ({ destination }) =>
+      destination === rangeOf("n9") && w.clock.monotonic() < joinedAt + 25_000;
+    join(w, "n9");
+    await w.pass(120);
+    expect(w.cloud.changes).toHaveLength(1);
+    expect(w.network("n9")).toBe("False RouteCreated");
+    expect(w.reported).toEqual([]);
+  });
+
+  test("a new Node gets its route immediately, although others are held", async () => {
+    const w = await settled(10, { settings: every(30) });
+    w.cloud.hides = ({ destination }) => destination !== rangeOf("n99");
+    await w.pass(120);
+    expect(w.held).toHaveLength(1);
+    join(w, "n99");
+    await w.pass(10);
+    expect(w.cloud.shown()).toContain(`${rangeOf("n99")} -> n99 10.0.0.1`);
+    expect(w.cloud.changes).toHaveLength(1);
+  });
+
+  test("Nodes that vanish from the API server without a deletion keep their routes, until an operator releases them", async () => {
+    const w = await settled(20);
+    w.nodes.vanish(...names(8));
+    await w.pass(300);
+    expect(w.cloud.table).toHaveLength(20);
+    expect(w.held[0]).toStartWith(
+      "Of 20 routes, 8 are affected by something absent: the Nodes of 8 routes vanished from the API server without a deletion. More than 4 at once",
+    );
+    expect(w.removals.release("routes")).toHaveLength(8);
+    await w.pass(10);
+    expect(w.cloud.table).toHaveLength(12);
+    expect(w.removals.count("routes")).toBe(0);
+    w.nodes.vanish(...names(8, 10));
+    await w.pass(300);
+    expect(w.cloud.table).toHaveLength(12);
+  });
+
+  test("Nodes that vanish two at a time lose at most the limit of routes within ten minutes", async () => {
+    const w = await settled(10);
+    const lostAt: number[] = [];
+    let left = 10;
+    for (let turn = 0; turn < 5; turn += 1) {
+      w.nodes.vanish(...names(2, 2 * turn));
+      for (let second = 0; second < 60; second += 1) {
+        await w.pass(1);
+        for (; left > w.cloud.table.length; left -= 1) lostAt.push(w.clock.monotonic());
+      }
+    }
+    expect(lostAt).toHaveLength(2);
+    await w.pass(600);
+    expect(w.cloud.table.length).toBeGreaterThanOrEqual(6);
+  });
+
+  test.each([
+    ["deleted", (w: RouteWorld, name: string) => w.nodes.remove(name)],
+    [
+      "cordoned",
+      (w: RouteWorld, name: string) => {
+        w.nodes.change(name, (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
+        w.nodes.vanish(name);
+      },
+    ],
+    [
+      "terminating in the cloud",
+      async (w: RouteWorld, name: string) => {
+        w.machines.put({ ...machine(name), state: "terminating" });
+        w.inventory.requestListing(w.clock.monotonic(), "refresh");
+        await w.pass(1);
+        w.nodes.vanish(name);
+      },
+    ],
+  ])("the routes of any number of Nodes that were %s are removed, and do not count", async (_, leave) => {
+    const w = await settled(20);
+    for (const name of names(15)) await leave(w, name);
+    await w.pass(30);
+    expect(w.cloud.table).toHaveLength(5);
+    expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
+  });
+
+  test("routes that lead to no instance any more are removed without a limit", async () => {
+    const w = setUp();
+    for (const name of names(10)) w.cloud.put(rangeOf(name), { leadsNowhere: true });
+    await w.settle();
+    expect([w.cloud.table, w.held]).toEqual([[], []]);
+  });
+
+  test("a route whose replacement failed is created at the next attempt, without another proof", async () => {
+    const w = await settled(3);
+    w.cloud.failures.set(rangeOf("n1"), refusal("unavailable"));
+    w.machines.put(machine("n1"));
+    w.nodes.change("n1", (node) => ({
+      ...node,
+      status: { ...node.status, addresses: [{ type: "InternalIP", address: "10.0.0.9" }] },
+    }));
+    w.cloud.table = w.cloud.table.map((route) =>
+      route.targetKey === "n1" ? { ...route, targetKey: "elsewhere" } : route,
+    );
+    await w.pass(15);
+    w.cloud.failures.clear();
+    await w.pass(20);
+    expect(w.cloud.shown()).toContain(`${rangeOf("n1")} -> n1 10.0.0.9`);
+    expect(w.removals.count("routes")).toBe(0);
+  });
+
+  test("nothing is removed while the removal cannot be stored", async () => {
+    const w = await settled(10);
+    let fails = true;
+    const store = async () => {
+      if (fails) throw new Error("The Lease could not be renewed.");
+    };
+    w.removals.storeWith({ store, howToRelease: () => "" });
+    w.nodes.vanish("n1");
+    await w.pass(60);
+    expect([w.cloud.changes, w.reportedProblems.map(({ reason }) => reason)]).toEqual([
+      [],
+      ["RoutesUnfinished"],
+    ]);
+    fails = false;
+    await w.pass(120);
+    expect(w.cloud.table).toHaveLength(9);
+  });
+
+  test("without a limit any number of routes is removed", async () => {
+    const w = await settled(10, { settings: { removalLimit: "off" } });
+    w.nodes.vanish(...names(10));
+    await w.pass(30);
+    expect([w.cloud.table, w.removals.count("routes")]).toEqual([[], 0]);
+  });
+});

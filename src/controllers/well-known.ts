@@ -23,6 +23,8 @@ export const removalsAnnotation = "fairlead.dev/removals";
 export const releaseHoldAnnotation = "fairlead.dev/release-hold";
 /** On Nodes: present only while something is wrong between the Node and the cloud. Absent means healthy. */
 export const cloudCondition = "CloudReady";
+/** On Nodes: whether a route to the Node is missing. */
+export const networkCondition = "NetworkUnavailable";
 
 /** Taints that autoscalers set before they remove a Node. */
 export const leavingTaints = [

@@ -17,10 +17,10 @@ import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import { removalWindow } from "../../src/controllers/removal-history.ts";
 import { allowedRemovals } from "../../src/controllers/removal-limit.ts";
-import { networkCondition } from "../../src/controllers/route/status/network-condition.ts";
 import {
   cloudCondition,
   labelPairs,
+  networkCondition,
   shutdownTaint,
   uninitializedTaint,
 } from "../../src/controllers/well-known.ts";

@@ -53,6 +53,12 @@ export const onLeases: Reasons = {
     when: "A replica became leader or stopped leading; the message names it",
     upstream: true,
   },
+  RouteChangesHeld: {
+    type: "Warning",
+    when: "More than `--route-removal-limit` allows would be removed, because Nodes vanished without a deletion, or created again, because the cloud no longer lists them. None of these routes is changed",
+    whatToDo:
+      "check the API server and the cloud; to change the routes anyway, annotate the Lease with `fairlead.dev/release-hold=routes`",
+  },
   HoldReleased: {
     type: "Normal",
     when: "The annotation `fairlead.dev/release-hold` released what a mass limit held; the message names it",

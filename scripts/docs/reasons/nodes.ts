@@ -99,6 +99,11 @@ export const onNodes: Reasons = {
     whatToDo:
       "check whether the cloud lists all instances; to delete all held Nodes anyway, annotate the Lease with `fairlead.dev/release-hold=nodes`; to delete one, annotate it with `fairlead.dev/node-deletion=confirmed`",
   },
+  RouteCreationHeld: {
+    type: "Warning",
+    when: "The cloud no longer lists the route of the Node, nor those of too many others. The route is not created again, and `NetworkUnavailable` stays as it is",
+    whatToDo: "see `RouteChangesHeld`",
+  },
   FailedToCreateRoute: {
     type: "Warning",
     when: "A route could not be created; reported at every attempt, as upstream does",

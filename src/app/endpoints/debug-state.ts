@@ -1,6 +1,7 @@
 // The state of the manager as JSON for /debug/state: problems, evidence, budgets, queues and the journal. It contains no
 // credentials and no configuration.
 
+import { removalKinds } from "../../controllers/removal-history.ts";
 import { defined } from "../../core/defined.ts";
 import { keyOf } from "../../kube/objects.ts";
 import type { Manager } from "../manager/manager.ts";
@@ -66,6 +67,13 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     balancers: listed(balancersOf(manager)),
     /** Load balancers that are neither created nor removed until an absence is proved. */
     balancersOnHold: listed(manager.balancerHolds()),
+    /** What the mass limits count, and the names of what they hold. */
+    massLimits: Object.fromEntries(
+      removalKinds.map((kind) => {
+        const { removals } = manager;
+        return [kind, { recent: removals.count(kind), held: listed(removals.held(kind)) }] as const;
+      }),
+    ),
     orphans: listed(manager.orphans().map(({ group, name }) => defined({ group, name }))),
     /** The result of the last sync. */
     routes: manager.lastRouteSync(),

@@ -5,6 +5,7 @@ import type { Inventory } from "../../cloud/inventory.ts";
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import type { RemovalHistory } from "../../controllers/removal-history.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { BalancerHold } from "../../controllers/service/controller.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -28,6 +29,8 @@ export interface ViewDeps {
   /** On the monotonic clock. */
   readonly startedAt: number;
   readonly journal: Journal;
+  /** The memory of the mass limits, and what they hold. */
+  readonly removals: RemovalHistory;
   readonly metrics: ManagerMetrics;
   readonly inventory: Inventory;
   readonly connected: CurrentCloud;
@@ -53,6 +56,7 @@ type FromDeps =
   | "identity"
   | "startedAt"
   | "journal"
+  | "removals"
   | "metrics"
   | "inventory"
   | "migration"
@@ -100,6 +104,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     identity: deps.identity,
     startedAt: deps.startedAt,
     journal: deps.journal,
+    removals: deps.removals,
     metrics: deps.metrics,
     inventory: deps.inventory,
     migration: deps.migration,

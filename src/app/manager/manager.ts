@@ -218,6 +218,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     events,
     reserved,
     onKubeRequest: requests.kube,
+    removals,
     pendingRestart,
   });
   metrics.pendingRestart(pendingRestart);
@@ -228,6 +229,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     nodes: nodes.objects,
     candidates: lifecycle.candidates,
     nodeProblems: view.problems,
+    removals,
     service,
   });
 

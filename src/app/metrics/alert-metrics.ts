@@ -2,6 +2,7 @@
 // reconcile, so its figures would be stale.
 
 import { isUninitialized } from "../../controllers/node-facts.ts";
+import { type RemovalHistory, type RemovalKind, removalKinds } from "../../controllers/removal-history.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
@@ -15,6 +16,7 @@ export interface AlertSources {
   readonly candidates: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
   /** What keeps Nodes from being initialized, by name. */
   readonly nodeProblems: ReadonlyMap<string, { readonly problem: { readonly reason: string } }>;
+  readonly removals: Pick<RemovalHistory, "count" | "held">;
   /** Undefined if the cloud has no load balancers. */
   readonly service:
     | {
@@ -66,6 +68,26 @@ export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) =>
       }
       return [...counts].map(([reason, count]) => [{ reason }, count] as const);
     },
+  );
+  const byKind = (
+    name: string,
+    help: string,
+    read: (from: AlertSources, kind: RemovalKind) => number,
+  ): void =>
+    metrics.gaugeFrom(name, `${help} Only on the leader.`, ["kind"], () => {
+      const from = sources;
+      if (from?.leads() !== true) return [];
+      return removalKinds.map((kind) => [{ kind }, read(from, kind)] as const);
+    });
+  byKind(
+    "fairlead_removals_held",
+    "Nodes, load balancers and routes that the mass limit holds: neither removed nor created again.",
+    ({ removals }, kind) => removals.held(kind).length,
+  );
+  byKind(
+    "fairlead_removals_recent",
+    "Nodes, load balancers and routes that count towards the mass limit, because they were removed or created again within 10 minutes.",
+    ({ removals }, kind) => removals.count(kind),
   );
   gauge(
     "fairlead_services_in_trouble",

@@ -10,7 +10,6 @@ import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { removalWindow } from "../removal-history.ts";
-import type { RouteCounts, Suspect } from "./absence/admission.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
 
@@ -93,6 +92,21 @@ export function changeUnknown(action: "create" | "remove", destination: Cidr, er
 
 // Changes that the mass limit holds.
 
+export interface HeldRoute {
+  readonly destination: Cidr;
+  /** `node`: no Node needs the route any more. `route`: no listing shows the route that a Node needs. */
+  readonly absent: "node" | "route";
+}
+
+export interface RouteCounts {
+  /** Removed or created again within the window. */
+  readonly recent: number;
+  /** Affected now, without those that are recent or released. */
+  readonly candidates: number;
+  /** Routes that Nodes need, are affected or were recent. */
+  readonly managed: number;
+}
+
 export const routeCreationHeldReason = "RouteCreationHeld";
 
 export function routeCreationHeld(destination: Cidr, howToRelease: string): Problem {
@@ -104,7 +118,7 @@ export function routeCreationHeld(destination: Cidr, howToRelease: string): Prob
 }
 
 export function routeChangesHeld(
-  held: readonly Suspect[],
+  held: readonly HeldRoute[],
   { recent, candidates, managed }: RouteCounts,
   allowed: number,
   howToRelease: string,

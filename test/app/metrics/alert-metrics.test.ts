@@ -34,6 +34,7 @@ const linesOf = (leads: boolean): readonly string[] => {
       ["g", {}],
     ]),
     nodeProblems: new Map([["a", { problem: { reason: "IncompleteInstance" } }]]),
+    removals: { count: () => 1, held: (kind) => (kind === "routes" ? ["10.244.1.0/24"] : []) },
     service: {
       activeProblems: () =>
         new Map([
@@ -54,6 +55,12 @@ test("the leader counts Nodes, Services and load balancers that need attention",
     "fairlead_nodes_uninitialized 2",
     'fairlead_node_deletions_held{reason="MassDeletionHeld"} 2',
     'fairlead_node_deletions_held{reason="DeletionPaused"} 1',
+    'fairlead_removals_held{kind="nodes"} 0',
+    'fairlead_removals_held{kind="load-balancers"} 0',
+    'fairlead_removals_held{kind="routes"} 1',
+    'fairlead_removals_recent{kind="nodes"} 1',
+    'fairlead_removals_recent{kind="load-balancers"} 1',
+    'fairlead_removals_recent{kind="routes"} 1',
     "fairlead_services_in_trouble 2",
     'fairlead_problems{object="Node",reason="IncompleteInstance"} 1',
     'fairlead_problems{object="Service",reason="CertificateExpired"} 2',

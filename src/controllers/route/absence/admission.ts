@@ -3,27 +3,16 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import { allowedRemovals, type RemovalLimitSetting } from "../../removal-limit.ts";
+import type { HeldRoute, RouteCounts } from "../events.ts";
 
 /** A change that is planned because something is absent. */
-export interface Suspect {
+export interface Suspect extends HeldRoute {
   readonly id: string;
-  readonly destination: Cidr;
-  /** `node`: no Node needs the route any more. `route`: no listing shows the route that a Node needs. */
-  readonly absent: "node" | "route";
   readonly isProved: boolean;
   /** In the history of removals, stored or not. */
   readonly isRecorded: boolean;
   /** An operator released it. */
   readonly isReleased: boolean;
-}
-
-export interface RouteCounts {
-  /** Recorded within the window. */
-  readonly recent: number;
-  /** Suspects that are neither recorded nor released. */
-  readonly candidates: number;
-  /** Routes that Nodes need, are suspects or were recorded. */
-  readonly managed: number;
 }
 
 export interface Admission {

@@ -5,9 +5,10 @@ import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
+import { networkCondition } from "../../well-known.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/changes.ts";
-import { networkCondition } from "../status/network-condition.ts";
+import type { RouteSettings } from "../settings.ts";
 
 /** `new`: it was never there, as far as this process and its Node know. */
 export type Absence = "new" | "unproved" | "proved";
@@ -20,11 +21,12 @@ interface Known {
 }
 
 export class RouteEvidence {
-  readonly #confirmAfter: number;
+  readonly #settings: Pick<RouteSettings, "confirmAfter">;
   readonly #known = new Map<string, Known>();
 
-  constructor(confirmAfter: number) {
-    this.#confirmAfter = confirmAfter;
+  /** The settings may change while the process runs. */
+  constructor(settings: Pick<RouteSettings, "confirmAfter">) {
+    this.#settings = settings;
   }
 
   /** Another replica may have led since: every proof starts again. */
@@ -51,7 +53,8 @@ export class RouteEvidence {
     if (known === undefined || known.isNew === true) return "new";
     const firstKnownAt = known.missing?.firstKnownAt ?? knownAt;
     this.#known.set(key, { missing: { firstKnownAt, lastBeganAt: beganAt } });
-    const isProved = this.#confirmAfter === 0 || beganAt - firstKnownAt >= this.#confirmAfter;
+    const isProved =
+      this.#settings.confirmAfter === 0 || beganAt - firstKnownAt >= this.#settings.confirmAfter;
     return isProved ? "proved" : "unproved";
   }
 
@@ -90,7 +93,7 @@ export class RouteEvidence {
     let next: number | undefined;
     for (const { missing } of this.#known.values()) {
       if (missing === undefined) continue;
-      const at = missing.firstKnownAt + this.#confirmAfter;
+      const at = missing.firstKnownAt + this.#settings.confirmAfter;
       if (missing.lastBeganAt < at && (next === undefined || at < next)) next = at;
     }
     return next;

@@ -35,7 +35,7 @@ export class RouteGuard {
     const { inventory, removals, settings } = options;
     this.#options = options;
     this.#departures = new Departures({ answerFor: (node) => inventory.check(identityOf(node)), removals });
-    this.#evidence = new RouteEvidence(settings.confirmAfter);
+    this.#evidence = new RouteEvidence(settings);
   }
 
   /** Follows the Nodes for the life of the process, because the next leader must know which departures were seen. */

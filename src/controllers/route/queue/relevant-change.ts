@@ -3,8 +3,8 @@
 
 import type { Node } from "../../../kube/objects.ts";
 import { isPaused } from "../../pause.ts";
+import { networkCondition } from "../../well-known.ts";
 import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
-import { networkCondition } from "../status/network-condition.ts";
 
 export function isRelevantForRoutes(
   before: Node | undefined,

@@ -5,10 +5,9 @@ import { errorPolicies } from "../../../cloud/error-policies.ts";
 import type { Condition, Node } from "../../../kube/objects.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
+import { networkCondition } from "../../well-known.ts";
 import type { ChangeOutcome, ChangeResult } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
-
-export const networkCondition = "NetworkUnavailable";
 
 /** Undefined when the Node already has this status and reason. */
 export function planNetworkCondition(

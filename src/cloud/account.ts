@@ -26,6 +26,8 @@ export interface AccountContext {
   readonly deadline?: Milliseconds;
   /** Concurrent requests of one account. */
   readonly maxInFlight?: number;
+  /** The budgets by account, which outlive a connection: what the cloud has said about its limits stays valid. */
+  readonly budgets?: Map<string, Budget>;
   /** What to check when the cloud rejects the credentials or refuses an operation. */
   readonly credentialHint?: CredentialHint | undefined;
 }
@@ -39,7 +41,10 @@ export interface GovernedAccount<T> extends OpenAccount<T> {
 
 export function openAccount<T>(account: Account<T>, context: AccountContext): GovernedAccount<T> {
   const { transport, clock, random, mayMutate, report, signal, credentialHint } = context;
-  const budget = new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
+  const budget =
+    context.budgets?.get(account.name) ??
+    new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
+  context.budgets?.set(account.name, budget);
   const common = {
     account: account.name,
     transport,

@@ -35,7 +35,8 @@ export class Shifts {
   async pause(why: string, cancel: AbortSignal): Promise<void> {
     this.#resumed ??= Promise.withResolvers();
     const ends = [...this.#running].map(async ({ controller, end, ended }) => {
-      cancel.addEventListener("abort", () => end.abort(), { once: true, signal: end.signal });
+      if (cancel.aborted) end.abort();
+      else cancel.addEventListener("abort", () => end.abort(), { once: true, signal: end.signal });
       controller.abort(new Draining(why, end.signal));
       await ended;
     });

@@ -43,12 +43,15 @@ export class ConfigurationReloads {
   #versions: Configuration["versions"];
   /** The errors of the last invalid configuration, so that they are logged only once. */
   #refused: string | undefined;
+  /** The warnings about the last configuration, which are logged only when they are new. */
+  #warnings: ReadonlySet<string>;
 
   constructor(options: ConfigurationReloadsOptions) {
     this.#options = options;
     this.#pending = new PendingRestart(options.log);
     this.#current = options.first;
     this.#versions = options.first.versions;
+    this.#warnings = warningsOf(options.first);
   }
 
   /** Changed values that take effect after a restart, such as "--cluster-name: kubernetes -> prod". */
@@ -80,6 +83,7 @@ export class ConfigurationReloads {
   async #reload(isRequested: boolean): Promise<ReloadResult> {
     const read = await this.#options.readConfiguration();
     this.#versions = read.versions;
+    this.#logNewWarnings(read);
     if (!isUsable(read)) {
       const errors = read.problems.filter(({ severity }) => severity === "error");
       return this.#refuse(
@@ -109,6 +113,12 @@ export class ConfigurationReloads {
     return "applied";
   }
 
+  #logNewWarnings(read: Configuration): void {
+    const warnings = warningsOf(read);
+    for (const text of warnings) if (!this.#warnings.has(text)) this.#options.log.warn(text);
+    this.#warnings = warnings;
+  }
+
   #logNoChanges({ pending }: ConfigurationDiff, isRequested: boolean): void {
     const { log } = this.#options;
     const isValidAgain = this.#refused !== undefined;
@@ -130,4 +140,8 @@ export class ConfigurationReloads {
     this.#refused = text;
     return "refused";
   }
+}
+
+function warningsOf({ problems }: Configuration): ReadonlySet<string> {
+  return new Set(problems.filter(({ severity }) => severity === "warning").map(({ text }) => text));
 }

@@ -43,6 +43,8 @@ export interface ComposedServices {
   run(signal: AbortSignal): Promise<void>;
   /** The settings have changed. */
   reconsider(): void;
+  /** Absence must be proved again. */
+  forgetEvidence(): void;
 }
 
 /** Undefined if the cloud has no load balancers. */
@@ -146,6 +148,7 @@ export function composeServices(
     activeProblems: () => controller.activeProblems(),
     membersOf: (group) => controller.membersOf(group),
     run,
+    forgetEvidence: () => controller.forgetEvidence(),
     reconsider: () => {
       warnAboutDrain();
       controller.reconsider();

@@ -5,10 +5,9 @@ import type { Instances } from "../../provider/instances.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { CurrentCloud, changedShape } from "./current-cloud.ts";
-import type { OpenClouds } from "./open-clouds.ts";
+import type { Generation, OpenClouds } from "./open-clouds.ts";
 
-/** Connects with these settings. `isCurrent` returns whether the connections are still in use. */
-type Open = (settings: ReadFlags, isCurrent: () => boolean) => OpenClouds;
+type Open = (settings: ReadFlags, generation: Generation) => OpenClouds;
 
 export class CurrentClouds {
   readonly main: CurrentCloud;
@@ -17,6 +16,11 @@ export class CurrentClouds {
   /** Of the first connection. A reload replaces the sources in the inventory. */
   readonly instances: Instances;
   readonly #open: Open;
+  /** What all generations share. */
+  readonly #shared = {
+    budgets: { main: new Map(), migrated: new Map() },
+    undeclaredReasons: new Set<string>(),
+  } satisfies Omit<Generation, "isCurrent">;
   #generation = 0;
   #opened = 0;
 
@@ -48,7 +52,8 @@ export class CurrentClouds {
   #next(settings: ReadFlags): { readonly clouds: OpenClouds; readonly generation: number } {
     const generation = this.#opened;
     this.#opened += 1;
-    return { clouds: this.#open(settings, () => this.#generation === generation), generation };
+    const isCurrent = (): boolean => this.#generation === generation;
+    return { clouds: this.#open(settings, { isCurrent, ...this.#shared }), generation };
   }
 }
 

@@ -137,8 +137,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     contact.record(call);
   };
   const clouds = new CurrentClouds(
-    (settings, isCurrent) =>
-      openClouds({ provider, settings, platform, log, gates, isCurrent, life: life.signal, report }),
+    (settings, generation) =>
+      openClouds({ provider, settings, platform, log, gates, generation, life: life.signal, report }),
     options.settings,
   );
   const { instances, main: connected } = clouds;

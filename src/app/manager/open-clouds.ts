@@ -12,6 +12,16 @@ import { type AnyProvider, type ConnectedCloud, connectCloud } from "../connect-
 import type { ReadFlags } from "../flags/read-flags.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
+/** One generation of connections; a reload may begin the next one. */
+export interface Generation {
+  /** Whether these connections are still in use: work that outlives a reload must not change the cloud. */
+  readonly isCurrent: () => boolean;
+  /** Undeclared reasons that were logged, by all generations. */
+  readonly undeclaredReasons: Set<string>;
+  /** Shared by all generations, one for each of the connections. */
+  readonly budgets: Readonly<Record<"main" | "migrated", NonNullable<AccountContext["budgets"]>>>;
+}
+
 export interface OpenCloudsOptions {
   readonly provider: AnyProvider;
   readonly settings: ReadFlags;
@@ -20,8 +30,7 @@ export interface OpenCloudsOptions {
   readonly report: AccountContext["report"];
   /** `migrated` is set only if controllers migrate to another Lease. */
   readonly gates: { readonly main: WriteGate; readonly migrated: WriteGate | undefined };
-  /** Whether these connections are still in use: work that outlives a reload must not change the cloud. */
-  readonly isCurrent: () => boolean;
+  readonly generation: Generation;
   /** Aborted when the manager has ended. */
   readonly life: AbortSignal;
 }
@@ -41,7 +50,7 @@ export function openClouds({
   log,
   report,
   gates,
-  isCurrent,
+  generation: { isCurrent, budgets, undeclaredReasons },
   life,
 }: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
@@ -52,15 +61,18 @@ export function openClouds({
       if (flags.mode === "observe") return { reason: "--mode=observe changes nothing." };
       return isCurrent() ? mayWrite() : { reason: "a reload has replaced the connection to the cloud." };
     };
-  const onUndeclared = (reason: string): void =>
+  const onUndeclared = (reason: string): void => {
+    if (undeclaredReasons.has(reason)) return;
+    undeclaredReasons.add(reason);
     log.error(
       `The provider ${provider.name} reported a problem with the reason ${JSON.stringify(reason.slice(0, 80))}, which it does not declare. It is shown as ${undeclaredReason}. Declare it with declareReasons, or use a common reason.`,
     );
+  };
   const withReasons = (connected: ConnectedCloud): ConnectedCloud => ({
     ...connected,
     cloud: withDeclaredReasons(connected.cloud, provider.reasons, onUndeclared),
   });
-  const open = (gate: WriteGate) => {
+  const open = (gate: WriteGate, place: keyof Generation["budgets"]) => {
     const opened = connectCloud(
       provider,
       { environment, ...settings.cloud, cluster: flags["cluster-name"] },
@@ -72,15 +84,15 @@ export function openClouds({
         signal: life,
         deadline: flags["cloud-call-timeout"],
         mayMutate: mayMutate(gate),
+        budgets: budgets[place],
       },
     );
     return { ...opened, connected: opened.connected && withReasons(opened.connected) };
   };
-  const { connected: main, problems } = open(gates.main);
+  const { connected: main, problems } = open(gates.main, "main");
   if (main === undefined) throw new ConfigurationError(problems);
-  for (const { text } of problems) log.warn(text);
   const { instances } = main.cloud;
   if (instances === undefined) throw new ConfigurationError([noInstances(provider.name)]);
-  const migrated = gates.migrated === undefined ? undefined : open(gates.migrated).connected;
+  const migrated = gates.migrated === undefined ? undefined : open(gates.migrated, "migrated").connected;
   return { main, migrated: migrated ?? main, instances };
 }

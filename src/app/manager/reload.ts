@@ -49,26 +49,32 @@ async function apply(
   next: ReadFlags,
   connect: ReturnType<CurrentClouds["prepare"]> | undefined,
 ): Promise<void> {
-  const { live, inventory, composed, refresh, leads, clock, log } = deps;
+  const { live, clouds, inventory, composed, refresh, leads, clock, log } = deps;
   const { flags } = live.current;
   const frequency = flags["node-status-update-frequency"];
   let changed: readonly SettingsSection[] = [];
+  let isCancelled = false;
   await betweenShifts(
     Object.values(composed.queues).map(({ shifts }) => shifts),
     {
       why,
       clock,
       grace: flags["drain-timeout"],
-      onDeadline: (timeout) =>
+      onDeadline: (timeout) => {
+        isCancelled = true;
         log.warn(
           `Reload drain timed out after ${timeout / 1000}s; cancelled in-flight work, which starts again. --drain-timeout sets the limit.`,
-        ),
+        );
+      },
     },
     () => {
       changed = live.replace(next);
+      // Cancelled work may not have ended yet inside the provider. It keeps the connection that is replaced.
+      const replace = connect ?? (isCancelled ? clouds.prepare(next) : undefined);
+      if (replace !== undefined) inventory.replaceSources(replace());
       if (connect === undefined) return;
-      inventory.replaceSources(connect());
       composed.lifecycle.forgetEvidence();
+      composed.service?.forgetEvidence();
     },
   );
   if (flags["node-status-update-frequency"] !== frequency) {
@@ -78,6 +84,8 @@ async function apply(
   }
   if (!leads()) return;
   composed.reconsider(changed);
+  if (connect === undefined) return;
+  composed.lifecycle.reconsider();
   // Shows at once whether the cloud accepts the new settings.
-  if (connect !== undefined) inventory.requestListing(clock.monotonic(), "refresh");
+  inventory.requestListing(clock.monotonic(), "refresh");
 }

@@ -102,10 +102,9 @@ export class LifecycleController {
     for (const { metadata } of this.#options.nodes.list()) this.queue.add(metadata.name);
   }
 
-  /** Another account may answer from now on, so what the last one said proves nothing. */
+  /** Another account may answer from now on, so what was missing so far proves nothing. Call `reconsider` afterwards. */
   forgetEvidence(): void {
     this.#candidates.forgetAll();
-    this.reconsider();
   }
 
   /** With a provider id the selector counts too: a second account of the same cloud has ids of the same form. */

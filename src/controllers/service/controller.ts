@@ -144,6 +144,11 @@ export class ServiceController {
     }
   }
 
+  /** Another account may answer from now on, so what was missing so far proves nothing. */
+  forgetEvidence(): void {
+    for (const { presence } of this.#reconcile.groupStates.all) presence.restartProof();
+  }
+
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[] {
     return this.#reconcile.groupStates.membersOf(group);

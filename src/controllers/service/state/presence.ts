@@ -80,6 +80,13 @@ export class BalancerPresence {
     }
   }
 
+  /** Another account may answer from now on, so what was missing so far proves nothing. */
+  restartProof(): void {
+    for (const [uid, { certainty, changedAt, isTrace }] of this.#owners) {
+      this.#owners.set(uid, defined({ certainty, changedAt, isTrace }));
+    }
+  }
+
   /** A lookup that began then found nothing. A lookup may lag behind a change too, so it counts only some time after one. */
   noteLookup(beganAt: number, confirmAfter: Milliseconds): void {
     for (const [uid, known] of this.#owners) {

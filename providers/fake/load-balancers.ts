@@ -85,6 +85,13 @@ function changesOf(desired: Desired, observed: ApiBalancer): BalancerSpec {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => isSame[key] !== true));
 }
 
+function targetsOnly(step: FakeStep): FakeStep | undefined {
+  if (step.do !== "change balancer") return undefined;
+  const { targets, draining } = step.spec;
+  const spec = { ...(targets !== undefined && { targets }), ...(draining !== undefined && { draining }) };
+  return Object.keys(spec).length === 0 ? undefined : { ...step, spec };
+}
+
 const states = { active: "ready", changing: "changing", failed: "failed" } as const;
 
 function outcomeOf({ name, status }: ApiBalancer): StepOutcome {
@@ -191,6 +198,7 @@ export function fakeLoadBalancers(
     releases: true,
     targetLimit: () => targetLimit,
     plan,
+    targetsOnly,
     apply,
     publish: ({ families }, observed) => {
       const balancer = observed?.state === "ready" ? observed.balancer : undefined;

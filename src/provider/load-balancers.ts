@@ -186,6 +186,12 @@ export interface LoadBalancers<
     observed: O | undefined,
     context: PlanContext<V, O>,
   ): Plan<S>;
+  /**
+   * Pure. The part of a step that changes only targets: the step itself, a smaller one, or undefined. With
+   * `--load-balancer-drift=report`, Nodes that join or leave apply these parts and nothing else. Absent: they apply nothing while
+   * the plan has steps, and the Service says so.
+   */
+  targetsOnly?(step: S): S | undefined;
   /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
   apply(step: S, call: Call): Promise<StepOutcome>;
   /** Pure. The status of one Service. */

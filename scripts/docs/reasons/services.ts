@@ -78,7 +78,8 @@ export const onServices: Reasons = {
   LoadBalancerDrift: {
     type: "Warning",
     when: "The load balancer was changed in the cloud; the message says whether it is repaired",
-    whatToDo: "change the Service instead, or set `--load-balancer-drift=report`",
+    whatToDo:
+      "change the Service instead, or set `--load-balancer-drift=report`; with that flag, change the Service to repair it",
   },
   InvalidAnnotation: {
     type: "Warning",

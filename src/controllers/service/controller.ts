@@ -19,6 +19,7 @@ import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
+import { UnseenChanges } from "./queue/unseen-changes.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
@@ -90,6 +91,7 @@ export class ServiceController {
       desiredServices,
       freshListing,
       presenceUpdates,
+      unseenChanges: new UnseenChanges(deps),
       survey: new SharedSurvey(controller),
       inputs: new BalancerInputs(controller, groupStates),
       operations: new Operations(controller, enqueue),
@@ -103,11 +105,12 @@ export class ServiceController {
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#reconcile;
-    const { controller, groupStates, inputs, operations, freshListing, presenceUpdates } = deps;
+    const { controller, groupStates, inputs, operations, freshListing, presenceUpdates, unseenChanges } =
+      deps;
     freshListing.begin();
     presenceUpdates.begin();
-    // Another replica may have made the next difference, so it is not drift.
-    for (const state of groupStates.all) state.lastCompleted = undefined;
+    unseenChanges.isLeading = true;
+    for (const state of groupStates.all) state.beginSession();
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
     try {
@@ -130,6 +133,7 @@ export class ServiceController {
       ]);
     } finally {
       stopTriggers();
+      unseenChanges.isLeading = false;
       operations.end();
     }
   }

@@ -113,6 +113,32 @@ export function loadBalancersConformance(
       expect(states[1]).toBe(states[0] as string);
     });
 
+    if (parts?.targetsOnly !== undefined) {
+      test("distinguishes steps that change only targets from those that change more", async () => {
+        const { lab, savedFacts } = fresh();
+        const [web] = first;
+        const { observed, members } = await converge({ lab, savedFacts }, web === undefined ? [] : [web]);
+        const [[group = "", [current] = []] = []] = members;
+        const { loadBalancers } = lab.cloud;
+        const survey = await lab.run(async (call) => loadBalancers?.survey?.(current ? [current] : [], call));
+        const planFor = (changes: Partial<typeof current>) => {
+          if (loadBalancers === undefined || current === undefined) throw new Error("Expected a Service.");
+          const context = { survey, inputs: noInputs, orphans: [], duplicates: [] };
+          return loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
+        };
+        const partsOf = (steps: ReturnType<typeof planFor>) =>
+          steps.flatMap((step) => loadBalancers?.targetsOnly?.(step) ?? []);
+        const ports = desired({ name: "web", ports: [80, 8443] }).ports;
+        const forTargets = planFor({ targets });
+        expect(forTargets.length).toBeGreaterThan(0);
+        expect(partsOf(forTargets)).toEqual([...forTargets]);
+        expect(partsOf(planFor({ ports }))).toEqual([]);
+        const forBoth = planFor({ ports, targets });
+        expect(partsOf(forBoth).length).toBeGreaterThan(0);
+        expect(partsOf(forBoth)).not.toEqual([...forBoth]);
+      });
+    }
+
     test("publishes addresses once converged, or declares that it does not own the status", async () => {
       const { lab, savedFacts } = fresh();
       const { observed, members } = await converge({ lab, savedFacts }, first);

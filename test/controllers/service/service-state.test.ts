@@ -249,9 +249,11 @@ test("a step that the leadership fence blocked is journalled as refused", async 
   const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
   const context = { group: "g", services: [], state: new GroupState("g"), call };
   const deps = { controller: { balancers: { apply }, journal } };
-  const failure = await executeSteps(deps as never, context, plan as never, { isNew: true, why: "" }).catch(
-    (error: unknown) => error,
-  );
+  const failure = await executeSteps(deps as never, context, plan as never, {
+    change: "ensure",
+    isNew: true,
+    why: "",
+  }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(CloudError);
   expect(written).toEqual(["refused"]);
 });

@@ -96,7 +96,7 @@ const ownFields = {
     { fallback: seconds(30) },
   ),
   "load-balancer-drift": oneOf(
-    "What to do when a load balancer is changed in the cloud while Fairlead manages it. Drift from before this process started is always repaired.",
+    "What to do when a load balancer is changed in the cloud. report: nothing is repaired until the Service changes; Nodes that join or leave change targets only, and so does a start. A difference found after a start is reported, because it is not known whether the Service or the load balancer changed. repair: it is reported and repaired; a difference found after a start counts as a change of the Service.",
     ["report", "repair"],
     { fallback: "repair" },
   ),

@@ -10,9 +10,9 @@ import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
-import { changeOf } from "../desired/fingerprint.ts";
 import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
+import type { Change } from "../state/group-states.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
@@ -31,13 +31,13 @@ export async function executeSteps(
   deps: ReconcileDeps,
   context: ReconcileContext,
   plan: PlannedGroup,
-  { isNew, why }: { readonly isNew: boolean; readonly why: string },
+  { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
   const { controller, publisher, operations } = deps;
-  const { group, state, call } = context;
+  const { group, call } = context;
   for (const member of plan.members) {
     const { service, desired } = member;
-    const started = changeStarted(changeOf(state.lastCompleted, plan.fingerprint, desired.ending));
+    const started = changeStarted(desired.ending ?? change);
     const name = namesOf(plan.steps);
     if (desired.ending === "release" && name !== "") deps.serviceStates.of(service).releasedName = name;
     if (started !== undefined && isNew) publisher.publish(service, started);

@@ -1,37 +1,29 @@
-// Applies a plan: executes its steps, or waits for the cloud. A difference without a change of a Service is drift: it is
-// reported, and repaired unless --load-balancer-drift is report.
+// Applies a plan: executes its steps, or waits for the cloud.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import { changeOf, isSameDesired } from "../desired/fingerprint.ts";
+import { changeOf } from "../desired/fingerprint.ts";
 import type { Change, GroupState } from "../state/group-states.ts";
 import { describeDesired, describeReason } from "../status/describe-change.ts";
-import { driftFound, waitingFor } from "../status/events.ts";
+import { waitingFor } from "../status/events.ts";
 import { executeSteps } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { AllowedPlan } from "./drift.ts";
 import type { PlannedGroup } from "./steps.ts";
 
 /** Undefined when there is nothing to change and nothing to wait for. */
 export async function applyPlan(
   deps: ReconcileDeps,
   context: ReconcileContext,
-  plan: PlannedGroup,
+  plan: AllowedPlan,
 ): Promise<Outcome | undefined> {
   const { controller, publisher } = deps;
   const { state } = context;
-  const { members, steps, wait, fingerprint } = plan;
+  const { members, steps, wait, difference } = plan;
   if (steps.length > 0) {
-    const isUnchanged = state.change === undefined && isSameDesired(state.lastCompleted, fingerprint);
-    const isDrift = members.length > 0 && isUnchanged;
-    const { drift } = controller.settings;
-    if (isDrift) {
-      for (const { service } of members) publisher.publishOnce(service, "drift", [driftFound(steps, drift)]);
-      if (drift === "report") return settled;
-    }
-    const areAllEnding = members.every(({ desired }) => desired.ending !== undefined);
-    const change = changeOf(state.lastCompleted, fingerprint, areAllEnding ? "delete" : undefined);
+    const change = changeOfPlan(state, plan);
     const isNew = plan.observed === undefined;
-    const why = describeReason(members, change, { isDrift, isNew });
+    const why = describeReason(members, change, { isDrift: difference === "drift", isNew });
     return controller.isObserving
       ? reportSteps(deps, context, plan, why)
       : changeGroup(deps, context, plan, change, why);
@@ -42,6 +34,15 @@ export async function applyPlan(
   }
   state.changedAt = controller.clock.monotonic();
   return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
+}
+
+function changeOfPlan(
+  { lastCompleted }: GroupState,
+  { members, fingerprint, areOnlyTargets }: AllowedPlan,
+): Change {
+  if (areOnlyTargets) return "update";
+  const areAllEnding = members.every(({ desired }) => desired.ending !== undefined);
+  return changeOf(lastCompleted, fingerprint, areAllEnding ? "delete" : undefined);
 }
 
 /** Observe mode: journals what would be done, once per plan. */
@@ -74,7 +75,7 @@ async function changeGroup(
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
-    const wait = await executeSteps(deps, context, plan, { isNew, why });
+    const wait = await executeSteps(deps, context, plan, { change, isNew, why });
     isFailed = false;
     // The cloud accepts changes again, even if this one is still in progress.
     state.backoffUntil = undefined;

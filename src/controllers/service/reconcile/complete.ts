@@ -15,11 +15,14 @@ export function completeGroup(
   { group, state }: ReconcileContext,
   { members, observed, gone, fingerprint }: PlannedGroup,
 ): Outcome {
-  const { note, clock } = deps.controller;
+  const { controller, unseenChanges } = deps;
+  const { note, clock } = controller;
   const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
   if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
-  if (members.length > 0) state.complete(fingerprint);
-  else {
+  if (members.length > 0) {
+    state.complete(fingerprint);
+    for (const { service } of members) unseenChanges.forget(service);
+  } else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
     state.startOver();
   }

@@ -9,6 +9,7 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { PresenceUpdates } from "../observed/presence-updates.ts";
 import type { SharedSurvey } from "../observed/shared-survey.ts";
+import type { UnseenChanges } from "../queue/unseen-changes.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { OwnerLock } from "../state/owner-lock.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -30,6 +31,7 @@ export interface ReconcileDeps {
   readonly desiredServices: DesiredServices;
   readonly freshListing: FreshListing;
   readonly presenceUpdates: PresenceUpdates;
+  readonly unseenChanges: UnseenChanges;
   readonly survey: SharedSurvey;
   readonly inputs: BalancerInputs;
   readonly operations: Operations;

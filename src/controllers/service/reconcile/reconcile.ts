@@ -10,6 +10,7 @@ import { applyPlan } from "./apply.ts";
 import { completeGroup, completeOrphan } from "./complete.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 import { selectDesired } from "./desired.ts";
+import { withholdDrift } from "./drift.ts";
 import { showFailure } from "./failure.ts";
 import { checkGuards } from "./guards.ts";
 import { observeGroup } from "./observe.ts";
@@ -37,10 +38,12 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
   if (plan.kind !== "planned") return plan;
 
-  const applied = await applyPlan(deps, context, plan);
+  const allowed = withholdDrift(deps, context, plan);
+  if (allowed === "drift only") return settled;
+  const applied = await applyPlan(deps, context, allowed);
   if (applied !== undefined) return applied;
 
-  const updated = await updateStatuses(deps, context, { ...plan, completed: context.state.change });
+  const updated = await updateStatuses(deps, context, { ...allowed, completed: context.state.change });
   return updated.kind === "settled" ? completeGroup(deps, context, plan) : updated;
 }
 

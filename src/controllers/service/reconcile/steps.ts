@@ -68,14 +68,12 @@ async function planWithProvider(
   const { controller, desiredServices, inputs, survey } = deps;
   const { balancers } = controller;
   const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);
-  const fingerprint = fingerprintOf(
-    members.map(({ desired }) => desired),
-    given.version,
-  );
+  // Without what is observed: only changes of the Service, its inputs and the Nodes count.
+  const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
+  const fingerprint = fingerprintOf(groupDesired, given.version);
   if (given.problems.length > 0) {
     return { plan: { steps: [], problems: given.problems }, fingerprint, serving: [], leaving: [] };
   }
-  const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
   const surveyed = await survey.current(groupDesired, () => allDesired(deps), call);
   const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
   const isReleased = new Set(released.map(({ owner }) => owner.uid));

@@ -8,6 +8,7 @@ import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import { jsonPatch } from "../../../kube/patches/patch.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
+import type { Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { Member } from "../desired/member.ts";
@@ -28,6 +29,8 @@ interface Result {
   readonly observed: ObservedLoadBalancer | undefined;
   /** The change that is now complete. */
   readonly completed?: Change | undefined;
+  /** Drift that is reported and not repaired. */
+  readonly withheld?: readonly Step[];
 }
 
 export async function updateStatuses(
@@ -35,7 +38,7 @@ export async function updateStatuses(
   context: ReconcileContext,
   result: Result,
 ): Promise<Outcome> {
-  const { members, completed } = result;
+  const { members, completed, withheld = [] } = result;
   let last: Outcome = settled;
   // A waiting Service does not delay the others.
   for (const member of members) {
@@ -45,7 +48,7 @@ export async function updateStatuses(
   }
   if (last.kind !== "settled") return last;
   for (const { service, desired } of members) {
-    deps.publisher.recovered(service);
+    deps.publisher.recovered(service, withheld.length > 0 ? "drift" : undefined);
     if (desired.ending === undefined && (completed === "ensure" || completed === "update")) {
       deps.publisher.publish(service, changeCompleted(completed));
     }

@@ -42,6 +42,12 @@ export class GroupState {
   /** The last completed desired state; any other difference is drift. After a restart: the next difference is not drift. */
   lastCompleted: Fingerprint | undefined;
 
+  /**
+   * The desired state without targets that was last completed, or reported as drift. After a restart: a difference of a complete
+   * Service is not applied with --load-balancer-drift=report, because it is not known what has changed.
+   */
+  knownSpec: string | undefined;
+
   /** Reconciles since the last completion that changed the cloud; many slow it down. After a restart: counted from zero. */
   changes = 0;
 
@@ -102,6 +108,12 @@ export class GroupState {
     this.change = undefined;
     this.restartPacing();
     this.lastCompleted = desired;
+    this.knownSpec = desired.spec;
+  }
+
+  /** Another replica may have made the next difference, so it is not drift. */
+  beginSession(): void {
+    this.lastCompleted = undefined;
   }
 
   /** A reconcile succeeded, so the backoff of the last error ends. */
@@ -115,6 +127,7 @@ export class GroupState {
     this.change = undefined;
     this.failedChange = undefined;
     this.lastCompleted = undefined;
+    this.knownSpec = undefined;
     this.backoffUntil = undefined;
     this.restartPacing();
   }

@@ -87,11 +87,22 @@ export function waitingForPaused(paused: Service): ServiceEvent {
   return waitingFor(`${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
 }
 
-export function driftFound(steps: readonly Step[], policy: "report" | "repair"): ServiceEvent {
-  const action =
-    policy === "repair" ? "Repairing it" : "It is not repaired, because --load-balancer-drift is report";
-  const needed = steps.map((step) => step.do).join(", ");
-  return warning("LoadBalancerDrift", `The load balancer was changed outside Fairlead. ${action}: ${needed}`);
+export function driftRepaired(steps: readonly Step[]): ServiceEvent {
+  const text = `The load balancer was changed outside Fairlead. Repairing it: ${describeSteps(steps)}`;
+  return warning("LoadBalancerDrift", text);
+}
+
+/** Says what would be done, and what the user can do. */
+export function driftWithheld(steps: readonly Step[], canChangeTargets: boolean): ServiceEvent {
+  const targets = canChangeTargets
+    ? ""
+    : " Targets are not changed either, because this cloud cannot change them alone.";
+  const text = `The load balancer differs from the Service. It is not repaired, because --load-balancer-drift is report: ${describeSteps(steps)}.${targets} Any change of the Service's spec or settings applies the whole Service.`;
+  return warning("LoadBalancerDrift", text);
+}
+
+function describeSteps(steps: readonly Step[]): string {
+  return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} ${on}`)).join(", ");
 }
 
 export function problemFound({ reason, text }: Problem): ServiceEvent {

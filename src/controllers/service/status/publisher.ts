@@ -32,8 +32,8 @@ export class EventPublisher {
   }
 
   /** After a successful reconcile: the same failure is published again if it returns. */
-  recovered(service: Service): void {
-    for (const topic of transient) this.publishOnce(service, topic, []);
+  recovered(service: Service, except?: EventTopic): void {
+    for (const topic of transient) if (topic !== except) this.publishOnce(service, topic, []);
   }
 
   /** The current warnings by Service, as reason and message. Waiting is not a problem. */

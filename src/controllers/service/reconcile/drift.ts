@@ -1,0 +1,41 @@
+// Reports drift, and withholds the steps that --load-balancer-drift=report does not allow: everything that no change of a Service
+// explains, except targets after a change of Nodes.
+
+import { allowedSteps, type Difference, differenceOf } from "../desired/difference.ts";
+import { driftRepaired, driftWithheld } from "../status/events.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlannedGroup } from "./steps.ts";
+
+export interface AllowedPlan extends PlannedGroup {
+  readonly difference: Difference;
+  /** Drift that is reported and not repaired. */
+  readonly withheld: PlannedGroup["steps"];
+  /** The steps change nothing but targets. */
+  readonly areOnlyTargets: boolean;
+}
+
+/** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
+export function withholdDrift(
+  { controller, publisher, unseenChanges }: ReconcileDeps,
+  { state }: ReconcileContext,
+  plan: PlannedGroup,
+): AllowedPlan | "drift only" {
+  const { members, observed, gone, fingerprint } = plan;
+  const { balancers, settings } = controller;
+  const hasUnseenChange = members.some(({ service }) => unseenChanges.has(service));
+  const input = { state, members, observed, hasGone: gone.length > 0, fingerprint, hasUnseenChange };
+  const difference = differenceOf(input);
+  const targetsOnly = balancers.targetsOnly?.bind(balancers);
+  const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
+  const areOnlyTargets = settings.drift === "report" && difference !== "desired";
+  if (withheld.length > 0) {
+    state.knownSpec = fingerprint.spec;
+    const event = driftWithheld(withheld, difference === "drift" || targetsOnly !== undefined);
+    for (const { service } of members) publisher.publishOnce(service, "drift", [event]);
+    const isUsable = observed?.state === "ready" && (difference === "drift" || targetsOnly !== undefined);
+    if (steps.length === 0 && !isUsable) return "drift only";
+  } else if (difference === "drift" && steps.length > 0) {
+    for (const { service } of members) publisher.publishOnce(service, "drift", [driftRepaired(steps)]);
+  }
+  return { ...plan, steps, difference, withheld, areOnlyTargets };
+}

@@ -19,7 +19,7 @@ afterEach(() => world?.stop());
 const asUpstream: Partial<LifecycleSettings> = {
   proofs: 1,
   massLimit: "off",
-  minAgeWithoutID: milliseconds(0),
+  minAge: milliseconds(0),
 };
 
 interface Row {

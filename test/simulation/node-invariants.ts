@@ -167,7 +167,7 @@ export class Invariants {
       this.violated(1, `${name} (${id ?? "no id"}) was deleted by ${writer}, but its machine exists`);
     if (isReady(node)) this.violated(2, `${name} was deleted by ${writer} while Ready`);
     const age = clock.now() - Date.parse(node.metadata.creationTimestamp ?? "");
-    if (!hasID && age < this.#settings.minAgeWithoutID) {
+    if (!hasID && age < this.#settings.minAge) {
       this.violated(2, `${name} without id was deleted by ${writer} when it was ${age / 1000} s old`);
     }
     const isAnnounced =

@@ -79,7 +79,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
     massLimit: limit("node-deletion-limit"),
-    minAgeWithoutID: flags["node-deletion-min-age"],
+    minAge: flags["node-deletion-min-age"],
   };
   const period = flags["route-reconciliation-period"];
   const routes: RouteSettings = {

@@ -13,6 +13,7 @@ import {
   isBeingDeleted,
   isLeaving,
   isReady,
+  isUninitialized,
   providerIDOf,
   taintsOf,
 } from "../node-facts.ts";
@@ -96,19 +97,19 @@ function planDeletion({
   now,
 }: LifecyclePlanInput): LifecycleDecision {
   if (settings.deletion === "off") return { kind: "recheck" };
-  const hasNoProviderID = providerIDOf(node) === undefined;
+  // The kubelet may have set the provider id, long before the cloud shows the instance.
+  const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
   // The Node is at least as old as the time since it was first seen, even if the wall clock was set back.
   const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
-  const beyondMinAge = age - settings.minAgeWithoutID;
-  if (hasNoProviderID && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
+  const beyondMinAge = age - settings.minAge;
+  if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const judgement = judge(evidence, proofKinds, settings, now.monotonic);
   if (judgement.kind === "more") {
     return { kind: "query", after: judgement.after, ...defined({ method: judgement.method }) };
   }
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ asOf }) => asOf));
-  if (hasNoProviderID && newest < now.monotonic - beyondMinAge)
-    return { kind: "query", after: milliseconds(0) };
+  if (mayBeTooNew && newest < now.monotonic - beyondMinAge) return { kind: "query", after: milliseconds(0) };
   if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted

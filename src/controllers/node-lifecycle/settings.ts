@@ -12,8 +12,11 @@ export interface LifecycleSettings {
   readonly confirmAfter: Milliseconds;
   /** How many managed Nodes may be deleted unannounced within the window. */
   readonly massLimit: RemovalLimitSetting;
-  /** A Node without provider id is not deleted before this age: its instance may not be visible yet. */
-  readonly minAgeWithoutID: Milliseconds;
+  /**
+   * A Node without provider id, or one that is not initialized, is not deleted before this age: its instance may not be
+   * visible yet.
+   */
+  readonly minAge: Milliseconds;
   /**
    * When to remove the shutdown taint: as soon as the instance is running, or when the Node is Ready (as in
    * upstream).
@@ -28,7 +31,7 @@ export const lifecycleDefaults: LifecycleSettings = {
   proofs: 2,
   confirmAfter: seconds(30),
   massLimit: defaultRemovalLimit,
-  minAgeWithoutID: minutes(10),
+  minAge: minutes(10),
   removeShutdownTaint: "when-running",
   recheck: { shortest: minutes(1), longest: minutes(5) },
 };

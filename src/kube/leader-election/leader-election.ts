@@ -39,6 +39,11 @@ export function electionTimingProblem(
   return retryPeriod > 0 ? undefined : `The retry period must be longer than 0s, got ${retry}.`;
 }
 
+/** How long one attempt to acquire or renew the Lease may take. */
+export function attemptTimeout(renewDeadline: Milliseconds): Milliseconds {
+  return milliseconds(Math.max(1000, renewDeadline / 2));
+}
+
 export class LeaderElection {
   readonly #options: LeaderElectionOptions;
   readonly #lock: LeaseLock;
@@ -197,7 +202,7 @@ export class LeaderElection {
   }
 
   #attemptTimeout(): Milliseconds {
-    return milliseconds(Math.max(1000, this.#renewDeadline / 2));
+    return attemptTimeout(this.#renewDeadline);
   }
 
   /** One attempt with a timeout; failures are reported and count as false. */

@@ -50,7 +50,7 @@ test("explicit flags take precedence over the upstream profile", () => {
     "--node-deletion-min-age=10m",
   ]).lifecycle;
   expect(mixed.proofs).toBe(2);
-  expect(Number(mixed.minAgeWithoutID)).toBe(600_000);
+  expect(Number(mixed.minAge)).toBe(600_000);
   expect(mixed.massLimit).toEqual(lifecycle.massLimit);
 });
 
@@ -108,6 +108,36 @@ test("a Lease duration below its deadlines is refused with the flag's name", () 
   expect(problem?.key).toBe("--leader-elect-lease-duration");
   expect(errorsOf("--leader-elect-lease-duration=60s")).toEqual([]);
 });
+
+test.each<[string, string, string, string]>([
+  ["4s", "3s", "2s", "must be longer than the retry period (2s) and 2s"],
+  ["3s", "2s", "1s", "would stop 1s after each renewal"],
+])("a Lease duration of %s without time for writes is refused with numbers", (lease, renew, retry, text) => {
+  const [problem] = errorsOf(
+    `--leader-elect-lease-duration=${lease}`,
+    `--leader-elect-renew-deadline=${renew}`,
+    `--leader-elect-retry-period=${retry}`,
+  );
+  expect(problem?.text).toContain(text);
+});
+
+test.each<[string, string, string, readonly string[]]>([
+  ["15s", "10s", "2s", []],
+  ["60s", "40s", "5s", []],
+  ["8s", "7s", "3s", ["A lease duration of at least 8.5s avoids that", "stops writing after 6s"]],
+  ["6s", "4s", "3s", ["A renewal may take 2s and begins 3s after the last one"]],
+])(
+  "a Lease duration of %s with a renew deadline of %s and a retry period of %s is checked for slow renewals",
+  (lease, renew, retry, texts) => {
+    const { problems } = readFlags([
+      `--leader-elect-lease-duration=${lease}`,
+      `--leader-elect-renew-deadline=${renew}`,
+      `--leader-elect-retry-period=${retry}`,
+    ]);
+    expect(problems.map(({ severity }) => severity)).toEqual(texts.map(() => "warning"));
+    for (const [index, text] of texts.entries()) expect(problems[index]?.text).toContain(text);
+  },
+);
 
 test("the command line takes precedence over the file, under a former name too", () => {
   const formatOf = (inFile: Readonly<Record<string, string>>, ...args: readonly string[]) => {

@@ -15,6 +15,7 @@ import {
 } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { minutes } from "../../../src/core/brand.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
 const gone = (proof: "listing" | "lookup", asOf: number) => ({ kind: "gone", proof, asOf }) as const;
@@ -252,6 +253,21 @@ describe("planLifecycle", () => {
       { kind: "query", after: 540_000 },
     ],
     [
+      "waits while a Node that got its id from its kubelet and is not initialized is too young",
+      {
+        answer: gone("listing", 30_000),
+        evidence: enough,
+        createdAt: wall - 60_000,
+        spec: { ...withID, taints: [uninitialized] },
+      },
+      { kind: "query", after: 540_000 },
+    ],
+    [
+      "deletes a young Node that was initialized",
+      { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 60_000, spec: withID },
+      { kind: "delete", isAnnounced: false },
+    ],
+    [
       "asks again when all proofs are from before the minimum age",
       { answer: gone("listing", 30_000), evidence: enough, createdAt: wall - 601_000, now: 40_000 },
       { kind: "query", after: 0 },
@@ -280,7 +296,7 @@ describe("planLifecycle", () => {
       proofKinds: ["listing"],
       isReleased: false,
       mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
-      settings: { ...lifecycleDefaults, minAgeWithoutID: minutes(10), ...settings },
+      settings: { ...lifecycleDefaults, minAge: minutes(10), ...settings },
       now: { wall, monotonic: now },
     });
     expect(decision).toEqual(expected as typeof decision);

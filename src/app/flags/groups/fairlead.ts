@@ -78,7 +78,7 @@ const ownFields = {
     { fallback: "20%" },
   ),
   "node-deletion-min-age": duration(
-    "Minimum age before a Node without a provider ID may be deleted.",
+    "Minimum age before a Node may be deleted that has no provider ID, or that is not initialized and has one from its kubelet.",
     {},
     { fallback: minutes(10) },
   ),

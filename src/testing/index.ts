@@ -20,5 +20,5 @@ export { collect, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/make-desired.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
-export type { AnyCloud, Harness, SimulatedCloud } from "./conformance/simulated-cloud.ts";
+export type { AnyCloud, Harness, SimulatedCloud, TargetMachine } from "./conformance/simulated-cloud.ts";
 export { VirtualClock } from "./virtual-time/virtual-clock.ts";

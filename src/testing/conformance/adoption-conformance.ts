@@ -8,10 +8,9 @@ import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/l
 import { converge, crashes, type SavedFacts } from "./converge.ts";
 import { faultKinds } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
-import { type DesiredOptions, makeDesired, targetOf } from "./make-desired.ts";
+import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import type { Harness } from "./simulated-cloud.ts";
-
-const targets = [targetOf("node-1", "machines", "1")];
+import { balancerTargets, labWithTargets } from "./targets.ts";
 
 interface World {
   readonly lab: Lab;
@@ -24,7 +23,8 @@ interface World {
 }
 
 function createWorld(harness: Harness): World {
-  const lab = new Lab(harness);
+  const lab = labWithTargets(harness);
+  const targets = balancerTargets(harness).slice(0, 1);
   const id = lab.simulated.addUnmarkedBalancer?.();
   const adoptionAnnotations = harness.adoptionAnnotations?.(id ?? "");
   if (id === undefined || adoptionAnnotations === undefined) {
@@ -45,7 +45,7 @@ function createWorld(harness: Harness): World {
 }
 
 function stateOf({ lab }: World): string {
-  return JSON.stringify(lab.simulated.state());
+  return lab.state;
 }
 
 function listOf({ lab }: World): Promise<readonly ObservedLoadBalancer[]> {

@@ -1,7 +1,7 @@
 // Drives a provider's routes to their desired state: list, compare, apply, repeat. It has no policies, unlike the real
 // controller, and must reach the same end state.
 
-import { type NodeName, seconds } from "../../core/brand.ts";
+import { seconds } from "../../core/brand.ts";
 import { cidr, cidrContains } from "../../core/cidr.ts";
 import { diffByKey } from "../../core/diff-by-key.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -13,27 +13,16 @@ import { collect, type Lab } from "./lab.ts";
 const clusterRange = cidr("10.244.0.0/16");
 const maxPasses = 50;
 
-export function wantedRoute(range: string, key: string): DesiredRoute {
-  return {
-    destination: cidr(range),
-    target: {
-      node: `node-${key}` as NodeName,
-      uid: key,
-      machine: { source: "machines", key },
-      addresses: [],
-    },
-  };
-}
-
 function isOurs({ ownership, destination }: ObservedRoute): boolean {
   return ownership === "marked" || (ownership === "unmarked" && cidrContains(clusterRange, destination));
 }
 
-function leadsTo({ target }: DesiredRoute, { targetKey, targetName, leadsNowhere }: ObservedRoute): boolean {
-  return (
-    leadsNowhere !== true &&
-    (targetKey === undefined ? targetName === target.node : targetKey === target.machine?.key)
-  );
+function leadsTo({ target }: DesiredRoute, route: ObservedRoute): boolean {
+  const { targetKey, targetName, targetAddress, leadsNowhere } = route;
+  if (leadsNowhere === true) return false;
+  if (targetKey !== undefined) return targetKey === target.machine?.key;
+  if (targetName !== undefined) return targetName === target.node;
+  return targetAddress !== undefined && target.addresses.includes(targetAddress);
 }
 
 export function planOf(wanted: readonly DesiredRoute[], observed: readonly ObservedRoute[]) {

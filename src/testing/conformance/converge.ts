@@ -11,7 +11,7 @@ import type {
 } from "../../provider/load-balancers.ts";
 import type { Facts, Step } from "../../provider/plan.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
-import { collect, type Lab, noInputs } from "./lab.ts";
+import { collect, type Lab } from "./lab.ts";
 
 type Desired = DesiredLoadBalancer<Fields>;
 type Balancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -133,7 +133,7 @@ class Convergence {
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed };
-    const context = { survey, inputs: noInputs, orphans, duplicates: [] };
+    const context = { survey, inputs: lab.inputs, orphans, duplicates: [] };
     const plan = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(plan)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);

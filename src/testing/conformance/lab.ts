@@ -42,6 +42,17 @@ export class Lab {
     this.cloud = this.connect();
   }
 
+  /** The values of inputs, for plans. */
+  get inputs(): Inputs {
+    return this.#harness.inputs ?? noInputs;
+  }
+
+  /** The cloud's state as text, with all work completed that is due now. */
+  get state(): string {
+    this.simulated.settle?.();
+    return JSON.stringify(this.simulated.state());
+  }
+
   /** How many requests were declared as mutating. */
   get mutations(): number {
     return this.requests.filter(({ mutates }) => mutates).length;
@@ -54,7 +65,7 @@ export class Lab {
     if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join("\n"));
     const context: Context = {
       account: (account) => this.#open(account),
-      inputs: noInputs,
+      inputs: this.inputs,
       mark: { cluster, owner: "fairlead" },
     };
     this.cloud = definition.connect(values, context);
@@ -87,10 +98,9 @@ export class Lab {
       read: (response: Response) => Promise<R>,
     ): Promise<R> => {
       this.requests.push(request);
-      const before = request.mutates ? "" : JSON.stringify(this.simulated.state());
+      const before = request.mutates ? "" : this.state;
       const response = await this.faulty.transport(request, call.signal);
-      if (!request.mutates && JSON.stringify(this.simulated.state()) !== before)
-        this.undeclaredMutations.push(request.operation);
+      if (!request.mutates && this.state !== before) this.undeclaredMutations.push(request.operation);
       return read(response);
     };
     let fetched: Promise<T> | undefined;

@@ -5,12 +5,11 @@ import { describe, expect, test } from "bun:test";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { converge, crashes, type SavedFacts } from "./converge.ts";
 import { faultKinds } from "./faulty-transport.ts";
-import { collect, Lab, noInputs } from "./lab.ts";
-import { type DesiredOptions, makeDesired, targetOf } from "./make-desired.ts";
+import { collect, Lab } from "./lab.ts";
+import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
-
-const targets = ["1", "2", "3"].map((key) => targetOf(`node-${key}`, "machines", key));
+import { balancerTargets, labWithTargets } from "./targets.ts";
 
 /** The optional capabilities of this provider. A provider that is not implemented yet has none. */
 function optionalPartsOf(harness: Harness): Partial<AnyCloud> {
@@ -28,6 +27,7 @@ export function loadBalancersConformance(
   /** Annotations for every Service, such as those that make them share a load balancer. */
   annotations: Readonly<Record<string, string>> = {},
 ): void {
+  const targets = balancerTargets(harness);
   const desired = (options: DesiredOptions) => makeDesired(harness, { annotations, ...options });
   const first = [
     desired({ name: "web", ports: [80, 443], targets: targets.slice(0, 2) }),
@@ -43,11 +43,11 @@ export function loadBalancersConformance(
   ];
 
   const fresh = () => {
-    const lab = new Lab(harness);
+    const lab = labWithTargets(harness);
     const savedFacts: SavedFacts = new Map();
     return { lab, savedFacts };
   };
-  const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
+  const stateOf = (lab: Lab): string => lab.state;
 
   /** Creates, changes and deletes two Services; returns the cloud's state after each phase. */
   const live = async ({ lab, savedFacts }: { lab: Lab; savedFacts: SavedFacts }): Promise<string[]> => {
@@ -71,7 +71,7 @@ export function loadBalancersConformance(
         const plans = async (surveyed: typeof first): Promise<readonly unknown[]> => {
           const survey = await lab.run(async (call) => loadBalancers?.survey?.(surveyed, call));
           expect(survey).toBeDefined();
-          const context = { survey, inputs: noInputs, orphans: [], duplicates: [] };
+          const context = { survey, inputs: lab.inputs, orphans: [], duplicates: [] };
           return surveyed.map((one) => loadBalancers?.plan([one], undefined, context));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
@@ -123,7 +123,7 @@ export function loadBalancersConformance(
         const survey = await lab.run(async (call) => loadBalancers?.survey?.(current ? [current] : [], call));
         const planFor = (changes: Partial<typeof current>) => {
           if (loadBalancers === undefined || current === undefined) throw new Error("Expected a Service.");
-          const context = { survey, inputs: noInputs, orphans: [], duplicates: [] };
+          const context = { survey, inputs: lab.inputs, orphans: [], duplicates: [] };
           return loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
         };
         const partsOf = (steps: ReturnType<typeof planFor>) =>

@@ -1,8 +1,9 @@
 // Builds the desired load balancer that a provider receives, from the few options that a test needs.
 
-import type { IpAddress, NodeName, ServiceUID } from "../../core/brand.ts";
+import type { NodeName, ServiceUID } from "../../core/brand.ts";
 import { cidr } from "../../core/cidr.ts";
 import { defined } from "../../core/defined.ts";
+import { ipAddress } from "../../core/ip.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { BalancerTarget, DesiredLoadBalancer } from "../../provider/load-balancers.ts";
@@ -24,12 +25,12 @@ export interface DesiredOptions {
 }
 
 /** A Node as a target: its name, and the instance source and key of its machine. */
-export function targetOf(name: string, source: string, key: string): BalancerTarget {
+export function targetOf(name: string, source: string, key: string, address = "10.0.0.1"): BalancerTarget {
   return {
     node: name as NodeName,
     machine: { source, key },
     labels: {},
-    addresses: ["10.0.0.1" as IpAddress],
+    addresses: [ipAddress(address)],
     draining: false,
   };
 }

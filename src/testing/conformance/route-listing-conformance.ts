@@ -5,8 +5,9 @@ import { expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
 import type { DesiredRoute, ObservedRoute, RouteDocument } from "../../provider/routes.ts";
 import { convergeRoutes, listRoutes, planOf, routesOf } from "./converge-routes.ts";
-import { collect, Lab } from "./lab.ts";
+import { collect, type Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
+import { labWithTargets } from "./targets.ts";
 
 /** What the framework believes, and what it therefore wants to change. */
 interface Belief {
@@ -43,7 +44,7 @@ async function unlessRefused(change: Promise<unknown>): Promise<void> {
 
 /** Called inside the suite of routes. */
 export function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute[]): void {
-  const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
+  const stateOf = (lab: Lab): string => lab.state;
   const [first] = wanted;
 
   const settled = async (): Promise<{
@@ -51,7 +52,7 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
     readonly state: string;
     readonly belief: Belief;
   }> => {
-    const lab = new Lab(harness);
+    const lab = labWithTargets(harness);
     await convergeRoutes(lab, wanted);
     return { lab, state: stateOf(lab), belief: await readAll(lab) };
   };
@@ -70,7 +71,7 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
   }
 
   test("reaches the same end state when a listing is older than the last change", async () => {
-    const lab = new Lab(harness);
+    const lab = labWithTargets(harness);
     const empty = await readAll(lab);
     await convergeRoutes(lab, wanted);
     const [state, full] = [stateOf(lab), await readAll(lab)];
@@ -87,7 +88,7 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
 
   test("removes a repeated route once, and keeps the others", async () => {
     const { lab, belief } = await settled();
-    const expected = new Lab(harness);
+    const expected = labWithTargets(harness);
     await convergeRoutes(expected, wanted);
     await convergeRoutes(expected, wanted.slice(1));
     const listed = belief.listed.flatMap((route) => [route, route]);
@@ -108,7 +109,7 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
   });
 
   test("creates the missing part after a creation that was applied but refused", async () => {
-    const lab = new Lab(harness);
+    const lab = labWithTargets(harness);
     const routes = routesOf(lab);
     if (first === undefined) throw new Error("The suite needs a route.");
     const empty = await readAll(lab);
@@ -123,7 +124,7 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
     await unlessRefused(create().catch(() => undefined));
     await unlessRefused(create());
     await convergeRoutes(lab, wanted);
-    const expected = new Lab(harness);
+    const expected = labWithTargets(harness);
     await convergeRoutes(expected, wanted);
     expect(stateOf(lab)).toBe(stateOf(expected));
   });

@@ -3,24 +3,26 @@
 
 import { describe, expect, test } from "bun:test";
 import { crashes } from "./converge.ts";
-import { convergeRoutes, wantedRoute } from "./converge-routes.ts";
+import { convergeRoutes } from "./converge-routes.ts";
 import { faultKinds } from "./faulty-transport.ts";
-import { Lab } from "./lab.ts";
+import type { Lab } from "./lab.ts";
 import { routeListingConformance } from "./route-listing-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
+import { labWithTargets, routesTo } from "./targets.ts";
 
 /** Runs the contract of `routes` as bun tests. Call it at the top level of a test file. */
 export function routesConformance(name: string, harness: Harness): void {
-  const first = [wantedRoute("10.244.1.0/24", "1"), wantedRoute("10.244.2.0/24", "2")];
+  const wantedRoute = routesTo(harness);
+  const first = [wantedRoute("10.244.1.0/24", 1), wantedRoute("10.244.2.0/24", 2)];
   // One is unchanged, one has another target, one is new.
   const second = [
-    wantedRoute("10.244.1.0/24", "1"),
-    wantedRoute("10.244.2.0/24", "3"),
-    wantedRoute("10.244.3.0/24", "2"),
+    wantedRoute("10.244.1.0/24", 1),
+    wantedRoute("10.244.2.0/24", 3),
+    wantedRoute("10.244.3.0/24", 2),
   ];
 
-  const fresh = () => new Lab(harness);
-  const stateOf = (lab: Lab): string => JSON.stringify(lab.simulated.state());
+  const fresh = () => labWithTargets(harness);
+  const stateOf = (lab: Lab): string => lab.state;
 
   const live = async (lab: Lab): Promise<string[]> => {
     const states: string[] = [];

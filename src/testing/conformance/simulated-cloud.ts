@@ -2,22 +2,31 @@
 // simulated cloud. The suites add faults, time, signals and counting.
 
 import type { Fields } from "../../core/settings.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
+import type { Inputs } from "../../provider/inputs.ts";
+import type { Machine, MatchKey } from "../../provider/instances.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Step } from "../../provider/plan.ts";
 import type { Cloud, ProviderDefinition } from "../../provider/provider.ts";
-import type { VirtualClock } from "../virtual-time/virtual-clock.ts";
 
 /** A cloud in memory, as the conformance suites see and change it. */
 export interface SimulatedCloud {
   /** Answers each request synchronously, in the clock's time. */
   readonly transport: Transport;
   addMachine(name: string): void;
-  stopMachine(name: string): void;
-  terminateMachine(name: string): void;
+  /** Absent: the cloud cannot switch a machine off. */
+  stopMachine?(name: string): void;
+  /** Absent: a machine is gone as soon as it is deleted. */
+  terminateMachine?(name: string): void;
   removeMachine(name: string): void;
   /** Everything that a provider may change, without ids and times: the suites compare end states by it. */
   state(): unknown;
+  /**
+   * Completes the work that is due now. For simulators that otherwise complete it with the next request: the suites would take
+   * that request for one that changes the cloud.
+   */
+  settle?(): void;
   /** Drops an entry from the next page of machines while the page's total still counts it. For clouds that report a total. */
   shortenNextPage?(): void;
   /** Drops an entry from the next page of routes in the same way. */
@@ -34,7 +43,14 @@ export interface Harness {
   readonly definition: ProviderDefinition<any, any, any, any, any>;
   /** Values of the provider's settings. */
   readonly config: Readonly<Record<string, string>>;
-  simulate(clock: VirtualClock): SimulatedCloud;
+  simulate(clock: Clock): SimulatedCloud;
+  /**
+   * Three machines that load balancers and routes use as targets; called once for each simulated cloud, with the same result.
+   * Absent: keys `1`, `2` and `3` of the first source, which do not exist in the simulated cloud.
+   */
+  targets?(simulated: SimulatedCloud): readonly [TargetMachine, TargetMachine, TargetMachine];
+  /** The values of `ProviderDefinition.inputs`, `LoadBalancers.inputs` and `inputsOf`. Absent: none exists. */
+  readonly inputs?: Inputs;
   /**
    * Annotations with which a Service adopts the load balancer with this id, without the provider's prefix. Required when
    * the provider has `adopts`.
@@ -42,6 +58,20 @@ export interface Harness {
   adoptionAnnotations?(id: string): Readonly<Record<string, string>>;
   /** How many requests it takes to list all sources when there are this many machines. */
   listingRequests(machines: number): number;
+  /** How many requests it takes to look up this many keys, at most the lookup's limit. Absent: one. */
+  lookupRequests?(by: MatchKey, keys: number): number;
+  /** A valid key without a machine, for each kind of lookup for which that is not `404`. */
+  readonly unknownKeys?: Readonly<Partial<Record<MatchKey, string>>>;
+  /** Two machines cannot have the same name. */
+  readonly hasUniqueNames?: true;
+  /** How many requests it takes to check this many operations, at most `Pending.limit`. Absent: one. */
+  pendingRequests?(operations: number): number;
+}
+
+/** A machine as a target: what the framework passes to load balancers and routes. */
+export interface TargetMachine extends Machine {
+  /** Absent: an address such as 10.0.0.1. */
+  readonly address?: string;
 }
 
 /** A connected provider of any types. */

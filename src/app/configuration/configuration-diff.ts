@@ -141,7 +141,10 @@ export function keepPending(
         ...settings.cloud,
         file: Object.fromEntries([...only(settings.cloud.file, false), ...only(old.file, true)]),
         // A kept setting may name a file that the new configuration does not name.
-        inputFiles: new Map([...(old.inputFiles ?? []), ...(settings.cloud.inputFiles ?? [])]),
+        inputFiles: new Map([
+          ...(keptSettings.length > 0 ? (old.inputFiles ?? []) : []),
+          ...(settings.cloud.inputFiles ?? []),
+        ]),
       },
     },
   };

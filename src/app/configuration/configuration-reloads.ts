@@ -109,6 +109,7 @@ export class ConfigurationReloads {
     for (const change of diff.changes) log.info(`Configuration: ${change}`);
     this.#pending.replace(diff.pending);
     await apply();
+    log.info("Applied the changed configuration");
     this.#current = next;
     return "applied";
   }

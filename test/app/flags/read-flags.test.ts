@@ -2,8 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/schema.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { notesOf } from "../../../src/app/flags/flag-notes.ts";
 import { helpText } from "../../../src/app/flags/help.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { flagFields } from "../../../src/app/flags/table.ts";
 import { text } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -164,4 +166,12 @@ test("a removed flag is refused with its replacement, an unknown one with the ne
   );
   expect(textOf("--port=0")).toContain("use --secure-port");
   expect(textOf("--secure-prot=1")).toContain("did you mean --secure-port?");
+});
+
+test("what decides marks, ownership, leadership or which controllers run needs a restart", () => {
+  const names = [
+    ...["cluster-name", "cluster-cidr", "node-selector", "cloud-provider", "controllers", "mode"],
+    ...["configure-cloud-routes", "leader-elect", "leader-elect-resource-name", "kubeconfig", "master"],
+  ] as const;
+  expect(names.filter((name) => notesOf(flagFields[name]).needsRestart !== true)).toEqual([]);
 });

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "bun:test";
+import type { AnyCloud, ConnectedCloud } from "../../../src/app/connect-cloud.ts";
+import type { ReadFlags } from "../../../src/app/flags/read-flags.ts";
+import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { CurrentClouds } from "../../../src/app/manager/current-clouds.ts";
+import { LiveSettings } from "../../../src/app/manager/live-settings.ts";
+import type { Generation } from "../../../src/app/manager/open-clouds.ts";
+import type { InstanceSource } from "../../../src/provider/instances.ts";
+
+/** A provider may use classes with private members. */
+class Balancers {
+  readonly #name: string;
+  readonly drains = true;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  targetLimit(): string {
+    return this.#name;
+  }
+}
+
+const source = (name: string) => ({ name }) as InstanceSource;
+
+const setUp = () => {
+  const generations: Generation[] = [];
+  let next = { balancers: "first", source: "east", hasRoutes: false };
+  const open = (_: ReadFlags, generation: Generation) => {
+    generations.push(generation);
+    const instances = { sources: [source(next.source)], matchBy: ["name"] } as const;
+    const cloud = {
+      instances,
+      loadBalancers: new Balancers(next.balancers),
+      ...(next.hasRoutes && { routes: {} }),
+    } as unknown as AnyCloud;
+    const main: ConnectedCloud = { cloud, accounts: [], origins: [] };
+    return { main, migrated: main, instances };
+  };
+  const settings = readFlags([]);
+  const clouds = new CurrentClouds(open, settings);
+  const balancers = clouds.main.cloud.loadBalancers as unknown as Balancers;
+  const prepare = (changes: Partial<typeof next>) => {
+    next = { ...next, ...changes };
+    return clouds.prepare(settings);
+  };
+  return { clouds, balancers, generations, prepare };
+};
+
+describe("the current connection to the cloud", () => {
+  test("is replaced only when the prepared one is used, behind the same object", () => {
+    const { balancers, prepare } = setUp();
+    const use = prepare({ balancers: "second" });
+    expect(balancers.targetLimit()).toBe("first");
+    use();
+    expect(balancers.targetLimit()).toBe("second");
+    expect([balancers.drains, "drains" in balancers, "releases" in balancers]).toEqual([true, true, false]);
+  });
+
+  test("has a gate of its own, which closes when the next one is used", () => {
+    const { generations, prepare } = setUp();
+    const use = prepare({ balancers: "second" });
+    const open = () => generations.map(({ isCurrent }) => isCurrent());
+    expect(open()).toEqual([true, false]);
+    use();
+    expect(open()).toEqual([false, true]);
+    prepare({ balancers: "third" });
+    expect(open()).toEqual([false, true, false]);
+  });
+
+  test.each([
+    [{ source: "west" }, "the sources of instances"],
+    [{ hasRoutes: true }, "routes"],
+  ])("is kept when the next one differs in what the controllers rely on: %p", (changes, part) => {
+    const { balancers, generations, prepare } = setUp();
+    expect(() => prepare(changes)).toThrow(`change ${part}, which needs a restart`);
+    expect(balancers.targetLimit()).toBe("first");
+    expect(generations[0]?.isCurrent()).toBe(true);
+  });
+});
+
+test("live settings keep their identity, and report which sections have changed", () => {
+  const live = new LiveSettings(readFlags(["--node-address-networks=a", "--node-deletion=off"]));
+  const { current } = live;
+  const { flags, nodes, lifecycle } = current;
+  expect(live.replace(readFlags(["--node-deletion=off"]))).toEqual(["nodes"]);
+  expect(nodes.addresses.networks).toEqual([]);
+  expect(Object.hasOwn(flags, "node-address-networks")).toBe(false);
+  expect(live.replace(readFlags(["--node-deletion=observe", "--v=3"]))).toEqual(["lifecycle"]);
+  expect([lifecycle.deletion, flags.v]).toEqual(["observe", 3]);
+  expect(live.replace(readFlags(["--node-deletion=observe", "--v=3"]))).toEqual([]);
+  expect([current.flags, current.nodes, current.lifecycle]).toEqual([flags, nodes, lifecycle]);
+  expect(live.current === current && current.nodes === nodes).toBe(true);
+});

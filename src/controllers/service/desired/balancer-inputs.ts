@@ -110,7 +110,8 @@ export class BalancerInputs {
       const known = state.inputs.has(key) || this.#isUsed(key) ? this.#inputs.get(key) : undefined;
       mine.set(key, known ?? { declaration, failures: 0 });
     }
-    state.inputs = new Set(mine.keys());
+    // Nearly all groups have none, and share one empty set.
+    if (mine.size > 0 || state.inputs.size > 0) state.inputs = new Set(mine.keys());
     for (const [key, input] of mine) this.#inputs.set(key, input);
     if (mine.size > 0) this.#onNamed();
     return mine;

@@ -43,6 +43,21 @@ export const onServices: Reasons = {
     when: "A listing does not show a load balancer that existed. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it",
     whatToDo: "nothing; check who deleted the load balancer if it is created again",
   },
+  MassRecreationHeld: {
+    type: "Warning",
+    when: "The load balancer is absent, together with more others than `--load-balancer-removal-limit` allows within ten minutes. None of them is created again",
+    whatToDo: "check the cloud; to create them anyway, run the command in the message",
+  },
+  MassRemovalHeld: {
+    type: "Warning",
+    when: "Only in `/debug/state`: the Service vanished from the API, together with more others than `--load-balancer-removal-limit` allows within ten minutes. Its load balancer is kept",
+    whatToDo: "restore the Services; to remove the load balancers anyway, run the command in the message",
+  },
+  ServiceVanished: {
+    type: "Warning",
+    when: "Only in `/debug/state`: the Service vanished from the API without a deletion that Fairlead saw, less than 30 s ago. Its load balancer is kept until then",
+    whatToDo: "restore the Service to keep its load balancer",
+  },
   DuplicateLoadBalancer: {
     type: "Warning",
     when: "The cloud has several load balancers with the mark of one Service. Fairlead manages the one whose address the Service has",

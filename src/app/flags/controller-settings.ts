@@ -96,6 +96,8 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const services: ServiceSettings = {
     ...serviceDefaults,
     drift: flags["load-balancer-drift"],
+    vanished: flags["vanished-load-balancers"],
+    confirmAfter: flags["load-balancer-absence-confirmation"],
     targets: flags["load-balancer-targets"],
     targetDrain: flags["load-balancer-target-drain"],
     removalLimit: limit("load-balancer-removal-limit"),

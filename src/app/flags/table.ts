@@ -67,6 +67,7 @@ export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "load-balancer-removal-limit": "off",
   "route-removal-limit": "off",
   "route-absence-confirmation": "0s",
+  "load-balancer-absence-confirmation": "0s",
   "node-deletion-min-age": "0s",
   "reconcile-labels": "false",
   "beta-labels-win": "true",

@@ -53,7 +53,20 @@ export function composeServices(
   provider: AnyProvider,
   services: LatestObjects<Service>,
 ): ComposedServices | undefined {
-  const { api, clock, random, files, log, journal, metrics, nodes, inventory, settings, connected } = context;
+  const {
+    api,
+    clock,
+    random,
+    files,
+    log,
+    journal,
+    metrics,
+    nodes,
+    inventory,
+    settings,
+    connected,
+    removals,
+  } = context;
   const { isObserving, life } = context;
   const balancers = connected.cloud.loadBalancers;
   if (balancers === undefined) return undefined;
@@ -101,6 +114,8 @@ export function composeServices(
     pending: connected.cloud.pending,
     readInput: (declaration, read) => readInput({ api, files }, declaration, read),
     report,
+    removals,
+    warn: (message, fields) => log.warn(message, fields),
     note: (message, fields) => log.info(message, fields),
     journal: ({ step, group, why, outcome, detail }) =>
       journal.record(

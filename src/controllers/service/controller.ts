@@ -6,12 +6,14 @@ import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import { Operations } from "../operations.ts";
+import type { RemovalKind } from "../removal-history.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { BalancerInputs } from "./desired/balancer-inputs.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
+import { BalancerMassLimit, removalKind } from "./observed/mass-limit.ts";
 import { markedBalancers } from "./observed/ownership.ts";
 import { PresenceUpdates } from "./observed/presence-updates.ts";
 import { SharedSurvey } from "./observed/shared-survey.ts";
@@ -24,8 +26,10 @@ import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
 import { GroupStates } from "./state/group-states.ts";
+import type { MassHold } from "./state/mass-count.ts";
 import { OwnerLock } from "./state/owner-lock.ts";
 import { ServiceStates } from "./state/service-states.ts";
+import { describeMassHold, massHoldEnded } from "./status/events.ts";
 import { NodeSyncLatency } from "./status/node-sync-latency.ts";
 import { EventPublisher } from "./status/publisher.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
@@ -58,6 +62,11 @@ export class ServiceController {
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
     const freshListing = new FreshListing(deps, groupStates, desiredServices);
     const presenceUpdates = new PresenceUpdates(deps, groupStates, freshListing.index);
+    const massLimit = new BalancerMassLimit(
+      { ...deps, onHold: (hold) => reportHold(deps, hold) },
+      groupStates,
+      freshListing.index,
+    );
     const assignment = new GroupAssignment({
       controller: deps,
       groupStates,
@@ -82,6 +91,7 @@ export class ServiceController {
       assignment,
       ownWrites,
       presenceUpdates,
+      massLimit,
       nodeSyncLatency,
     };
     this.#reconcile = {
@@ -92,6 +102,7 @@ export class ServiceController {
       freshListing,
       presenceUpdates,
       unseenChanges: new UnseenChanges(deps),
+      massLimit,
       survey: new SharedSurvey(controller),
       inputs: new BalancerInputs(controller, groupStates),
       operations: new Operations(controller, enqueue),
@@ -113,6 +124,7 @@ export class ServiceController {
     for (const state of groupStates.all) state.beginSession();
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
+    const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
     try {
       await Promise.all([
         runWorkers(
@@ -134,6 +146,8 @@ export class ServiceController {
     } finally {
       stopTriggers();
       unseenChanges.isLeading = false;
+      stopReleases();
+      controller.removals.endHolds(removalKind);
       operations.end();
     }
   }
@@ -153,26 +167,38 @@ export class ServiceController {
     for (const { presence } of this.#reconcile.groupStates.all) presence.restartProof();
   }
 
+  /** An operator released what the mass limit holds. */
+  #onRelease(kind: RemovalKind): void {
+    const { groupStates, massLimit, enqueue } = this.#reconcile;
+    if (kind !== removalKind) return;
+    massLimit.invalidate();
+    for (const { group, hold } of groupStates.all) if (hold?.isMass === true) enqueue(group);
+  }
+
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[] {
     return this.#reconcile.groupStates.membersOf(group);
   }
 
   /**
-   * Load balancers with Fairlead's mark whose group has no Service and none that has left it, and those beyond the first of
-   * a group.
+   * Load balancers with Fairlead's mark whose group has no Service and none that has left it, or whose Services vanished; and those
+   * beyond the first of a group.
    */
   orphans(): readonly ObservedLoadBalancer[] {
     const { groupStates, controller } = this.#reconcile;
     const { names } = groupStates;
-    const unowned = markedBalancers(controller).filter(({ group }) => !names.has(group));
+    const isOwned = (group: string): boolean => {
+      const state = groupStates.get(group);
+      return names.has(group) && (state?.hold === undefined || state.members.size > 0);
+    };
+    const unowned = markedBalancers(controller).filter(({ group }) => !isOwned(group));
     return [...unowned, ...groupStates.all.flatMap(({ duplicates }) => duplicates)];
   }
 
   /** Groups whose load balancer is neither created nor removed for now, with the reason. */
   holds(): readonly BalancerHold[] {
     return this.#reconcile.groupStates.all.flatMap(({ group, hold, members }) =>
-      hold === undefined ? [] : { group, services: [...members], ...hold },
+      hold === undefined ? [] : { group, services: [...members], reason: hold.reason, message: hold.message },
     );
   }
 
@@ -180,6 +206,11 @@ export class ServiceController {
   activeProblems(): ReadonlyMap<string, readonly string[]> {
     return this.#reconcile.publisher.activeProblems;
   }
+}
+
+function reportHold({ warn, note }: ServiceControllerDeps, hold: MassHold | undefined): void {
+  if (hold === undefined) note(massHoldEnded, {});
+  else warn(describeMassHold(hold), {});
 }
 
 /** Changes of facts are relevant too; the provider declares where they are stored. */

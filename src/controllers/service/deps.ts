@@ -18,6 +18,7 @@ import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
 import type { InputReader } from "../read-input.ts";
+import type { RemovalHistory } from "../removal-history.ts";
 import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -74,6 +75,10 @@ export interface ServiceControllerDeps {
   /** Reads one Secret, ConfigMap or file that a plan needs. */
   readonly readInput: InputReader;
   readonly report: (service: Service, event: ServiceEvent) => void;
+  /** The memory of the mass limits. */
+  readonly removals: RemovalHistory;
+  /** Logs a warning that concerns no Service that exists. */
+  readonly warn: Note;
   /** Logs what cannot be an event, because the Service no longer exists. */
   readonly note: Note;
   /** Records every step sent to the cloud, and in observe mode every step planned. */

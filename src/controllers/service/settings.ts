@@ -12,7 +12,9 @@ export interface ServiceSettings {
   readonly targetDrain: Milliseconds;
   /** How many load balancers may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
-  /** The minimum time between two listings that prove that a load balancer is absent. */
+  /** What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer. */
+  readonly vanished: "delete" | "keep";
+  /** The minimum time between two listings that prove that a load balancer is absent, and in which a vanished Service may come back. */
   readonly confirmAfter: Milliseconds;
   /** The maximum age of a listing to plan on when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;
@@ -23,6 +25,7 @@ export const serviceDefaults: ServiceSettings = {
   targets: "all",
   targetDrain: milliseconds(0),
   removalLimit: defaultRemovalLimit,
+  vanished: "delete",
   confirmAfter: seconds(30),
   acceptsAge: minutes(5),
 };

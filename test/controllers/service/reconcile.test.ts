@@ -26,7 +26,7 @@ const reconciler = (stages: Parameters<typeof reconcileGroup>[3], ownerLock = ne
   const serviceStates = new ServiceStates();
   const groupStates = new GroupStates(serviceStates);
   const deps = {
-    controller: { services: { get: () => undefined } },
+    controller: { services: { get: () => undefined }, removals: { endHold: () => undefined } },
     groupStates,
     serviceStates,
     ownerLock,

@@ -15,6 +15,7 @@ const group = (given: Partial<GroupMembers>): GroupMembers => ({
   observed,
   pendingReleases: [],
   isOnHold: () => false,
+  isUndecided: () => false,
   isStillUsed: () => false,
   ...given,
 });
@@ -31,6 +32,16 @@ test.each([
   [
     "a deletion on hold and a former member",
     { all: [member({ isOnHold: true })], pendingReleases: [left] },
+    "plan",
+  ],
+  [
+    "a former member that vanished and may come back",
+    { all: [], pendingReleases: [left], isUndecided: () => true },
+    "undecided",
+  ],
+  [
+    "a member that stays, and a former one that vanished and may come back",
+    { pendingReleases: [left], isUndecided: () => true },
     "plan",
   ],
   [

@@ -95,6 +95,16 @@ const ownFields = {
     {},
     { fallback: seconds(30) },
   ),
+  "load-balancer-absence-confirmation": duration(
+    "Minimum time between the first and the last listing without a load balancer before one that existed is created again or its Service is released, and in which a Service that vanished may come back.",
+    {},
+    { fallback: seconds(30) },
+  ),
+  "vanished-load-balancers": oneOf(
+    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer, because it was removed by hand or the API server lost the Service. keep: report it as an orphan. delete: delete it, within --load-balancer-removal-limit unless the deletion of the Service was seen.",
+    ["delete", "keep"],
+    { fallback: "delete" },
+  ),
   "load-balancer-drift": oneOf(
     "What to do when a load balancer is changed in the cloud. report: nothing is repaired until the Service changes; Nodes that join or leave change targets only, and so does a start. A difference found after a start is reported, because it is not known whether the Service or the load balancer changed. repair: it is reported and repaired; a difference found after a start counts as a change of the Service.",
     ["report", "repair"],

@@ -12,6 +12,8 @@ export interface GroupMembers {
   readonly pendingReleases: readonly ServiceUID[];
   /** The owner is gone, and its on-delete was invalid. */
   readonly isOnHold: (gone: ServiceUID) => boolean;
+  /** The owner vanished from the API and may come back, or too many vanished together. */
+  readonly isUndecided: (gone: ServiceUID) => boolean;
   /** Whether an existing Service, other than these that are gone, uses the observed load balancer. */
   readonly isStillUsed: (gone: readonly ServiceUID[]) => boolean;
 }
@@ -25,14 +27,18 @@ export type Selection =
     }
   /** The load balancer must not change, but its status is still written for these. */
   | { readonly kind: "status only"; readonly members: readonly Member[] }
-  /** Its Services are gone, and their on-delete was invalid: the load balancer stays and is reported as an orphan. */
+  /** It is not decided yet whether its Services are gone: the load balancer stays for now. */
+  | { readonly kind: "undecided" }
+  /** Its Services are gone, and it is not to be deleted: the load balancer stays and is reported as an orphan. */
   | { readonly kind: "orphan"; readonly pendingReleases: readonly ServiceUID[] }
   | { readonly kind: "nothing" };
 
 export function selectMembers(group: GroupMembers): Selection {
   const { all, observed, pendingReleases } = group;
   const members = all.filter((member) => !member.isOnHold && !isRejected(member, observed));
-  const gone = pendingReleases.filter((uid) => !group.isOnHold(uid));
+  const decided = pendingReleases.filter((uid) => !group.isUndecided(uid));
+  const gone = decided.filter((uid) => !group.isOnHold(uid));
+  if (all.length === 0 && decided.length < pendingReleases.length) return { kind: "undecided" };
   if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nothing" };
   if (members.length === 0 && group.isStillUsed(gone)) return { kind: "nothing" };
   if (all.length === 0 && gone.length < pendingReleases.length) return { kind: "orphan", pendingReleases };

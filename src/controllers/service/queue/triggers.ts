@@ -7,7 +7,9 @@ import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
+import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import type { PresenceUpdates } from "../observed/presence-updates.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -26,6 +28,7 @@ export interface TriggerDeps {
   readonly assignment: GroupAssignment;
   readonly ownWrites: OwnServiceWrites;
   readonly presenceUpdates: PresenceUpdates;
+  readonly massLimit: BalancerMassLimit;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
@@ -59,12 +62,16 @@ export function startTriggers(deps: TriggerDeps): () => void {
 
 /** Finds what changed while another replica was the leader. */
 function enqueueAll({ controller, queue, groupStates, serviceStates, assignment }: TriggerDeps): void {
-  const { services } = controller;
-  const assigned = serviceStates.all.filter(({ group }) => group !== undefined);
+  const { services, clock } = controller;
+  const assigned = serviceStates.all.map(({ key, uid, group }) => ({ key, uid, group }));
   for (const { metadata } of services.list()) {
     for (const group of assignment.assign(keyOf(metadata))) queue.add(group);
   }
-  for (const { key } of assigned) if (services.get(key) === undefined) assignment.assign(key);
+  for (const { key, uid, group } of assigned) {
+    if (group === undefined || services.get(key)?.metadata.uid === uid) continue;
+    assignment.assign(key);
+    groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen: false });
+  }
   dropServiceStates(
     serviceStates.all.map(({ uid }) => uid),
     services,
@@ -78,15 +85,24 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
 }
 
 function onServiceChange(deps: TriggerDeps, { key, before, after }: ServiceChange): void {
-  const { controller, groupStates, serviceStates, assignment, ownWrites } = deps;
+  const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit } = deps;
+  const { listing, clock } = controller;
   const isNews = ownWrites.isNews(key, before, after);
+  // It may be one that vanished. The listing shows whether the mass limit still holds.
+  if (before === undefined && massLimit.isHolding) listing.request(clock.monotonic(), "refresh");
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
     if (isNews) assignment.enqueue(key);
     return;
   }
   // It is gone, or another Service has its name now: its group must release its load balancer.
   const uid = serviceUID(before.metadata.uid);
-  if (isNews || groupStates.groupOf(uid) !== undefined) assignment.enqueue(key);
+  const group = groupStates.groupOf(uid);
+  if (isNews || group !== undefined) assignment.enqueue(key);
+  if (group !== undefined) {
+    // A Service without a finalizer may be deleted without an update that says so.
+    const wasSeen = isBeingDeleted(before) || !wantsLoadBalancer(before);
+    groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen });
+  }
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
 }
 
@@ -96,6 +112,7 @@ function onListing(deps: TriggerDeps): void {
   const hasFailed = listing.failure !== undefined;
   if (!hasFailed) {
     deps.presenceUpdates.update();
+    deps.massLimit.refresh();
     enqueueLeftovers(deps);
   }
   const states = groupStates.all;

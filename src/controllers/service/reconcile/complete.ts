@@ -8,15 +8,17 @@ import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { deletedWithoutService } from "../status/events.ts";
 import { judgeAbsence, requestProof } from "./absence.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { undecidedDepartures, waitForDecision } from "./limit-changes.ts";
 import type { PlannedGroup } from "./steps.ts";
 
 export function completeGroup(
   deps: ReconcileDeps,
-  { group, state }: ReconcileContext,
+  context: ReconcileContext,
   { members, observed, gone, fingerprint }: PlannedGroup,
 ): Outcome {
   const { controller, unseenChanges } = deps;
   const { note, clock } = controller;
+  const { group, state } = context;
   const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
   if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
   if (members.length > 0) {
@@ -32,6 +34,8 @@ export function completeGroup(
   dropGroupState(group, deps.groupStates);
   const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
   if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
+  const undecided = undecidedDepartures(deps, state, observed);
+  if (undecided !== undefined) return waitForDecision(deps, context, undecided);
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(changesAt)) return settled;
   return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");

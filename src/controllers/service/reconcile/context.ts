@@ -7,6 +7,7 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import type { BalancerInputs } from "../desired/balancer-inputs.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
+import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import type { PresenceUpdates } from "../observed/presence-updates.ts";
 import type { SharedSurvey } from "../observed/shared-survey.ts";
 import type { UnseenChanges } from "../queue/unseen-changes.ts";
@@ -32,6 +33,7 @@ export interface ReconcileDeps {
   readonly freshListing: FreshListing;
   readonly presenceUpdates: PresenceUpdates;
   readonly unseenChanges: UnseenChanges;
+  readonly massLimit: BalancerMassLimit;
   readonly survey: SharedSurvey;
   readonly inputs: BalancerInputs;
   readonly operations: Operations;

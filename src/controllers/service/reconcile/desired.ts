@@ -28,6 +28,7 @@ export async function selectDesired(
   deps: ReconcileDeps,
   { services, state, call }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
+  undecided: readonly ServiceUID[] = [],
 ): Promise<Selection | Outcome> {
   const ownership = ownershipContext(deps, state, observed);
   const all = services.map((service) => withOwnership(deps.desiredServices.of(service, observed), ownership));
@@ -41,7 +42,8 @@ export async function selectDesired(
     all,
     observed,
     pendingReleases: [...state.pendingReleases],
-    isOnHold: (uid) => onDeleteOf(deps, uid) === "on hold",
+    isOnHold: (uid) => isKept(deps, state, uid),
+    isUndecided: (uid) => undecided.includes(uid),
     isStillUsed: (gone) => isStillUsed(deps.controller, observed, gone),
   });
   return selection.kind === "nothing" && isHeld ? recheckMarks(deps, state) : selection;
@@ -75,6 +77,12 @@ function ownershipContext(
           .flatMap(({ metadata }) => (owners.includes(serviceUID(metadata.uid)) ? keyOf(metadata) : [])),
       ),
   };
+}
+
+/** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
+function isKept(deps: ReconcileDeps, { departures }: GroupState, uid: ServiceUID): boolean {
+  const isVanished = departures.has(uid) && deps.controller.settings.vanished === "keep";
+  return isVanished || onDeleteOf(deps, uid) === "on hold";
 }
 
 /** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */

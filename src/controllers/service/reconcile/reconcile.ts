@@ -5,6 +5,7 @@ import { isFenced } from "../../../cloud/error-policies.ts";
 import { maxWaitInWorker } from "../../../cloud/urgency.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { removalKind } from "../observed/mass-limit.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { applyPlan } from "./apply.ts";
 import { completeGroup, completeOrphan } from "./complete.ts";
@@ -13,6 +14,7 @@ import { selectDesired } from "./desired.ts";
 import { withholdDrift } from "./drift.ts";
 import { showFailure } from "./failure.ts";
 import { checkGuards } from "./guards.ts";
+import { checkMassLimit, recordChange, undecidedDepartures, waitForDecision } from "./limit-changes.ts";
 import { observeGroup } from "./observe.ts";
 import { planSteps } from "./steps.ts";
 import { updateStatuses } from "./update-status.ts";
@@ -27,8 +29,12 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   if (observation.kind !== "observed") return observation;
   const { balancer: observed, duplicates } = observation;
 
-  const desired = await selectDesired(deps, context, observed);
+  const undecided = undecidedDepartures(deps, context.state, observed);
+  const desired = await selectDesired(deps, context, observed, undecided?.owners);
   if (desired.kind === "nothing") return settled;
+  if (desired.kind === "undecided") {
+    return undecided === undefined ? settled : waitForDecision(deps, context, undecided);
+  }
   if (desired.kind === "orphan") return completeOrphan(deps, context, desired.pendingReleases);
   if (desired.kind === "status only")
     return updateStatuses(deps, context, { members: desired.members, observed });
@@ -38,8 +44,14 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
   if (plan.kind !== "planned") return plan;
 
+  const held = checkMassLimit(deps, context, plan);
+  if (held !== undefined) return held;
+
   const allowed = withholdDrift(deps, context, plan);
   if (allowed === "drift only") return settled;
+  const recorded = await recordChange(deps, context, allowed);
+  if (recorded !== undefined) return recorded;
+
   const applied = await applyPlan(deps, context, allowed);
   if (applied !== undefined) return applied;
 
@@ -59,20 +71,24 @@ export async function reconcileGroup(
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
+  const { hold } = state;
   state.hold = undefined;
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
   const context = { group, services, state, call };
   try {
     const outcome = await stages(deps, context);
+    if (outcome.kind === "waiting") state.hold ??= hold;
     if (outcome.kind !== "waiting") state.endFailure();
     if (outcome.kind === "settled") nodeSyncLatency.end(group);
     if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
     return outcome;
   } catch (error) {
+    state.hold ??= hold;
     nodeSyncLatency.end(group);
     if (!signal.aborted && !isFenced(error)) await showFailure(deps, context, error);
     throw error;
   } finally {
+    if (state.hold?.isMass !== true) deps.controller.removals.endHold(removalKind, group);
     dropServiceStates(owners, deps.controller.services, deps.serviceStates, groupStates);
     for (const next of ownerLock.release(group)) deps.enqueue(next);
   }

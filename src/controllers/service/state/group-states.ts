@@ -20,6 +20,17 @@ export interface Fingerprint {
 export interface Hold {
   readonly reason: string;
   readonly message: string;
+  /** The mass limit holds it. */
+  readonly isMass?: true;
+}
+
+/** A Service that is gone from the API although Fairlead did not remove its finalizer. */
+export interface Departure {
+  readonly key: string;
+  /** When it was missing first (monotonic). */
+  readonly at: number;
+  /** Its deletion, or a change after which it needs no load balancer, was seen before. */
+  readonly wasSeen: boolean;
 }
 
 const noInputs: ReadonlySet<string> = new Set();
@@ -32,6 +43,9 @@ export class GroupState {
 
   /** Owners that have left but may still have a load balancer. After a restart: found again by the marks in the next listing. */
   readonly pendingReleases = new Set<ServiceUID>();
+
+  /** Owners with a pending release that are gone from the API. After a restart: their load balancers are orphans. */
+  readonly departures = new Map<ServiceUID, Departure>();
 
   /** The change in progress. After a restart: its event is published again. */
   change: Change | undefined;
@@ -202,6 +216,7 @@ export class GroupStates {
     members.add(key);
     // It returned before the group had released it.
     pendingReleases.delete(uid);
+    this.of(group).departures.delete(uid);
     return [...left, group];
   }
 
@@ -227,10 +242,19 @@ export class GroupStates {
     this.of(group).pendingReleases.add(uid);
   }
 
+  /** The Service is gone from the API. Without effect if the group has nothing to release. */
+  noteDeparture(group: string, uid: ServiceUID, departure: Departure): void {
+    const state = this.#states.get(group);
+    if (state?.pendingReleases.has(uid) === true) state.departures.set(uid, departure);
+  }
+
   /** The group no longer has a load balancer of these owners. */
   released(group: string, owners: readonly ServiceUID[]): void {
     const state = this.#states.get(group);
-    for (const uid of owners) state?.pendingReleases.delete(uid);
+    for (const uid of owners) {
+      state?.pendingReleases.delete(uid);
+      state?.departures.delete(uid);
+    }
     state?.presence.forget(owners);
   }
 
@@ -240,10 +264,11 @@ export class GroupStates {
   }
 
   /** Replaces the state by a new one that keeps only what is pending. Only `drop-states.ts` calls this. */
-  startOver({ group, presence, pendingReleases, changedAt }: GroupState): void {
+  startOver({ group, presence, pendingReleases, departures, changedAt, hold }: GroupState): void {
     const next = new GroupState(group, presence);
     for (const uid of pendingReleases) next.pendingReleases.add(uid);
-    next.changedAt = changedAt;
+    for (const [uid, departure] of departures) next.departures.set(uid, departure);
+    Object.assign(next, { changedAt, hold });
     this.#states.set(group, next);
   }
 }

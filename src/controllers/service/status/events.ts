@@ -4,12 +4,15 @@
 import { isAccountWide } from "../../../cloud/error-policies.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
+import { removalWindow } from "../../removal-history.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change } from "../state/group-states.ts";
+import type { Change, Hold } from "../state/group-states.ts";
+import type { MassHold } from "../state/mass-count.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change): ServiceEvent | undefined {
@@ -79,6 +82,46 @@ export function balancerMissing(decidedAt: number, isLeaving: boolean): ServiceE
   return warning(
     "LoadBalancerMissing",
     `The cloud does not list the load balancer of this Service, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, ${outcome}.`,
+  );
+}
+
+/** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
+export function massRecreationHeld({ allowed, howToRelease }: MassHold): ServiceEvent {
+  return warning(
+    "MassRecreationHeld",
+    `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
+  );
+}
+
+/** For reports, because the Services no longer exist. */
+export function massRemovalHeld(services: readonly string[], { allowed, howToRelease }: MassHold): Hold {
+  return {
+    reason: "MassRemovalHeld",
+    message: `${shortList(services)} vanished from the API together with too many others: ${tooMany(allowed)}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
+    isMass: true,
+  };
+}
+
+export function serviceVanished(services: readonly string[]): Hold {
+  return {
+    reason: "ServiceVanished",
+    message: `${shortList(services)} vanished from the API without a deletion that Fairlead saw. The load balancer is kept for now, because the API server may show the Service again.`,
+  };
+}
+
+function tooMany(allowed: number): string {
+  return `more than ${allowed} within ${removalWindow / 60_000} minutes is treated as a fault of the cloud or the API server`;
+}
+
+export const massHoldEnded = "The mass limit no longer holds load balancers";
+
+/** For the log. */
+export function describeMassHold(hold: MassHold): string {
+  const { missing, vanished, recent, managed, allowed, howToRelease } = hold;
+  return (
+    `Of ${managed} load balancers, ${missing} are absent from the cloud, the Services of ${vanished} vanished from the API, and ${recent} ` +
+    `were removed or created again for such a reason in the last ${removalWindow / 60_000} minutes. More than ${allowed} is treated as a fault, ` +
+    `so none of them is created again or removed. To do so anyway: ${howToRelease}`
   );
 }
 

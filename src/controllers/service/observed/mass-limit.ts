@@ -1,0 +1,123 @@
+// The mass limit of load balancers: when too many are absent from the cloud, or too many Services vanished from the API, none is
+// created again or removed for that reason. They are counted once for all groups.
+
+import type { ServiceUID } from "../../../core/brand.ts";
+import { allowedRemovals } from "../../removal-limit.ts";
+import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+import type { Departure, GroupState, GroupStates } from "../state/group-states.ts";
+import type { MassCount, MassHold } from "../state/mass-count.ts";
+import type { ListingIndex } from "./listing-index.ts";
+
+export const removalKind = "load-balancers";
+
+type MassLimitDeps = Pick<ServiceControllerDeps, "removals" | "settings" | "services" | "clock"> & {
+  /** A hold begins, or ends. */
+  readonly onHold: (hold: MassHold | undefined) => void;
+};
+
+const maxCountAge = 1000;
+
+export class BalancerMassLimit {
+  readonly #deps: MassLimitDeps;
+  readonly #groups: GroupStates;
+  readonly #index: ListingIndex;
+  #count: MassCount | undefined;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  #isHolding = false;
+
+  constructor(deps: MassLimitDeps, groups: GroupStates, index: ListingIndex) {
+    this.#deps = deps;
+    this.#groups = groups;
+    this.#index = index;
+  }
+
+  get isHolding(): boolean {
+    return this.#isHolding;
+  }
+
+  /** Load balancers or Services may be absent, or back. */
+  invalidate(): void {
+    this.#count = undefined;
+  }
+
+  /** After a listing: reports the end of a hold even if no group asks. */
+  refresh(): void {
+    this.invalidate();
+    if (this.#isHolding) this.hold();
+  }
+
+  /** Whether the load balancer of this group may be created again or removed although it, or its Service, is absent. */
+  mayChange(group: string): boolean {
+    const { removals, settings } = this.#deps;
+    if (settings.removalLimit === "off" || removals.isReleased(removalKind, group)) return true;
+    return this.hold() === undefined;
+  }
+
+  /** Why nothing is created again or removed for now; undefined while the limit is not exceeded. */
+  hold(): MassHold | undefined {
+    const { settings, removals, onHold } = this.#deps;
+    if (settings.removalLimit === "off") return undefined;
+    const count = this.#current();
+    const allowed = allowedRemovals(settings.removalLimit, count.managed);
+    const isHeld = count.missing + count.vanished + count.recent > allowed;
+    const hold = isHeld ? { ...count, allowed, howToRelease: removals.howToRelease(removalKind) } : undefined;
+    if (isHeld !== this.#isHolding) {
+      this.#isHolding = isHeld;
+      onHold(hold);
+    }
+    return hold;
+  }
+
+  /** Counted again at most once per second: during a hold, every absent load balancer needs a decision. */
+  #current(): MassCount {
+    const now = this.#deps.clock.monotonic();
+    if (this.#count === undefined || now - this.#countedAt > maxCountAge) {
+      this.#count = this.#countAll();
+      this.#countedAt = now;
+    }
+    return this.#count;
+  }
+
+  #countAll(): MassCount {
+    const { removals } = this.#deps;
+    const count = { managed: 0, missing: 0, vanished: 0 };
+    for (const state of this.#groups.all) {
+      const isRecorded = removals.has(removalKind, state.group);
+      const doesExist = [...state.presence.owners].some(([, { certainty }]) => certainty === "exists");
+      // A recorded one counts as recent.
+      if (doesExist && !isRecorded) count.managed += 1;
+      if (isRecorded || removals.isReleased(removalKind, state.group)) continue;
+      if (this.#hasVanished(state)) count.vanished += 1;
+      else if (doesExist && this.#isMissing(state)) count.missing += 1;
+    }
+    const recent = removals.count(removalKind);
+    return { ...count, managed: count.managed + recent, recent };
+  }
+
+  #hasVanished({ group, departures }: GroupState): boolean {
+    if (departures.size === 0) return false;
+    const shown = this.#index.ownersIn(group);
+    const { services } = this.#deps;
+    return [...departures].some(
+      ([uid, departure]) => shown.has(uid) && hasVanished(services, uid, departure),
+    );
+  }
+
+  #isMissing({ group, members, presence }: GroupState): boolean {
+    if (!presence.needsProof || this.#index.ofGroup(group).length > 0) return false;
+    return [...members].some((key) => {
+      const service = this.#deps.services.get(key);
+      return service !== undefined && wantsLoadBalancer(service) && !isBeingDeleted(service);
+    });
+  }
+}
+
+/** Whether the Service disappeared without a deletion that was seen, and did not come back. */
+export function hasVanished(
+  services: Pick<ServiceStore, "get">,
+  uid: ServiceUID,
+  { key, wasSeen }: Departure,
+): boolean {
+  return !wasSeen && services.get(key)?.metadata.uid !== uid;
+}

@@ -1,0 +1,109 @@
+// Applies the mass limit to one group: a load balancer that is absent, or whose Service vanished from the API, is created again or
+// removed only if not too many are, and only after that was recorded.
+
+import { type Milliseconds, milliseconds, minutes, type ServiceUID } from "../../../core/brand.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { hasVanished, removalKind } from "../observed/mass-limit.ts";
+import type { GroupState, Hold } from "../state/group-states.ts";
+import { massRecreationHeld, massRemovalHeld, serviceVanished } from "../status/events.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlannedGroup } from "./steps.ts";
+
+/** Only a newer listing shows whether the cloud has recovered. */
+const recheckAfter: Milliseconds = minutes(1);
+
+/** A Service that vanished from the API, and whose load balancer must not be removed yet. */
+export interface Undecided {
+  readonly owners: readonly ServiceUID[];
+  /** The keys of their Services. */
+  readonly names: readonly string[];
+  readonly hold: Hold;
+  readonly decidedAfter: Milliseconds;
+}
+
+/** The owners that vanished from the API so recently that they may come back, or together with too many others. */
+export function undecidedDepartures(
+  { controller: { clock, settings, services }, massLimit }: ReconcileDeps,
+  { group, departures }: GroupState,
+  observed: ObservedLoadBalancer | undefined,
+): Undecided | undefined {
+  const vanished = [...departures].filter(
+    ([uid, departure]) => hasVanished(services, uid, departure) && observed?.owners.includes(uid) === true,
+  );
+  if (vanished.length === 0) return undefined;
+  const owners = vanished.map(([uid]) => uid);
+  const names = vanished.map(([, { key }]) => key);
+  const since = Math.max(...vanished.map(([, { at }]) => at));
+  const left = since + settings.confirmAfter - clock.monotonic();
+  if (left > 0) return { owners, names, hold: serviceVanished(names), decidedAfter: milliseconds(left) };
+  const held = massLimit.mayChange(group) ? undefined : massLimit.hold();
+  if (held === undefined) return undefined;
+  return { owners, names, hold: massRemovalHeld(names, held), decidedAfter: recheckAfter };
+}
+
+/** What these Services have is kept until it is decided. */
+export function waitForDecision(
+  { controller: { removals } }: ReconcileDeps,
+  { group, state }: ReconcileContext,
+  { names, hold, decidedAfter }: Undecided,
+): Outcome {
+  state.hold = hold;
+  if (hold.isMass === true) removals.hold(removalKind, group, names.join(", "));
+  return requeue(decidedAfter, "a decision about Services that vanished");
+}
+
+/** Undefined when the mass limit allows the plan. */
+export function checkMassLimit(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  plan: PlannedGroup,
+): Outcome | undefined {
+  const isAllowed = !isCounted(context.state, plan) || deps.massLimit.mayChange(context.group);
+  return isAllowed ? undefined : holdRecreation(deps, context);
+}
+
+/** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
+export async function recordChange(
+  { controller, massLimit }: ReconcileDeps,
+  { group, state }: ReconcileContext,
+  plan: PlannedGroup,
+): Promise<Outcome | undefined> {
+  const { removals, settings, isObserving } = controller;
+  if (isObserving || !isCounted(state, plan)) return undefined;
+  if (settings.removalLimit === "off" || removals.isReleased(removalKind, group)) return undefined;
+  if (removals.isStored(removalKind, group)) return undefined;
+  await removals.record(removalKind, [group]);
+  massLimit.invalidate();
+  // Storing takes time, so the decision is made again on what is known then.
+  return requeue(milliseconds(0), "the change is recorded");
+}
+
+/** Whether it would create a load balancer again that is absent, or remove one whose Service vanished. */
+function isCounted(state: GroupState, plan: PlannedGroup): boolean {
+  return plan.steps.length > 0 && (isRecreation(state, plan) || removesVanished(state, plan));
+}
+
+function isRecreation({ presence }: GroupState, { observed, serving }: PlannedGroup): boolean {
+  return observed === undefined && serving.some((uid) => presence.get(uid)?.certainty === "exists");
+}
+
+function removesVanished({ departures }: GroupState, { observed, gone }: PlannedGroup): boolean {
+  return observed !== undefined && gone.some((uid) => departures.get(uid)?.wasSeen === false);
+}
+
+function holdRecreation(deps: ReconcileDeps, { group, services, state }: ReconcileContext): Outcome {
+  const { controller, massLimit, publisher, freshListing } = deps;
+  const { removals, clock, listing } = controller;
+  const held = massLimit.hold();
+  if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
+  const names = deps.groupStates.membersOf(group);
+  const event = massRecreationHeld(held);
+  for (const service of services) publisher.publishOnce(service, "absence", [event]);
+  state.hold = { reason: event.reason, message: event.message, isMass: true };
+  removals.hold(removalKind, group, names.join(", "));
+  const age = clock.monotonic() - (listing.latest?.beganAt ?? Number.NEGATIVE_INFINITY);
+  return age >= recheckAfter
+    ? freshListing.request(state)
+    : requeue(milliseconds(recheckAfter - age), event.reason);
+}

@@ -1,0 +1,185 @@
+import { afterEach, expect, test } from "bun:test";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// The mass limit of load balancers: 20 Services, so at most four load balancers are removed or created again within ten minutes
+// because a Service vanished from the API or a load balancer from the cloud.
+
+const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+const services = resourceNamed("services");
+const leaderElection = ["--leader-elect=true"];
+
+let world: ServiceWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+});
+
+async function settledWorld(...flags: readonly string[]): Promise<ServiceWorld> {
+  const w = new ServiceWorld();
+  world = w;
+  await w.start(...leaderElection, ...flags);
+  for (const name of names) w.create(name);
+  await w.until(() => names.every((name) => w.addressesOf(name).length === 1), "all addresses");
+  await w.pass(60);
+  w.forget();
+  return w;
+}
+
+/** The Service disappears without a deletion timestamp, as after the restore of an old etcd. */
+function vanish(w: ServiceWorld, name: string): () => void {
+  const service = w.server.store.get("services", "default", name);
+  if (service === undefined) throw new Error(`There is no Service ${name}.`);
+  w.server.store.remove(services, service);
+  return () => void w.server.store.put(services, service);
+}
+
+function release(w: ServiceWorld): void {
+  const lease = w.server.store.get("leases", "kube-system", "cloud-controller-manager");
+  if (lease === undefined) throw new Error("There is no Lease.");
+  const annotations = { ...lease.metadata.annotations, "fairlead.dev/release-hold": "load-balancers" };
+  w.server.store.put(resourceNamed("leases"), { ...lease, metadata: { ...lease.metadata, annotations } });
+}
+
+/** Lets the manager list load balancers now, and twice more. */
+async function relist(w: ServiceWorld): Promise<void> {
+  w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await w.pass(150);
+}
+
+const count = (w: ServiceWorld): number => w.cloud.balancers.list().length;
+const heldFor = (w: ServiceWorld, reason: string): number =>
+  w.manager.balancerHolds().filter((hold) => hold.reason === reason).length;
+
+test("20 Services that vanish within 10 s keep their load balancers, visibly, until the hold is released", async () => {
+  const w = await settledWorld();
+  for (const name of names) {
+    vanish(w, name);
+    await w.pass(0.5);
+  }
+  await w.pass(900);
+  expect(w.changes).toEqual([]);
+  expect(heldFor(w, "MassRemovalHeld")).toBe(20);
+  expect(w.manager.balancerHolds()[0]?.message).toMatch(
+    /^default\/s\d+ vanished from the API together with too many others: more than 4 within 10 minutes is treated as a fault of the cloud or the API server, so no load balancer of such a Service is removed\. To remove all of them: kubectl -n kube-system annotate lease cloud-controller-manager fairlead\.dev\/release-hold=load-balancers$/,
+  );
+  expect(w.manager.orphans()).toHaveLength(20);
+  expect(w.logged.filter((line) => line.includes("vanished from the API"))).toHaveLength(1);
+  release(w);
+  await w.until(() => count(w) === 0, "the removals", 120);
+});
+
+test("Services that come back keep their load balancers, and the hold ends", async () => {
+  const w = await settledWorld();
+  const addresses = names.map((name) => w.addressesOf(name));
+  const restores = names.map((name) => vanish(w, name));
+  await w.pass(300);
+  for (const restore of restores) restore();
+  await w.pass(150);
+  expect(w.changes).toEqual([]);
+  expect(w.written).toEqual([]);
+  expect(names.map((name) => w.addressesOf(name))).toEqual(addresses);
+  expect(w.manager.balancerHolds()).toEqual([]);
+  expect(w.manager.orphans()).toEqual([]);
+  expect(w.logged.join("\n")).toContain("The mass limit no longer holds load balancers");
+});
+
+test("a Service that vanishes alone keeps its load balancer for 30 s, and loses it then", async () => {
+  const w = await settledWorld();
+  vanish(w, "s0");
+  await w.pass(25);
+  expect([w.changes, heldFor(w, "ServiceVanished")]).toEqual([[], 1]);
+  await w.until(() => count(w) === 19, "the removal", 30);
+  await w.pass(60);
+  expect([w.changes.length, w.manager.balancerHolds()]).toEqual([1, []]);
+});
+
+test("Services that vanish one by one lose at most four load balancers within ten minutes, also across restarts", async () => {
+  const w = await settledWorld();
+  const removedAt: number[] = [];
+  for (const name of names.slice(0, 10)) {
+    vanish(w, name);
+    for (let second = 0; second < 50; second += 1) {
+      const before = count(w);
+      await w.pass(1);
+      for (let removed = count(w); removed < before; removed += 1) removedAt.push(w.clock.monotonic());
+    }
+    await w.stop();
+    await w.start(...leaderElection);
+    await w.until(() => w.manager.leads(), "it to lead");
+    await w.pass(5);
+  }
+  const most = Math.max(
+    ...removedAt.map((at) => removedAt.filter((one) => one >= at && one < at + 600_000).length),
+  );
+  expect(removedAt.length).toBeGreaterThan(0);
+  expect(most).toBeLessThanOrEqual(4);
+});
+
+test("20 load balancers that listings lack for long are not created again, until they are listed again", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await relist(w);
+  await w.pass(150);
+  expect(w.changes).toEqual([]);
+  expect(heldFor(w, "MassRecreationHeld")).toBe(20);
+  expect(w.events("s0").join("\n")).toContain(
+    "Warning MassRecreationHeld The load balancer of this Service is absent",
+  );
+  w.cloud.view = trueView;
+  await w.pass(180);
+  expect([w.changes, w.manager.balancerHolds(), w.manager.serviceProblems().size]).toEqual([[], [], 0]);
+});
+
+test("20 load balancers that were deleted in the cloud are created again when the hold is released", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.clear();
+  await relist(w);
+  expect(w.changes).toEqual([]);
+  release(w);
+  await w.until(() => w.owners().length === 20, "the new load balancers", 120);
+  expect(w.owners()).toEqual(w.wanted());
+});
+
+test("a restart in the middle does not extend the limit, and the release still works", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.clear();
+  await relist(w);
+  await w.stop();
+  await w.start(...leaderElection);
+  await w.pass(150);
+  expect(w.changes).toEqual([]);
+  release(w);
+  await w.until(() => w.owners().length === 20, "the new load balancers", 180);
+});
+
+test("Services whose deletion was seen lose their load balancers without a limit", async () => {
+  const w = await settledWorld();
+  for (const name of names.slice(0, 10)) w.delete(name);
+  for (const name of names.slice(10)) w.editSpec(name, { type: "ClusterIP" });
+  await w.until(() => count(w) === 0, "the removals", 30);
+});
+
+test.each([
+  ["delete", 19],
+  ["keep", 20],
+] as const)(
+  "a Service whose finalizer was removed by hand loses its load balancer with %s",
+  async (policy, left) => {
+    const w = await settledWorld(`--vanished-load-balancers=${policy}`);
+    w.kubeFault = () => new Response("", { status: 503 });
+    w.edit("s0", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+    w.delete("s0");
+    await w.pass(0.05);
+    w.kubeFault = undefined;
+    await w.pass(60);
+    expect([w.find("s0"), count(w), w.manager.orphans().length]).toEqual([undefined, left, left - 19]);
+  },
+);
+
+test("no limit applies with --load-balancer-removal-limit=off", async () => {
+  const w = await settledWorld("--load-balancer-removal-limit=off");
+  for (const name of names) vanish(w, name);
+  await w.until(() => count(w) === 0, "the removals", 60);
+});

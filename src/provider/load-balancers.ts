@@ -47,7 +47,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
   readonly families: readonly IpFamily[];
-  /** `spec.loadBalancerIP`. */
+  /** `spec.loadBalancerIP`. Only with `LoadBalancers.honorsRequestedAddress`, otherwise the Service reports that it has no effect. */
   readonly requestedAddress?: IpAddress;
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly healthCheckNodePort?: number;
@@ -201,6 +201,8 @@ export interface LoadBalancers<
    * Absent: the deletion of a Service that requests a release is on hold, with an event.
    */
   readonly releases?: true | undefined;
+  /** `plan` uses `requestedAddress`. Absent: `spec.loadBalancerIP` has no effect, and the Service says so. */
+  readonly honorsRequestedAddress?: true;
   /**
    * Targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the operator or the
    * Service sets. Absent: leaving Nodes are removed immediately.

@@ -131,6 +131,16 @@ export const onServices: Reasons = {
     when: "`spec.loadBalancerIP` is not an IP address",
     whatToDo: "correct the value",
   },
+  AddressIgnored: {
+    type: "Warning",
+    when: "`spec.loadBalancerIP` is set, and the cloud cannot assign a requested address. The load balancer has another address",
+    whatToDo: "remove the field",
+  },
+  AnnotationIgnored: {
+    type: "Warning",
+    when: "An annotation has no effect, because another setting takes precedence or is missing; the message names it",
+    whatToDo: "remove one of them, or add the missing one",
+  },
   MissingSelector: {
     type: "Warning",
     when: "The target policy is `selector`, and there is no selector",

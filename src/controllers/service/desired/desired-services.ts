@@ -13,6 +13,7 @@ import {
   readAnnotations,
   unreadable,
 } from "../annotations/annotations.ts";
+import { ignoredAddress, ignoredAnnotations } from "../annotations/without-effect.ts";
 import type { Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceState, ServiceStates } from "../state/service-states.ts";
@@ -29,7 +30,7 @@ import {
   readOnDelete,
   releaseUnsupported,
 } from "./on-delete.ts";
-import { serviceProblems, toDesired } from "./to-desired.ts";
+import { requestedAddressOf, serviceProblems, toDesired } from "./to-desired.ts";
 
 /** A Service with its annotations read. */
 interface ReadService {
@@ -53,12 +54,16 @@ export class DesiredServices {
   readonly #states: ServiceStates;
   readonly #targets: Targets;
   readonly #canRelease: boolean;
+  /** Also true if the field holds a fact of the provider. */
+  readonly #honorsAddress: boolean;
 
   constructor(deps: ServiceControllerDeps, states: ServiceStates, endpoints: Pick<EndpointNodes, "nodesOf">) {
     this.#deps = deps;
     this.#states = states;
     this.#targets = new Targets(deps, endpoints);
     this.#canRelease = deps.balancers.releases === true;
+    const isFact = Object.values(deps.facts).some((place) => "spec" in place);
+    this.#honorsAddress = isFact || deps.balancers.honorsRequestedAddress === true;
   }
 
   of(service: Service, observed?: ObservedLoadBalancer): Member {
@@ -132,6 +137,8 @@ export class DesiredServices {
       ...immutable.problems,
       ...chosen.problems,
       ...serviceProblems(service),
+      ...ignoredAnnotations(service, read.own),
+      ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];
     // With errors it could not be created again, so it is not deleted in order to recreate it.

@@ -43,7 +43,7 @@ function toPort(port: ServicePort): BalancerPort {
   });
 }
 
-function requestedAddressOf({ spec }: Service): IpAddress | undefined {
+export function requestedAddressOf({ spec }: Service): IpAddress | undefined {
   return parseIp((spec.loadBalancerIP ?? "").trim(), "sloppy");
 }
 

@@ -115,6 +115,11 @@ export class WorkQueue {
     return this.#delayed.size;
   }
 
+  /** When each delayed key is due, monotonic. */
+  get dueTimes(): ReadonlyMap<string, number> {
+    return new Map([...this.#delayed].map(([key, { due }]) => [key, due]));
+  }
+
   get active(): number {
     return this.#active.size;
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { ProblemTracker } from "../../src/controllers/node/problems.ts";
 import { ReportDeduplicator } from "../../src/controllers/report-deduplicator.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const texts = (...all: readonly string[]) => all.map((text) => ({ text }));
 
@@ -23,7 +24,7 @@ test("the report deduplicator forgets a subject without problems", () => {
 });
 
 test("the problem tracker does not repeat a Node's other problems when one of them is fixed", () => {
-  const problems = new ProblemTracker();
+  const problems = new ProblemTracker(new VirtualClock());
   const [one, other] = ["one", "other"].map(
     (text) => ({ severity: "warning", reason: "LabelDiffers", text }) as const,
   );

@@ -3,6 +3,7 @@
 
 import { removalKinds } from "../../controllers/removal-history.ts";
 import { defined } from "../../core/defined.ts";
+import { messageOf } from "../../core/errors.ts";
 import { keyOf } from "../../kube/objects.ts";
 import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";
@@ -30,11 +31,26 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
       waiting: queue.depth,
       delayed: queue.delayed,
       inHand: queue.active,
+      /** When each delayed key is tried again. The key of a load balancer has the names of its Services. */
+      next: listed(
+        [...queue.dueTimes]
+          .toSorted(([, a], [, b]) => a - b)
+          .map(([key, due]) => ({
+            key,
+            ...(name === "service" && { services: manager.membersOf(key) }),
+            inSeconds: secondsOf(Math.max(0, due - now.monotonic)),
+          })),
+      ),
     })),
-    inventory: manager.inventory.sources.map(({ source, latest }) => ({
+    inventory: manager.inventory.sources.map(({ source, latest, failure }) => ({
       source: source.name,
       machines: latest?.items.length,
       ageSeconds: latest === undefined ? undefined : secondsOf(now.monotonic - latest.beganAt),
+      failure: failure && {
+        text: messageOf(failure.error),
+        failingForSeconds: secondsOf(now.monotonic - failure.since),
+        lastSecondsAgo: secondsOf(now.monotonic - failure.at),
+      },
     })),
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
       name,
@@ -42,13 +58,16 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
       endpoints: breakers(),
     })),
     nodeProblems: listed(
-      [...manager.problems].map(([node, { problem, count }]) => ({
+      [...manager.problems].map(([node, { problem, count, since }]) => ({
         node,
         reason: problem.reason,
         text: problem.text,
         attempts: count,
+        sinceSeconds: secondsOf(now.monotonic - since),
       })),
     ),
+    /** Nodes that are left alone, or have an annotation without effect. */
+    nodeNotices: listed([...manager.nodeNotices].map(([node, texts]) => ({ node, notices: [...texts] }))),
     evidenceOfAbsence: listed(
       [...manager.candidates].flatMap(([node, { evidence }]) =>
         evidence === undefined

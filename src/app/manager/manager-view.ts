@@ -74,6 +74,8 @@ export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   readonly balancers: SharedListing<ObservedLoadBalancer> | undefined;
   /** Nodes with a problem, by name. */
   readonly problems: NodeController["problems"]["all"];
+  /** Nodes that are left alone, or have an annotation without effect, by name. */
+  readonly nodeNotices: NodeController["problems"]["notices"];
   /** Nodes that may be deleted or tainted, by name. */
   readonly candidates: LifecycleController["candidates"];
   readonly controllers: readonly string[];
@@ -119,6 +121,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     },
     balancers: service?.listing,
     problems: node.problems.all,
+    nodeNotices: node.problems.notices,
     candidates: lifecycle.candidates,
     controllers: deps.running,
     leads,

@@ -51,7 +51,7 @@ const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
 
 export class NodeController {
   readonly queue: WorkQueue;
-  readonly problems = new ProblemTracker();
+  readonly problems: ProblemTracker;
   readonly #options: NodeControllerOptions;
   readonly #lookup: InstanceLookup;
   readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
@@ -62,6 +62,7 @@ export class NodeController {
   constructor(options: NodeControllerOptions) {
     this.#options = options;
     this.queue = new WorkQueue(options.clock);
+    this.problems = new ProblemTracker(options.clock);
     this.#lookup = new InstanceLookup(options);
     this.#reporter = new NodeReporter(options, this.problems);
   }

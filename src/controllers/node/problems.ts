@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { ReportDeduplicator } from "../report-deduplicator.ts";
 
@@ -9,13 +10,20 @@ export interface NodeProblem {
   readonly problem: Problem;
   /** Failed attempts in a row, with any problem. */
   readonly count: number;
+  /** When the Node got a problem with this reason, monotonic. */
+  readonly since: number;
 }
 
 export class ProblemTracker {
+  readonly #clock: Pick<Clock, "monotonic">;
   readonly #byNode = new Map<string, NodeProblem>();
   readonly #reported = new ReportDeduplicator();
   readonly #notices = new ReportDeduplicator();
   readonly #uids = new Map<string, string>();
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
 
   get all(): ReadonlyMap<string, NodeProblem> {
     return this.#byNode;
@@ -39,14 +47,20 @@ export class ProblemTracker {
   }
 
   add(name: string, problem: Problem): NodeProblem {
-    const nodeProblem = { problem, count: (this.#byNode.get(name)?.count ?? 0) + 1 };
-    this.#byNode.set(name, nodeProblem);
-    return nodeProblem;
+    return this.#put(name, problem, (this.#byNode.get(name)?.count ?? 0) + 1);
   }
 
   /** Like `add`, but without a failed attempt. */
   note(name: string, problem: Problem): void {
-    this.#byNode.set(name, { problem, count: this.#byNode.get(name)?.count ?? 0 });
+    this.#put(name, problem, this.#byNode.get(name)?.count ?? 0);
+  }
+
+  #put(name: string, problem: Problem, count: number): NodeProblem {
+    const before = this.#byNode.get(name);
+    const isSame = before?.problem.reason === problem.reason;
+    const nodeProblem = { problem, count, since: isSame ? before.since : this.#clock.monotonic() };
+    this.#byNode.set(name, nodeProblem);
+    return nodeProblem;
   }
 
   clear(name: string): void {

@@ -41,6 +41,7 @@ export function fingerprintOf(desired: readonly Desired[], inputs = ""): Fingerp
   return {
     targets: desired.map(({ targets }) => hashTargets(targets)).join("|"),
     spec: textOf(desired.map(({ facts: _, targets: __, ...spec }) => spec)) + inputs,
+    lists: desired.map(({ targets }) => targets),
   };
 }
 

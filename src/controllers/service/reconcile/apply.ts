@@ -23,7 +23,12 @@ export async function applyPlan(
   if (steps.length > 0) {
     const change = changeOfPlan(state, plan);
     const isNew = plan.observed === undefined;
-    const why = describeReason(members, change, { isDrift: difference === "drift", isNew });
+    const why = describeReason(members, change, {
+      isDrift: difference === "drift",
+      isNew,
+      before: state.lastCompleted,
+      now: plan.fingerprint,
+    });
     return controller.isObserving
       ? reportSteps(deps, context, plan, why)
       : changeGroup(deps, context, plan, change, why);

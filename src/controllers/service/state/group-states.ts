@@ -2,7 +2,7 @@
 // (`drop-states.ts`). A restart loses it; the comments describe what happens then.
 
 import type { ServiceUID } from "../../../core/brand.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { BalancerPresence } from "./presence.ts";
 import type { ServiceStates } from "./service-states.ts";
 
@@ -14,6 +14,8 @@ export interface Fingerprint {
   readonly targets: string;
   /** Everything except the targets. */
   readonly spec: string;
+  /** The targets of each Service. All Services with the same targets share one list. */
+  readonly lists: readonly (readonly BalancerTarget[])[];
 }
 
 /** Why the absence of a load balancer or Service has no consequences yet. */

@@ -3,7 +3,8 @@
 
 import { shortList } from "../../../core/text.ts";
 import type { Member } from "../desired/member.ts";
-import type { Change } from "../state/group-states.ts";
+import type { Change, Fingerprint } from "../state/group-states.ts";
+import { describeTargetChanges } from "./describe-targets.ts";
 
 const maxPorts = 8;
 
@@ -21,19 +22,28 @@ export function describeDesired(members: readonly Pick<Member, "desired">[]): st
   );
 }
 
+interface ReasonInput {
+  readonly isDrift: boolean;
+  readonly isNew: boolean;
+  /** What the load balancer was last brought in line with. */
+  readonly before: Fingerprint | undefined;
+  readonly now: Fingerprint;
+}
+
 /** Why the load balancer is changed, naming the Services. */
 export function describeReason(
   members: readonly Pick<Member, "desired">[],
   change: Change,
-  { isDrift, isNew }: { readonly isDrift: boolean; readonly isNew: boolean },
+  { isDrift, isNew, before, now }: ReasonInput,
 ): string {
   const leaving = members.filter(({ desired }) => desired.ending !== undefined);
   if (members.length === 0) return "its Services no longer exist";
   if (leaving.length > 0) return `${namesOf(leaving)}: load balancer no longer needed`;
   if (isDrift) return `${namesOf(members)}: load balancer changed outside Fairlead`;
   if (isNew) return `${namesOf(members)}: load balancer needed`;
-  const what = change === "update" ? "targets" : "desired state";
-  return `${namesOf(members)}: ${what} changed`;
+  if (change !== "update") return `${namesOf(members)}: desired state changed`;
+  const changes = describeTargetChanges(before?.lists ?? [], now.lists);
+  return `${namesOf(members)}: ${changes === "" ? "targets changed" : changes}`;
 }
 
 function namesOf(members: readonly Pick<Member, "desired">[]): string {

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { debugState } from "../../../src/app/endpoints/debug-state.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What /debug/state says about Nodes that wait or are left alone: why, since when, and when they are tried again.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const nodesOnly = ["--controllers=cloud-node", "--leader-elect=false"];
+const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toNode>[0]> = {}) =>
+  w.server.store.put(
+    resourceNamed("nodes"),
+    toNode({ name, spec: { taints: [uninitialized] }, ...more }) as unknown as KubeObject,
+  );
+/** The monotonic clock of the first process of a world is ahead by this. */
+const ahead = 1_000_000;
+const stateOf = (w: ServiceWorld) =>
+  debugState(w.manager, { wall: w.clock.now(), monotonic: w.clock.monotonic() + ahead });
+
+describe("the debug state", () => {
+  test("has the problem of a Node, since when it has it, and its next attempt", async () => {
+    const w = new ServiceWorld();
+    world = w;
+    await w.start(...nodesOnly);
+    join(w, "lost");
+    await w.pass(60);
+    const { nodeProblems, queues } = stateOf(w);
+    expect(nodeProblems.first).toMatchObject([{ node: "lost", reason: "NotFoundInCloud" }]);
+    const [problem] = nodeProblems.first;
+    expect(problem?.attempts).toBeGreaterThan(2);
+    expect(problem?.sinceSeconds).toBeGreaterThan(50);
+    const next = queues.find(({ name }) => name === "Nodes")?.next.first ?? [];
+    expect(next.map(({ key }) => key)).toEqual(["lost"]);
+    expect(next[0]?.inSeconds).toBeGreaterThan(0);
+  });
+
+  test("has the Nodes that are left alone, with the reason", async () => {
+    const w = new ServiceWorld();
+    world = w;
+    await w.start(...nodesOnly);
+    join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
+    join(w, "foreign", { spec: { providerID: "other://1" } });
+    await w.pass(5);
+    expect(stateOf(w).nodeNotices.first).toEqual([
+      { node: "paused", notices: [expect.stringContaining("Paused by fairlead.dev/paused")] },
+      {
+        node: "foreign",
+        notices: [expect.stringContaining("Provider ID other://1 belongs to another cloud")],
+      },
+    ]);
+  });
+
+  test("has the last failure of a source and since when it fails", async () => {
+    let isAway = false;
+    let toCloud: Transport | undefined;
+    const w = new ServiceWorld({
+      cloud: () => (request, signal) =>
+        isAway || toCloud === undefined
+          ? Promise.resolve(new Response("{}", { status: 503 }))
+          : toCloud(request, signal),
+    });
+    world = w;
+    toCloud = asTransport(w.cloud);
+    await w.start(...nodesOnly);
+    await w.pass(5);
+    expect(stateOf(w).inventory[0]?.failure).toBeUndefined();
+    isAway = true;
+    join(w, "waits");
+    await w.pass(120);
+    const [source] = stateOf(w).inventory;
+    expect(source?.failure?.text).toContain("503");
+    expect(source?.failure?.failingForSeconds).toBeGreaterThan(100);
+    expect(source?.failure?.lastSecondsAgo).toBeLessThan(source?.failure?.failingForSeconds ?? 0);
+  });
+});

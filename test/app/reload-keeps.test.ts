@@ -48,6 +48,29 @@ test("keeps the Lease: no release, no election, no other holder, and renewals go
   await process.end();
 });
 
+test("keeps both Leases of a leader migration, and drains the controllers of both", async () => {
+  const { world, process } = await start({}, "enable-leader-migration: true");
+  const leases = () =>
+    world.server.store.list("leases", "kube-system").map(({ metadata, spec }) => {
+      const { renewTime: _, ...rest } = spec ?? {};
+      return [metadata.name, rest];
+    });
+  await world.until(() => process.linesWith("Acquired leadership").length === 2, "both Leases");
+  const before = leases();
+  expect(before).toHaveLength(2);
+  world.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 5000 });
+  world.create("web");
+  await world.until(() => process.cloud.includes("POST /v1/balancers"), "the request");
+  process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9", "enable-leader-migration: true"));
+  await world.pass(3);
+  expect(process.linesWith("Applied the changed configuration")).toEqual([]);
+  await world.pass(10);
+  expect(process.linesWith("Applied the changed configuration")).toHaveLength(1);
+  expect(leases()).toEqual(before);
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  await process.end();
+});
+
 describe("a reload of settings other than the cloud's", () => {
   test.each([
     ["concurrent-service-syncs: 9"],

@@ -1,33 +1,79 @@
-// The checks that need no server: types, lint and format, architecture, words. Each prints its name and how long it took.
+// The checks that need no server: types, lint and format, architecture, words. Each prints its name and how long it took. With the
+// path of a provider outside this repository, they check that provider.
 
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { stopUnlessKnown } from "./known-options.ts";
+import { portableRules } from "./new-provider/tidy.ts";
 
-stopUnlessKnown(process.argv.slice(2), {
-  usage: "Usage: npm run check\n  types, lint and format, architecture, words; it takes no options\n",
-  options: [],
-});
+const args = process.argv.slice(2);
+stopUnlessKnown(
+  args.filter((word) => word.startsWith("-")),
+  {
+    usage:
+      "Usage: npm run check [-- <path>]\n  types, lint and format, architecture, words; with a path, of a provider outside this repository\n",
+    options: [],
+  },
+);
 
-const bin = (name: string): string => new URL(`../node_modules/.bin/${name}`, import.meta.url).pathname;
+const repository = new URL("..", import.meta.url).pathname;
+const bin = (name: string): string => join(repository, "node_modules/.bin", name);
+const script = (name: string): readonly string[] => [
+  process.execPath,
+  join(repository, "scripts/check", name),
+];
 
-const checks: readonly (readonly [string, readonly string[]])[] = [
+type Check = readonly [name: string, command: readonly string[], cwd?: string];
+
+const ofRepository: readonly Check[] = [
   ["types", [bin("tsc"), "-p", "."]],
   ["lint and format", [bin("biome"), "check", "--error-on-warnings", "."]],
   ["architecture", [process.execPath, "test", "test/architecture.test.ts"]],
-  ["words", [process.execPath, "scripts/check/run-words.ts"]],
+  ["words", script("run-words.ts")],
 ];
 
-let failed = 0;
-for (const [name, command] of checks) {
-  const started = performance.now();
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], {
-    cwd: new URL("..", import.meta.url).pathname,
-  });
-  const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
-  if (exitCode === 0) process.stdout.write(`ok      ${name} (${took})\n`);
-  else {
-    failed += 1;
-    process.stdout.write(`FAILED  ${name} (${took})\n${stdout}${stderr}\n`);
+/** `rules`: a folder with the project's rules for the linter. */
+const ofProvider = (folder: string, rules: string): readonly Check[] => [
+  ["types", [bin("tsc"), "-p", folder]],
+  ["lint and format", [bin("biome"), "check", "--error-on-warnings", `--config-path=${rules}`, "."], folder],
+  ["architecture", [...script("run-architecture.ts"), folder]],
+  ["words", [...script("run-words.ts"), folder]],
+];
+
+/** The number of checks that failed. */
+function runAll(checks: readonly Check[]): number {
+  let failed = 0;
+  for (const [name, command, cwd = repository] of checks) {
+    const started = performance.now();
+    const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd });
+    const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+    if (exitCode === 0) process.stdout.write(`ok      ${name} (${took})\n`);
+    else {
+      failed += 1;
+      process.stdout.write(`FAILED  ${name} (${took})\n${stdout}${stderr}\n`);
+    }
   }
+  process.stdout.write(`${checks.length - failed} passed, ${failed} failed\n`);
+  return failed;
 }
-process.stdout.write(`${checks.length - failed} passed, ${failed} failed\n`);
-process.exit(failed === 0 ? 0 : 1);
+
+const [path, ...more] = args;
+if (more.length > 0) {
+  process.stderr.write(`Expected one path, got ${args.length}.\n`);
+  process.exit(2);
+}
+/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
+const folder = path === undefined ? undefined : resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
+if (folder !== undefined && !existsSync(join(folder, "tsconfig.json"))) {
+  process.stderr.write(`${folder} has no tsconfig.json. Expected a provider made with --dir.\n`);
+  process.exit(2);
+}
+const rules = mkdtempSync(join(tmpdir(), "fairlead-rules-"));
+writeFileSync(join(rules, "biome.json"), portableRules());
+try {
+  const failed = runAll(folder === undefined ? ofRepository : ofProvider(folder, rules));
+  process.exitCode = failed === 0 ? 0 : 1;
+} finally {
+  rmSync(rules, { recursive: true, force: true });
+}

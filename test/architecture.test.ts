@@ -8,7 +8,7 @@ import {
   layers,
   type SourceFile,
   violationsOf,
-} from "./support/architecture.ts";
+} from "../scripts/check/architecture.ts";
 
 const root = join(import.meta.dir, "..");
 

@@ -13,7 +13,7 @@ export function nextSteps({ folder, test, files }: Skeleton, name: string, isIns
 
 Next steps, in this order. docs/write-a-provider.md shows each one for an example cloud:
 
-  1. simulator/cloud.ts    simulate your cloud's API, from its API reference
+  1. simulator/            cloud.ts simulates your cloud's API, from its API reference; harness.ts changes it for the tests
   2. settings.ts, index.ts settings, authentication of requests, annotation prefix
   3. api.ts                types of the API objects, and one function per operation
   4. instances.ts          until this passes: ${run} -t instances
@@ -21,7 +21,8 @@ Next steps, in this order. docs/write-a-provider.md shows each one for an exampl
   6. load-balancers.ts     until this passes: ${run} -t "load balancers"
   7. routes.ts             until all tests pass: ${run}
   8. run it                npm run new-provider -- try ${which}
-  9. build the executable  npm run build ${which}
+  9. check it              npm run check${isInside ? "" : ` -- ${which}`}
+  10. build the executable npm run build ${which}
 
 If your cloud has no load balancers or no routes, remove them from index.ts and their suite from the test.
 `;

@@ -1,5 +1,5 @@
-// Runs the real manager with a provider, its simulator served on loopback, and a test API server with simulated kubelets:
-// Nodes join, and a Service gets a load balancer and is deleted.
+// Runs the real manager with a provider, the simulated cloud of its harness, and a test API server with simulated kubelets: Nodes
+// join, and a Service gets a load balancer and is deleted.
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,22 +10,14 @@ import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../src/app/system-platform.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
-import { type Clock, sleep } from "../../src/platform/clock.ts";
+import { sleep } from "../../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-
-/** What this script needs from a provider's simulator; the skeleton provides it. */
-interface Simulator {
-  addServer(name: string): void;
-  handle(method: string, url: URL, authorization: string | null, body: string): Response;
-}
-
-/** `actionTime`: milliseconds that a change of a load balancer takes. */
-type SimulatorClass = new (clock: Clock, actionTime: number) => Simulator;
+import type { Harness } from "../../src/testing/conformance/simulated-cloud.ts";
 
 const nodeNames = ["node-1", "node-2", "node-3"];
 const timeout = seconds(60);
@@ -34,15 +26,14 @@ const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 /** The folder has no usable provider; printed without a stack trace. */
 export class TryError extends Error {}
 
-async function load(folder: string, clock: Clock): Promise<{ provider: AnyProvider; simulator: Simulator }> {
-  const [index, cloud] = [join(folder, "index.ts"), join(folder, "simulator/cloud.ts")];
-  for (const path of [index, cloud]) if (!existsSync(path)) throw new TryError(`${path} does not exist.`);
-  const exported = Object.values((await import(index)) as Record<string, unknown>);
-  const provider = exported.find((each) => typeof each === "object" && each !== null && "connect" in each);
-  if (provider === undefined) throw new TryError(`${index} has no export made with defineProvider.`);
-  const { CloudSimulator } = (await import(cloud)) as { CloudSimulator?: SimulatorClass };
-  if (CloudSimulator === undefined) throw new TryError(`${cloud} must export a class CloudSimulator.`);
-  return { provider: provider as AnyProvider, simulator: new CloudSimulator(clock, 300) };
+async function load(folder: string): Promise<Harness> {
+  const path = join(folder, "simulator/harness.ts");
+  if (!existsSync(path))
+    throw new TryError(`${path} does not exist. It must export the harness of the tests.`);
+  const { harness } = (await import(path)) as { harness?: Harness };
+  if (harness?.definition === undefined || typeof harness.simulate !== "function")
+    throw new TryError(`${path} must export \`harness\`, with a definition and a function simulate.`);
+  return harness;
 }
 
 function waitingNodes({ nodes }: Manager): string | undefined {
@@ -68,18 +59,13 @@ function addressOf({ services }: Manager): string | undefined {
 /** Whether everything worked. */
 export async function tryProvider(folder: string, write: (text: string) => void): Promise<boolean> {
   keepLoopbackDirect();
-  const platform = systemPlatform({});
-  const { clock, random, files } = platform;
-  const { provider, simulator } = await load(folder, clock);
-  for (const name of nodeNames) simulator.addServer(name);
-  const served = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      const { method, url, headers } = request;
-      return simulator.handle(method, new URL(url), headers.get("authorization"), await request.text());
-    },
-  });
+  const harness = await load(folder);
+  const provider: AnyProvider = harness.definition;
+  const system = systemPlatform({});
+  const { clock, random, files } = system;
+  const simulated = harness.simulate(clock);
+  for (const name of nodeNames) simulated.addMachine(name);
+  const platform = { ...system, cloudTransport: simulated.transport };
   const server = new ApiServer({ clock, random });
   const authority = createAuthority("fairlead try", clock, random);
   const https = await HttpsServer.start({ server, authority, port: 0, token: random.uuid() });
@@ -93,12 +79,8 @@ export async function tryProvider(folder: string, write: (text: string) => void)
 
   const stop = new AbortController();
   const log = createLog({ format: "text", verbosity: 0, clock, write });
-  const settings = readFlags([
-    `--kubeconfig=${kubeconfig}`,
-    "--cluster-cidr=10.244.0.0/16",
-    `--config-set=endpoint=${served.url.origin}`,
-    "--config-set=token=secret",
-  ]);
+  const flags = readFlags([`--kubeconfig=${kubeconfig}`, "--cluster-cidr=10.244.0.0/16"], { provider });
+  const settings = { ...flags, cloud: { given: new Map(Object.entries(harness.config)) } };
   const until = async (waitingFor: () => string | undefined): Promise<boolean> => {
     const started = clock.monotonic();
     for (let waits = waitingFor(); waits !== undefined; waits = waitingFor()) {
@@ -158,7 +140,7 @@ export async function tryProvider(folder: string, write: (text: string) => void)
     stop.abort(new Error("asked to stop"));
     await ended?.catch(() => undefined);
     kubelets.stop();
-    await Promise.all([https.stop(), served.stop(true)]);
+    await https.stop();
     rmSync(scratch, { recursive: true, force: true });
   }
 }

@@ -37,6 +37,7 @@ describe("npm run new-provider with --dir", () => {
       "settings.ts",
       "simulator",
       "simulator/cloud.ts",
+      "simulator/harness.ts",
       "tsconfig.json",
       "unwritten.ts",
     ]);
@@ -55,6 +56,33 @@ describe("npm run new-provider with --dir", () => {
       outcomes.length - red.length,
       red.every((message) => message.includes("is not written yet")),
     ]).toEqual([6, true]);
+  });
+
+  test("is checked like a provider of the repository, with its own paths", async () => {
+    const clean = await script("check", folder);
+    expect([clean.code, clean.output.match(/^ok {6}\D+(?= \()/gm)]).toEqual([
+      0,
+      ["ok      types", "ok      lint and format", "ok      architecture", "ok      words"],
+    ]);
+    const wrong = join(folder, "wrong.ts");
+    const text = `import "${repository}/src/core/brand.ts";\n// ${"who"}${"ever"}\nexport const at: string =   Date.now( );\n`;
+    writeFileSync(wrong, text);
+    const { code, output } = await script("check", folder);
+    rmSync(wrong);
+    expect(code).toBe(1);
+    expect(output).toContain("0 passed, 4 failed");
+    expect(output).toContain("\nwrong.ts uses Date.now");
+    expect(output).toContain("\nwrong.ts:2: ");
+  }, 60_000);
+
+  test("is refused by the check when it has no tsconfig.json", async () => {
+    const empty = join(outside, "empty");
+    mkdirSync(empty);
+    const { code, output } = await script("check", empty);
+    expect([code, output]).toEqual([
+      2,
+      `${empty} has no tsconfig.json. Expected a provider made with --dir.\n`,
+    ]);
   });
 
   test("writes nothing when one of the files already exists", async () => {

@@ -3,7 +3,6 @@
 import { describe, expect, test } from "bun:test";
 import {
   converge,
-  type Harness,
   instancesConformance,
   Lab,
   loadBalancersConformance,
@@ -13,47 +12,9 @@ import {
   targetOf,
 } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
-import { type NodeName, seconds } from "../../src/core/brand.ts";
+import { harness } from "../../providers/fake/simulator/harness.ts";
+import type { NodeName } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
-
-const pageSize = 3;
-
-const harness: Harness = {
-  definition: fake,
-  config: { "page-size": String(pageSize), "lookup-limit": "4" },
-  listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
-  adoptionAnnotations: (id) => ({ adopt: id }),
-  simulate: (clock) => {
-    const cloud = new FakeCloud({ clock, actionTime: seconds(3), token: "fake" });
-    cloud.routes.create({ destination: "10.244.9.0/24", machine: "1", labels: { cluster: "another" } });
-    cloud.balancers.create({ name: "not-ours", labels: { cluster: "another" } });
-    return {
-      transport: asTransport(cloud),
-      addMachine: (name) => cloud.machines.add(name),
-      stopMachine: (name) => cloud.machines.setStatus(name, "stopped"),
-      terminateMachine: (name) => cloud.machines.setStatus(name, "terminating"),
-      removeMachine: (name) => cloud.machines.remove(name),
-      addUnmarkedBalancer: () => cloud.balancers.create({ name: "by-hand", labels: { team: "web" } }).id,
-      shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
-      shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
-      state: () => ({
-        balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({
-          name,
-          labels,
-          algorithm,
-          listeners,
-          targets,
-        })),
-        routes: cloud.routes
-          .list()
-          .map(({ destination, machine, labels }) => ({ destination, machine, labels }))
-          .toSorted((one, other) => (one.destination < other.destination ? -1 : 1)),
-      }),
-    };
-  },
-};
 
 instancesConformance("fake", harness);
 loadBalancersConformance("fake", harness);

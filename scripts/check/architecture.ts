@@ -51,7 +51,7 @@ export const importsOf = (text: string): readonly Import[] => [
 ];
 
 /** The path that a relative import resolves to; undefined for packages. */
-export const resolveImport = (from: string, specifier: string): string | undefined => {
+export function resolveImport(from: string, specifier: string): string | undefined {
   if (specifier === "#ccm") return "src/index.ts";
   if (specifier === "#ccm/testing") return "src/testing/index.ts";
   if (!specifier.startsWith(".")) return undefined;
@@ -61,12 +61,12 @@ export const resolveImport = (from: string, specifier: string): string | undefin
     else if (part !== ".") parts.push(part);
   }
   return parts.join("/");
-};
+}
 
 const isSimulator = (path: string): boolean => path.split("/")[2] === "simulator";
 const layerOf = (path: string): string => path.split("/")[1] ?? "";
 
-const forbiddenImport = (file: SourceFile, { specifier }: Import): string | undefined => {
+function forbiddenImport(file: SourceFile, { specifier }: Import): string | undefined {
   const target = resolveImport(file.path, specifier);
   const violation = (why: string) => `${file.path} imports ${specifier}: ${why}`;
   const [root, from = ""] = file.path.split("/");
@@ -97,7 +97,7 @@ const forbiddenImport = (file: SourceFile, { specifier }: Import): string | unde
   return isSimulator(target) && !isSimulator(file.path)
     ? violation("the simulator is never part of an executable")
     : undefined;
-};
+}
 
 /** The code without comments and the contents of strings. */
 export const codeOf = (text: string): string =>

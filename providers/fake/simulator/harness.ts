@@ -1,0 +1,44 @@
+// What the conformance suites and `npm run new-provider -- try fake` need: how to make and change a simulated cloud.
+
+import { seconds } from "#ccm";
+import type { Harness } from "#ccm/testing";
+import { fake } from "../index.ts";
+import { FakeCloud } from "./fake-cloud.ts";
+import { asTransport } from "./transport.ts";
+
+const pageSize = 3;
+
+export const harness: Harness = {
+  definition: fake,
+  config: { "page-size": String(pageSize), "lookup-limit": "4" },
+  listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
+  adoptionAnnotations: (id) => ({ adopt: id }),
+  simulate: (clock) => {
+    const cloud = new FakeCloud({ clock, actionTime: seconds(3), token: "fake" });
+    cloud.routes.create({ destination: "10.244.9.0/24", machine: "1", labels: { cluster: "another" } });
+    cloud.balancers.create({ name: "not-ours", labels: { cluster: "another" } });
+    return {
+      transport: asTransport(cloud),
+      addMachine: (name) => cloud.machines.add(name),
+      stopMachine: (name) => cloud.machines.setStatus(name, "stopped"),
+      terminateMachine: (name) => cloud.machines.setStatus(name, "terminating"),
+      removeMachine: (name) => cloud.machines.remove(name),
+      addUnmarkedBalancer: () => cloud.balancers.create({ name: "by-hand", labels: { team: "web" } }).id,
+      shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
+      shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
+      state: () => ({
+        balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({
+          name,
+          labels,
+          algorithm,
+          listeners,
+          targets,
+        })),
+        routes: cloud.routes
+          .list()
+          .map(({ destination, machine, labels }) => ({ destination, machine, labels }))
+          .toSorted((one, other) => (one.destination < other.destination ? -1 : 1)),
+      }),
+    };
+  },
+};

@@ -117,6 +117,17 @@ test("stores a deletion on the Lease before the Node is deleted, and deletes not
   expect(requests.lastIndexOf("delete nodes")).toBe(at);
 });
 
+test("stores deletions on the Lease that their controller runs under during a leader migration", async () => {
+  const { w, lose, lease, nodes } = await setUp("--enable-leader-migration=true");
+  lose("node-0");
+  await w.until(() => nodes().length === 9, "the deletion");
+  const leasesWithRemovals = w.server.store
+    .list("leases")
+    .flatMap(({ metadata }) => (metadata.annotations?.["fairlead.dev/removals"] ? [metadata.name] : []));
+  expect(leasesWithRemovals).toEqual(["cloud-provider-extraction-migration"]);
+  expect(lease()?.metadata.annotations).toBeUndefined();
+});
+
 test("sends no additional request for the Lease while nothing is removed", async () => {
   const { w, requests } = await setUp();
   requests.length = 0;

@@ -126,9 +126,9 @@ export class LifecycleController {
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, inventory, settings, clock, removals } = this.#options;
     const node = nodes.get(name);
-    if (node !== undefined) removals.endHold("nodes", node.metadata.uid);
     if (node === undefined || !isOfInterest(node) || !this.#isManaged(node)) {
       this.#candidates.forget(name);
+      if (node !== undefined) removals.endHold("nodes", node.metadata.uid);
       return settled;
     }
     const now = { wall: this.#steadyWallTime(), monotonic: clock.monotonic() };
@@ -166,7 +166,10 @@ export class LifecycleController {
   }
 
   async #apply(node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> {
-    const { name } = node.metadata;
+    const { name, uid } = node.metadata;
+    // While a held Node waits for an answer, a release must still cover it.
+    const staysHeld = decision.kind === "query" || decision.kind === "hold";
+    if (!staysHeld) this.#options.removals.endHold("nodes", uid);
     switch (decision.kind) {
       case "ignore":
         this.#candidates.forget(name);
@@ -214,6 +217,7 @@ export class LifecycleController {
     const { name, uid } = node.metadata;
     const { reason } = event;
     if (reason === massDeletionReason) removals.hold("nodes", uid, name);
+    else removals.endHold("nodes", uid);
     if (this.#candidates.all.get(name)?.heldFor !== reason) {
       this.#candidates.update(name, { heldFor: reason });
       report(node, event);

@@ -127,7 +127,9 @@ export function routeChangesHeld(
   const unneeded = held.length - lost;
   const causes = [
     ...(unneeded > 0
-      ? [`the Nodes of ${unneeded} routes vanished from the API server without a deletion`]
+      ? [
+          `the Nodes of ${unneeded} routes vanished from the API server without a deletion that this process saw`,
+        ]
       : []),
     ...(lost > 0 ? [`the cloud no longer lists ${lost} routes that Nodes need`] : []),
   ];

@@ -116,7 +116,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     await w.pass(300);
     expect(w.cloud.table).toHaveLength(20);
     expect(w.held[0]).toStartWith(
-      "Of 20 routes, 8 are affected by something absent: the Nodes of 8 routes vanished from the API server without a deletion. More than 4 at once",
+      "Of 20 routes, 8 are affected by something absent: the Nodes of 8 routes vanished from the API server without a deletion that this process saw. More than 4 at once",
     );
     expect(w.removals.release("routes")).toHaveLength(8);
     await w.pass(10);

@@ -3,6 +3,7 @@
 
 import { messageOf } from "../../core/errors.ts";
 import type { Node } from "../../kube/objects.ts";
+import { nodeDeletionOf } from "../node-deletion.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { removalWindow } from "../removal-history.ts";
 import { deletionAnnotation } from "../well-known.ts";
@@ -25,12 +26,12 @@ export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown)
 }
 
 export function deletionForbidden(node: Node): NodeEvent {
-  const isNever = node.metadata.annotations?.[deletionAnnotation] === "never";
+  const isNever = nodeDeletionOf(node).problem === undefined;
   const annotation = `${deletionAnnotation}${isNever ? "=never" : ", whose unknown value means never,"}`;
   return {
     type: "Warning",
     reason: "DeletionForbidden",
-    message: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node. Remove the annotation to delete the Node.`,
+    message: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node; it stays a load balancer target and keeps its routes. Remove the annotation to delete the Node.`,
   };
 }
 
@@ -39,7 +40,7 @@ export function deletionObserved(): NodeEvent {
     type: "Warning",
     reason: "DeletionObserved",
     message:
-      "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; set --node-deletion=enforce to delete such Nodes.",
+      "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; it stays a load balancer target and keeps its routes. Set --node-deletion=enforce to delete such Nodes.",
   };
 }
 

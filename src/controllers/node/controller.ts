@@ -56,8 +56,8 @@ export class NodeController {
   readonly #lookup: InstanceLookup;
   readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
   readonly #reporter: NodeReporter;
-  /** The instance that each Node agreed with when it was last reconciled. */
-  readonly #syncedWith = new Map<string, Instance>();
+  /** The instance that each Node was last compared with. */
+  readonly #comparedWith = new Map<string, Instance>();
 
   constructor(options: NodeControllerOptions) {
     this.#options = options;
@@ -76,7 +76,7 @@ export class NodeController {
       pendingLookups: this.#lookup.pending,
       ownWrites: this.#ownWrites,
       problems: this.problems,
-      syncedWith: this.#syncedWith,
+      comparedWith: this.#comparedWith,
     });
     try {
       await runWorkers(
@@ -104,7 +104,7 @@ export class NodeController {
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);
-    this.#syncedWith.delete(name);
+    this.#comparedWith.delete(name);
     if (node === undefined) {
       this.#lookup.forget(name);
       this.problems.forget(name);
@@ -180,6 +180,8 @@ export class NodeController {
       const problem = plan.problems.find(({ severity }) => severity === "error");
       if (problem === undefined) return settled;
       this.#lookup.reject(node);
+      // A listing that shows the same instance again must not start another attempt.
+      this.#comparedWith.set(node.metadata.name, instance);
       return this.#retry(node, problem, settings.notVisibleBackoff, signal);
     }
     const written = await this.#apply(node, plan, "the Node joined", signal);
@@ -228,7 +230,7 @@ export class NodeController {
 
   async #markSynced(node: Node, instance: Instance, signal: AbortSignal): Promise<void> {
     await this.#reporter.clearProblem(node, signal);
-    this.#syncedWith.set(node.metadata.name, instance);
+    this.#comparedWith.set(node.metadata.name, instance);
   }
 
   /** Reports the problem and tries again with backoff. */

@@ -15,13 +15,13 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly pendingLookups: PendingLookups;
   readonly ownWrites: OwnWrites<Node>;
   readonly problems: ProblemTracker;
-  /** The instance that each Node agreed with when it was last reconciled. */
-  readonly syncedWith: ReadonlyMap<string, Instance>;
+  /** The instance that each Node was last compared with. */
+  readonly comparedWith: ReadonlyMap<string, Instance>;
 }
 
 /** Returns how to stop. */
 export function startTriggers(deps: TriggerDeps): () => void {
-  const { nodes, inventory, queue, pendingLookups, ownWrites, problems, syncedWith } = deps;
+  const { nodes, inventory, queue, pendingLookups, ownWrites, problems, comparedWith } = deps;
   const stopNodes = nodes.subscribe(({ key, before, after }) => {
     if (!ownWrites.isNews(key, before, after)) return;
     if (after === undefined) queue.add(key);
@@ -35,7 +35,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
     }
   });
   // Nodes that were deleted while another replica was the leader.
-  for (const name of [...syncedWith.keys(), ...problems.names]) {
+  for (const name of [...comparedWith.keys(), ...problems.names]) {
     if (nodes.get(name) === undefined) queue.add(name);
   }
   // Subscribers receive only later changes, so the existing Nodes are enqueued once.
@@ -52,9 +52,9 @@ function enqueue(queue: WorkQueue, node: Node): void {
 }
 
 /** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
-function hasNewInstance(node: Node, { inventory, pendingLookups, syncedWith }: TriggerDeps): boolean {
+function hasNewInstance(node: Node, { inventory, pendingLookups, comparedWith }: TriggerDeps): boolean {
   const { name } = node.metadata;
   if (pendingLookups.has(name)) return false;
   const answer = inventory.check(identityOf(node));
-  return answer.kind === "exists" && answer.instance !== syncedWith.get(name);
+  return answer.kind === "exists" && answer.instance !== comparedWith.get(name);
 }

@@ -130,6 +130,23 @@ describe("a joining Node", () => {
     expect(w.cloud.listings).toBe(1);
   });
 
+  test("with a wrong --node-ip is not tried again because of a listing that shows the same instance", async () => {
+    const w = setUp({ machines: [machine("n0")] }).start("node");
+    joins(w, "n0");
+    w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
+    await w.pass(400);
+    const attempts = () => w.node.problems.all.get("n0")?.count ?? 0;
+    const before = attempts();
+    for (let count = 0; count < 15; count += 1) {
+      w.inventory.requestListing(w.clock.monotonic(), "refresh");
+      await w.pass(20);
+    }
+    expect(attempts() - before).toBeLessThanOrEqual(3);
+    w.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.9.9.9" }] }));
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.until(() => w.initialized.length === 1, "the node to be initialized", 5);
+  });
+
   test("with a wrong --node-ip costs few listings, however many such Nodes there are [N4]", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
     const w = setUp({ machines: names.map((name) => machine(name)) }).start("node");

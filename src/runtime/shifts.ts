@@ -15,6 +15,8 @@ interface Shift {
 
 export class Shifts {
   readonly #running = new Set<Shift>();
+  /** Calls of `run` that have not ended. */
+  #runs = 0;
   /** Set during a pause. */
   #resumed: PromiseWithResolvers<void> | undefined;
 
@@ -24,11 +26,22 @@ export class Shifts {
    */
   async run(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     let isPaused = true;
-    while (isPaused && !signal.aborted) {
-      // A session that is lost during a pause must not wait for its end.
-      if (this.#resumed !== undefined) await abortable(this.#resumed.promise, signal).catch(() => undefined);
-      else isPaused = await this.#runShift(work, signal);
+    this.#runs += 1;
+    try {
+      while (isPaused && !signal.aborted) {
+        // A session that is lost during a pause must not wait for its end.
+        if (this.#resumed !== undefined)
+          await abortable(this.#resumed.promise, signal).catch(() => undefined);
+        else isPaused = await this.#runShift(work, signal);
+      }
+    } finally {
+      this.#runs -= 1;
     }
+  }
+
+  /** Whether there is work to run, also during a pause. */
+  get isRunning(): boolean {
+    return this.#runs > 0;
   }
 
   /** Starts no shift until `resume`. Resolves when the running shifts have ended: finished, or cancelled by `cancel`. */

@@ -133,3 +133,21 @@ test("a new warning is logged once, not at every reload", async () => {
   await world.pass(1);
   await process.end();
 });
+
+test("a standby replica applies a change when it becomes the leader, and requests nothing before", async () => {
+  const { world, process } = await start("load-balancer-targets: all");
+  world.create("web");
+  putEndpoints(world, "web", ["node-1"]);
+  const targets = () => world.cloud.balancers.list()[0]?.targets.length;
+  await world.until(() => targets() === 3, "all Nodes as targets");
+  world.holdLease("other");
+  await world.until(() => process.linesWith("Lost leadership").length === 1, "the loss", 20);
+  process.cloud.length = 0;
+  process.hangUp(configPath, flagsFile("v: 0", "load-balancer-targets: endpoints", "cloud-call-timeout: 9s"));
+  await world.pass(5);
+  expect(process.linesWith("Applied the changed configuration")).toHaveLength(1);
+  expect([process.cloud, await process.metric("workqueue_depth")]).toEqual([[], 0]);
+  world.holdLease("");
+  await world.until(() => targets() === 1, "the Node with an endpoint as the only target", 60);
+  await process.end();
+});

@@ -154,7 +154,7 @@ test("work that begins during a pause waits for its end", async () => {
     isRunning = true;
   }, other.signal);
   await w.clock.advance(seconds(1));
-  expect(isRunning).toBe(false);
+  expect([isRunning, w.queue.shifts.isRunning]).toEqual([false, true]);
   w.queue.shifts.resume();
   await next;
   expect(isRunning).toBe(true);
@@ -182,6 +182,17 @@ test("a lost session cancels work that a pause drains, and a request to stop kee
     );
     expect(w.clock.pending).toBe(0);
   }
+});
+
+test("shifts run until their session ends, whether paused or not", async () => {
+  const w = startWorkers(0);
+  await w.clock.advance(seconds(1));
+  expect(w.queue.shifts.isRunning).toBe(true);
+  await w.queue.shifts.pause("test", new AbortController().signal);
+  expect(w.queue.shifts.isRunning).toBe(true);
+  w.stop.abort();
+  await w.running;
+  expect(w.queue.shifts.isRunning).toBe(false);
 });
 
 test("shifts resume when the replacement throws", async () => {

@@ -67,7 +67,11 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     ],
     reconsider: (changed) => {
       const bySection = { nodes: node, lifecycle, routes: route, services: service };
-      for (const section of changed) bySection[section]?.reconsider();
+      for (const section of new Set(changed)) {
+        const controller = bySection[section];
+        // A standby replica reconciles everything when it becomes the leader.
+        if (controller?.queue.shifts.isRunning === true) controller.reconsider();
+      }
     },
   };
 }

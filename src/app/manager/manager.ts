@@ -272,7 +272,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     nodes: nodes.objects,
     services: services.objects,
     run,
-    prepareReload: (reload: Reload) => prepareReload({ ...reloadDeps, leads: view.leads }, reload),
+    prepareReload: (reload: Reload) => prepareReload(reloadDeps, reload),
   });
 }
 

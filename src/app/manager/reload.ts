@@ -26,7 +26,6 @@ export interface ReloadDeps {
   readonly composed: Controllers;
   /** Of the loop that lists all instances. */
   readonly refresh: Shifts;
-  readonly leads: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -49,7 +48,7 @@ async function apply(
   next: ReadFlags,
   connect: ReturnType<CurrentClouds["prepare"]> | undefined,
 ): Promise<void> {
-  const { live, clouds, inventory, composed, refresh, leads, clock, log } = deps;
+  const { live, clouds, inventory, composed, refresh, clock, log } = deps;
   const { flags } = live.current;
   const frequency = flags["node-status-update-frequency"];
   let changed: readonly SettingsSection[] = [];
@@ -82,10 +81,8 @@ async function apply(
     await refresh.pause(why, AbortSignal.abort());
     refresh.resume();
   }
-  if (!leads()) return;
-  composed.reconsider(changed);
-  if (connect === undefined) return;
-  composed.lifecycle.reconsider();
+  // Evidence of absence must be collected again.
+  composed.reconsider(connect === undefined ? changed : [...changed, "lifecycle"]);
   // Shows at once whether the cloud accepts the new settings.
-  inventory.requestListing(clock.monotonic(), "refresh");
+  if (connect !== undefined && refresh.isRunning) inventory.requestListing(clock.monotonic(), "refresh");
 }

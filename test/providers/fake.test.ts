@@ -12,12 +12,13 @@ import {
   targetOf,
 } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import { harness } from "../../providers/fake/simulator/harness.ts";
+import { harness, harnessWith } from "../../providers/fake/simulator/harness.ts";
 import type { NodeName } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 
 instancesConformance("fake", harness);
 loadBalancersConformance("fake", harness);
+loadBalancersConformance("fake, names not unique", harnessWith({ hasUniqueNames: false }));
 routesConformance("fake", harness);
 
 describe("fake", () => {

@@ -8,13 +8,15 @@ import { asTransport } from "./transport.ts";
 
 const pageSize = 3;
 
-export const harness: Harness = {
+/** For a cloud in which two load balancers may have one name, or may not. */
+export const harnessWith = ({ hasUniqueNames }: { readonly hasUniqueNames: boolean }): Harness => ({
   definition: fake,
   config: { "page-size": String(pageSize), "lookup-limit": "4" },
   listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
   adoptionAnnotations: (id) => ({ adopt: id }),
   simulate: (clock) => {
     const cloud = new FakeCloud({ clock, actionTime: seconds(3), token: "fake" });
+    cloud.balancers.hasUniqueNames = hasUniqueNames;
     cloud.routes.create({ destination: "10.244.9.0/24", machine: "1", labels: { cluster: "another" } });
     cloud.balancers.create({ name: "not-ours", labels: { cluster: "another" } });
     return {
@@ -25,6 +27,7 @@ export const harness: Harness = {
       removeMachine: (name) => cloud.machines.remove(name),
       addUnmarkedBalancer: () => cloud.balancers.create({ name: "by-hand", labels: { team: "web" } }).id,
       shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
+      shortenNextBalancerPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /balancers" }),
       shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
       state: () => ({
         balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({
@@ -41,4 +44,6 @@ export const harness: Harness = {
       }),
     };
   },
-};
+});
+
+export const harness = harnessWith({ hasUniqueNames: true });

@@ -61,6 +61,22 @@ export function converge(options: ConvergeOptions, desired: readonly Desired[]):
   return new Convergence(options, desired).run();
 }
 
+/** Reconciles all groups once, as if this were the listing. What the cloud refuses is skipped. */
+export function actOnListing(
+  options: ConvergeOptions,
+  desired: readonly Desired[],
+  listed: readonly ObservedLoadBalancer[],
+): Promise<void> {
+  return new Convergence(options, desired).runOnce(listed);
+}
+
+/** Everything that the provider lists. */
+export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBalancer[]> {
+  const { loadBalancers } = lab.cloud;
+  if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
+  return lab.run(async (call) => (await collect(loadBalancers.list(call))).flat());
+}
+
 class Convergence {
   readonly #options: ConvergeOptions;
   readonly #desired: readonly Desired[];
@@ -94,13 +110,22 @@ class Convergence {
     throw new Error(`The load balancers did not converge within ${maxPasses} passes.`);
   }
 
+  async runOnce(listed: readonly ObservedLoadBalancer[]): Promise<void> {
+    try {
+      await this.#reconcileAll(this.#groupMembers(), new Map(), listed);
+    } catch (error) {
+      if (!CloudError.is(error)) throw error;
+    }
+  }
+
   /** Whether there was nothing to do. */
   async #reconcileAll(
     members: Map<string, readonly Desired[]>,
     observed: Map<string, ObservedLoadBalancer | undefined>,
+    given?: readonly ObservedLoadBalancer[],
   ): Promise<boolean> {
     const { lab } = this.#options;
-    const listed = await lab.run(async (call) => (await collect(this.#balancers.list(call))).flat());
+    const listed = given ?? (await listBalancers(lab));
     const all = [...members.values()].flat();
     const survey = await lab.run(async (call) => this.#balancers.survey?.(all, call));
     for (const { group, ownership } of listed) {
@@ -108,8 +133,9 @@ class Convergence {
     }
     let isConverged = true;
     for (const [group, desired] of members) {
-      const found = listed.find((balancer) => balancer.group === group) ?? this.#adoptable(desired, listed);
-      const result = await this.#reconcile(group, desired, found, survey);
+      const [marked, ...duplicates] = listed.filter((balancer) => balancer.group === group);
+      const found = marked ?? this.#adoptable(desired, listed);
+      const result = await this.#reconcile(group, desired, { found, duplicates, survey });
       observed.set(group, result.observed);
       isConverged &&= result.isConverged;
     }
@@ -119,21 +145,23 @@ class Convergence {
   async #reconcile(
     group: string,
     members: readonly Desired[],
-    listed: ObservedLoadBalancer | undefined,
-    survey: unknown,
+    given: {
+      readonly found: ObservedLoadBalancer | undefined;
+      readonly duplicates: readonly ObservedLoadBalancer[];
+      readonly survey: unknown;
+    },
   ): Promise<{ isConverged: boolean; observed: ObservedLoadBalancer | undefined }> {
     const { lab, savedFacts, crash } = this.#options;
     const balancers = this.#balancers;
+    const { found, duplicates, survey } = given;
     const { observe } = balancers;
     const observed =
-      observe === undefined
-        ? listed
-        : await lab.run((call) => observe.call(balancers, members, listed, call));
+      observe === undefined ? found : await lab.run((call) => observe.call(balancers, members, found, call));
     const orphans = (observed?.owners ?? []).filter((uid) => !this.#presentOwners.has(uid));
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed };
-    const context = { survey, inputs: lab.inputs, orphans, duplicates: [] };
+    const context = { survey, inputs: lab.inputs, orphans, duplicates };
     const plan = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(plan)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { adoptionConformance } from "./adoption-conformance.ts";
+import { balancerListingConformance } from "./balancer-listing-conformance.ts";
 import { converge, crashes, type SavedFacts } from "./converge.ts";
 import { faultKinds } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
@@ -79,6 +80,8 @@ export function loadBalancersConformance(
         expect([lab.mutations, lab.undeclaredMutations, lab.leakedListeners]).toEqual([0, [], 0]);
       });
     }
+
+    balancerListingConformance(harness, { first, second, gone });
 
     test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
       const { lab, savedFacts } = fresh();

@@ -31,6 +31,8 @@ export interface SimulatedCloud {
   shortenNextPage?(): void;
   /** Drops an entry from the next page of routes in the same way. */
   shortenNextRoutePage?(): void;
+  /** Drops an entry from the next page of load balancers in the same way. */
+  shortenNextBalancerPage?(): void;
   /** Creates a load balancer without Fairlead's marks and returns its id. Required when the provider has `adopts`. */
   addUnmarkedBalancer?(): string;
   /** Changes the route table as another client would. For clouds whose routes are one document. */

@@ -46,6 +46,19 @@ test("a second load balancer of a Service is reported, and the one with the publ
   await w.stop();
 });
 
+test("a load balancer that a listing repeats is not a second one", async () => {
+  const w = await duplicatedWorld();
+  w.forget();
+  w.cloud.view = { ...w.cloud.view, balancers: (existing) => [...existing, ...existing] };
+  await w.pass(3600);
+  w.addNode("late");
+  await w.pass(30);
+  expect(w.events("web").filter((event) => event.includes("DuplicateLoadBalancer"))).toEqual([]);
+  expect(w.manager.orphans()).toEqual([]);
+  expect(w.changes).toEqual(["PATCH /balancers/b1"]);
+  await w.stop();
+});
+
 test("a deleted Service keeps its finalizer until all its load balancers are deleted", async () => {
   const w = await duplicatedWorld();
   await duplicate(w);

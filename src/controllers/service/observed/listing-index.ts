@@ -50,8 +50,14 @@ export class ListingIndex {
   }
 }
 
+/** A listing whose pages shift while it is read repeats some load balancers. Those are not second ones. */
 function add(map: Map<string, ObservedLoadBalancer[]>, key: string, value: ObservedLoadBalancer): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, [value]);
-  else known.push(value);
+  else if (!known.some((other) => isSame(other, value))) known.push(value);
+}
+
+function isSame(one: ObservedLoadBalancer, other: ObservedLoadBalancer): boolean {
+  if (one.name !== undefined || other.name !== undefined) return one.name === other.name;
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -104,6 +104,10 @@ export interface InstanceSource {
 
 /** The machines of a cloud. */
 export interface Instances {
+  /**
+   * Usually one. With several, a Node without provider id waits until all of them have answered, because another one may have
+   * an instance of the same name.
+   */
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
   /** How to find the machine of a Node without provider id, in this order; usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];

@@ -117,10 +117,16 @@ export class NodeController {
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
     // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
     this.#lookup.forget(name);
-    if (!isManaged) return settled;
+    if (!isManaged) {
+      this.problems.clear(name);
+      return settled;
+    }
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
-    else await this.#completeLabels(node, signal);
+    else {
+      await this.#completeLabels(node, signal);
+      this.problems.clear(name);
+    }
     return settled;
   }
 

@@ -30,24 +30,25 @@ export class NodeReporter {
     }
   }
 
-  /** `quiet`: the log has one line for all Nodes, written elsewhere. */
-  reportProblems(node: Node, problems: readonly Problem[], quiet?: true): void {
-    for (const { reason, text } of this.#problems.news(node.metadata.name, problems)) {
-      this.#options.report(node, defined({ type: "Warning" as const, reason, message: text, quiet }));
-    }
+  reportProblems(node: Node, problems: readonly Problem[]): void {
+    for (const problem of this.#problems.news(node.metadata.name, problems)) this.#report(node, problem);
   }
 
   /** Reports why the Node waits. Unlike a failure, waiting does not lead to the condition. */
   reportWait(node: Node, problem: Problem): void {
     this.#problems.note(node.metadata.name, problem);
-    this.reportProblems(node, [problem]);
+    if (this.#problems.isNewFailure(node.metadata.name, problem)) this.#report(node, problem);
   }
 
-  /** Returns how many attempts in a row have failed. */
+  /** Returns how many attempts in a row have failed. `quiet`: one log line for all Nodes is written elsewhere. */
   reportFailure(node: Node, problem: Problem, quiet?: true): number {
     const { count } = this.#problems.add(node.metadata.name, problem);
-    this.reportProblems(node, [problem], quiet);
+    if (this.#problems.isNewFailure(node.metadata.name, problem)) this.#report(node, problem, quiet);
     return count;
+  }
+
+  #report(node: Node, { reason, text }: Problem, quiet?: true): void {
+    this.#options.report(node, defined({ type: "Warning" as const, reason, message: text, quiet }));
   }
 
   /** Writes the condition if the Node's problem lasts long enough. */

@@ -18,6 +18,7 @@ export class ProblemTracker {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #byNode = new Map<string, NodeProblem>();
   readonly #reported = new ReportDeduplicator();
+  readonly #failures = new ReportDeduplicator();
   readonly #notices = new ReportDeduplicator();
   readonly #uids = new Map<string, string>();
 
@@ -65,10 +66,11 @@ export class ProblemTracker {
 
   clear(name: string): void {
     this.#byNode.delete(name);
+    this.#failures.forget(name);
   }
 
   forget(name: string): void {
-    this.#byNode.delete(name);
+    this.clear(name);
     this.#reported.forget(name);
     this.#notices.forget(name);
     this.#uids.delete(name);
@@ -78,6 +80,11 @@ export class ProblemTracker {
   newNotices(name: string, notices: readonly NodeEvent[]): readonly NodeEvent[] {
     const texts = notices.map((notice) => ({ notice, text: notice.message }));
     return this.#notices.news(name, texts).map(({ notice }) => notice);
+  }
+
+  /** Whether the last attempt did not fail with this problem. An attempt that fails may have reported other problems first. */
+  isNewFailure(name: string, problem: Problem): boolean {
+    return this.#failures.news(name, [problem]).length > 0;
   }
 
   /** The problems that were not reported about this Node the last time. */

@@ -35,6 +35,17 @@ describe("a paused Node", () => {
     );
   });
 
+  test("is no longer listed with the problem that it had before", async () => {
+    const w = setUp().start("node");
+    w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
+    await w.pass(5);
+    expect([...w.node.problems.all.keys()]).toEqual(["n0"]);
+    w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
+    await w.pass(5);
+    expect([...w.node.problems.all.keys()]).toEqual([]);
+    expect([...w.node.problems.notices.keys()]).toEqual(["n0"]);
+  });
+
   test("says so again when it is paused a second time", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });

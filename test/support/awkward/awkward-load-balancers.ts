@@ -4,20 +4,23 @@
 import {
   CloudError,
   type DesiredLoadBalancer,
+  deleted,
   diffByKey,
+  done,
+  factsOf,
+  inProgress,
   type JsonApi,
   type LoadBalancers,
   type ObservedLoadBalancer,
   oneOf,
+  operationOf,
   type Problem,
-  parseIp,
+  publishIPs,
   type ServiceUID,
   type Step,
-  seconds,
   text,
 } from "#ccm";
 import type { AwkwardFront } from "./awkward-cloud.ts";
-import { operationOf, remembering } from "./awkward-jobs.ts";
 
 export const annotations = {
   pool: text("Services of one pool share a balancer."),
@@ -143,26 +146,23 @@ export const awkwardLoadBalancers = (
           { operation: "MakeBalancer", method: "POST", path, body },
           call,
         );
-        const operation = operationOf(job, step.owners);
-        return { done: false, checkAfter: seconds(1), waitingFor: "the balancer", operation };
+        const waitingFor = "the balancer";
+        return inProgress(waitingFor, { operation: operationOf({ job, owners: step.owners, waitingFor }) });
       }
       case "remember balancer":
-        return remembering(step.owners, step.id);
+        return done(factsOf(step.owners, { balancer: step.id }));
       case "write fronts": {
         const { fronts } = step;
         await api.call({ operation: "WriteFronts", method: "PUT", path, body: { fronts } }, call);
-        return { done: true };
+        return done();
       }
       case "delete balancer":
-        await api.call({ operation: "DeleteBalancer", method: "DELETE", path }, call);
-        return remembering(step.owners, undefined);
+        await deleted(api.call({ operation: "DeleteBalancer", method: "DELETE", path }, call));
+        return done(factsOf(step.owners, { balancer: undefined }));
     }
   },
   publish: ({ settings: { announcer } }, observed) => {
     if (announcer === "vip-agent") return { kind: "not-ours" };
-    const ip = observed === undefined ? undefined : parseIp(observed.address);
-    return ip === undefined
-      ? { kind: "wait", waitingFor: "the balancer" }
-      : { kind: "addresses", addresses: [{ ip }] };
+    return publishIPs([observed?.address], "the balancer");
   },
 });

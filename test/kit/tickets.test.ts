@@ -1,0 +1,87 @@
+// Operations with tickets, and deletions of objects that depend on each other.
+
+import { expect, test } from "bun:test";
+import {
+  CloudError,
+  deleted,
+  deletionsInOrder,
+  type JobState,
+  operationOf,
+  pendingTickets,
+  type ServiceUID,
+  seconds,
+} from "../../src/index.ts";
+
+const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
+const [one, two] = ["uid-1", "uid-2"] as string[] as ServiceUID[];
+const owners = [one, two] as readonly ServiceUID[];
+const failure = new CloudError("quota", "no address left", { operation: "Job" });
+
+const checked = async (operations: readonly string[], states: Readonly<Record<string, JobState>>) => {
+  const asked: (readonly string[])[] = [];
+  const pending = pendingTickets({ limit: 10 }, async (jobs) => {
+    asked.push(jobs);
+    return new Map(Object.entries(states));
+  });
+  return { answers: await pending.check(operations, call), asked };
+};
+
+test("a ticket returns its Services and what it waits for when its job is checked", async () => {
+  const [running, made, failed] = ["j1", "j2", "j3"].map((job) =>
+    operationOf({ job, owners, waitingFor: `job "${job}"` }),
+  );
+  const operations = [running ?? "", made ?? "", failed ?? ""];
+  const { answers, asked } = await checked(operations, {
+    j1: "running",
+    j2: { facts: { balancer: "lb-7", job: undefined } },
+    j3: failure,
+  });
+  expect(asked).toEqual([["j1", "j2", "j3"]]);
+  const facts = { balancer: "lb-7", job: undefined };
+  expect([...answers.values()] as unknown[]).toEqual([
+    { done: false, checkAfter: seconds(1), waitingFor: 'job "j1"' },
+    {
+      done: true,
+      remember: new Map([
+        [one, facts],
+        [two, facts],
+      ]),
+    },
+    failure,
+  ]);
+});
+
+test("a job that the cloud no longer knows, and an id that is no ticket, have no answer", async () => {
+  const known = operationOf({ job: "j1", owners, waitingFor: "it" });
+  expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
+  expect((await checked(["job-7"], {})).asked).toEqual([]);
+});
+
+test("operations that wait for one job ask for it once", async () => {
+  const operations = [one, two].map((owner) =>
+    operationOf({ job: "j1", owners: [owner as ServiceUID], waitingFor: "it" }),
+  );
+  const { answers, asked } = await checked(operations, { j1: { facts: {} } });
+  expect([asked, answers.size]).toEqual([[["j1"]], 2]);
+});
+
+test("deletes dependent objects kind by kind, and leaves out kinds without objects", () => {
+  const steps = deletionsInOrder([
+    ["rule", ["r1", "r2"]],
+    ["pool", []],
+    ["balancer", ["b1"]],
+  ]);
+  expect(steps.map((step) => `${step.do} ${step.on} ${step.kind} ${step.id}`)).toEqual([
+    "delete rule r1 rule r1",
+    "delete rule r2 rule r2",
+    "delete balancer b1 balancer b1",
+  ]);
+});
+
+test("a deletion is done when the object is gone already, and fails for any other error", async () => {
+  const refuse = (kind: "not-found" | "busy") =>
+    Promise.reject(new CloudError(kind, "no", { operation: "Delete" }));
+  expect(await deleted(Promise.resolve())).toEqual({ done: true });
+  expect(await deleted(refuse("not-found"))).toEqual({ done: true });
+  await expect(deleted(refuse("busy"))).rejects.toThrow("no");
+});

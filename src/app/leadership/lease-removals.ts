@@ -20,6 +20,8 @@ export interface LeaseRemovalsOptions {
 
 export class LeaseRemovals implements LeaseAnnotations {
   readonly #options: LeaseRemovalsOptions;
+  /** Requested, but the write that removes the annotation is not known to have succeeded. */
+  #release: string | undefined;
 
   constructor(options: LeaseRemovalsOptions) {
     this.#options = options;
@@ -37,16 +39,20 @@ export class LeaseRemovals implements LeaseAnnotations {
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite {
     const { memory, kinds, clock, onRelease } = this.#options;
     const removals = memory.removals(kinds);
+    const requested = before?.metadata.annotations?.[releaseHoldAnnotation];
     // A release that comes with the end of leadership is left to the next leader.
-    const release = purpose === "hold" ? before?.metadata.annotations?.[releaseHoldAnnotation] : undefined;
+    if (purpose === "hold") this.#release = requested ?? this.#release;
+    const release = purpose === "hold" ? this.#release : undefined;
     return {
       values: {
         [removalsAnnotation]: encodeRemovals(removals, clock.now()),
-        ...(release === undefined ? {} : { [releaseHoldAnnotation]: undefined }),
+        ...(release === undefined || requested === undefined ? {} : { [releaseHoldAnnotation]: undefined }),
       },
       onStored: () => {
         memory.stored(removals);
-        if (release !== undefined) onRelease(release);
+        if (release === undefined) return;
+        this.#release = undefined;
+        onRelease(release);
       },
     };
   }

@@ -90,6 +90,24 @@ describe("removals on a Lease", () => {
   });
 });
 
+test("a release is not lost when the answer to the write that removes its annotation is lost", () => {
+  const clock = new VirtualClock();
+  const released: string[] = [];
+  const removals = new LeaseRemovals({
+    ...{ memory: new RemovalMemory(clock), kinds: ["nodes"], clock },
+    onRelease: (value) => released.push(value),
+  });
+  const metadata = { name: "ccm", annotations: { "fairlead.dev/release-hold": "nodes", other: "kept" } };
+  // The write lands, but its answer does not arrive.
+  expect(removals.next({ metadata } as unknown as Lease, "hold").values).toHaveProperty([
+    "fairlead.dev/release-hold",
+  ]);
+  expect(released).toEqual([]);
+  removals.next(empty, "hold").onStored();
+  removals.next(empty, "hold").onStored();
+  expect(released).toEqual(["nodes"]);
+});
+
 test.each([
   ["nodes", ["nodes"]],
   ["routes, load-balancers", ["load-balancers", "routes"]],

@@ -58,9 +58,16 @@ export class RouteEvidence {
     return isProved ? "proved" : "unproved";
   }
 
-  /** A Node that exists already has got another range: its condition does not cover the route for it. */
+  /** A Node that exists already may have got another range: its condition does not cover the route for it. */
   noteChange({ before, after }: Change<Node>): void {
-    if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return;
+    if (before === undefined) return;
+    if (after?.metadata.uid !== before.metadata.uid) {
+      // Also on a replica that never leads.
+      for (const { range } of podCIDRsOf(before)) {
+        if (range !== undefined) this.#known.delete(keyOf(range, before.metadata.uid));
+      }
+      return;
+    }
     if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
     const had = new Set(podCIDRsOf(before).map(({ range }) => range));
     for (const { range } of podCIDRsOf(after)) {

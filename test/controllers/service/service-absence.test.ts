@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { lagListings } from "../../support/lagging-view.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A load balancer that existed is never created again, and never forgotten, because one listing did not show it.
@@ -165,5 +166,39 @@ test("a Service that was created with the finalizer gets its load balancer at on
   await w.pass(5);
   w.create("web", { finalizers: ["service.kubernetes.io/load-balancer-cleanup"] });
   await w.until(() => w.addressesOf("web").length === 1, "the address", 5);
+  await w.stop();
+});
+
+test("a load balancer that a lookup does not find is created again without a second listing, but not right after its creation", async () => {
+  const { w, script } = scriptedWorld(undefined, () => ({
+    observe: async (_, listed) => listed,
+  }));
+  await w.start();
+  w.create("web");
+  await w.pass(5);
+  script.things.clear();
+  w.annotate("web", { "scripted.example/size": "large" });
+  w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await w.pass(10);
+  expect(script.applied.filter((what) => what.startsWith("make"))).toHaveLength(1);
+  await w.pass(60);
+  expect(script.applied.filter((what) => what.startsWith("make"))).toHaveLength(2);
+  await w.pass(60);
+  script.things.clear();
+  w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await w.pass(2);
+  expect(script.applied.filter((what) => what.startsWith("make"))).toHaveLength(3);
+  await w.stop();
+});
+
+test("a group that no Service has left deletes nothing", async () => {
+  const { w, script } = scriptedWorld();
+  script.things.set("thing", { id: "thing", group: "group-x", owners: ["gone"], targets: 3 });
+  await w.start();
+  await w.pass(5);
+  w.manager.queues["service"]?.add("group-x");
+  await w.pass(120);
+  expect([script.applied, script.things.size]).toEqual([[], 1]);
+  expect(w.manager.orphans()).toHaveLength(1);
   await w.stop();
 });

@@ -96,9 +96,9 @@ export class BalancerMassLimit {
   }
 
   #hasVanished({ group, departures }: GroupState): boolean {
-    if (departures.size === 0) return false;
+    const { services, settings } = this.#deps;
+    if (departures.size === 0 || settings.vanished === "keep") return false;
     const shown = this.#index.ownersIn(group);
-    const { services } = this.#deps;
     return [...departures].some(
       ([uid, departure]) => shown.has(uid) && hasVanished(services, uid, departure),
     );

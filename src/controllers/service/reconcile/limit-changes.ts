@@ -31,7 +31,7 @@ export function undecidedDepartures(
   const vanished = [...departures].filter(
     ([uid, departure]) => hasVanished(services, uid, departure) && observed?.owners.includes(uid) === true,
   );
-  if (vanished.length === 0) return undefined;
+  if (vanished.length === 0 || settings.vanished === "keep") return undefined;
   const owners = vanished.map(([uid]) => uid);
   const names = vanished.map(([, { key }]) => key);
   const since = Math.max(...vanished.map(([, { at }]) => at));

@@ -1,8 +1,10 @@
 // Observes what the cloud has for the group: from the shared listing if that is recent enough, and with a call to the provider if
 // listings are incomplete.
 
+import { serviceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import type { Absence } from "../observed/absence.ts";
 import { duplicatesFound } from "../observed/duplicates.ts";
 import { showProblems } from "../status/show-problems.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
@@ -30,28 +32,44 @@ export async function observeGroup(
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
   state.duplicates = duplicates;
-  if (balancer === undefined) {
-    const { presence } = state;
-    if (lookedUpAt !== undefined) presence.noteLookup(lookedUpAt, deps.controller.settings.confirmAfter);
-    const absence = judgeAbsence(deps, state, presence.uids);
-    if (absence.kind === "unproved") return waitForProof(deps, state, services, absence);
-  } else {
-    if (balancer.ownership === "ours") state.presence.noteShown(balancer.owners);
-    const problems = duplicates.length === 0 ? [] : [duplicatesFound(balancer, duplicates)];
-    for (const service of services) await showProblems(deps, "duplicates", service, problems, call.signal);
-  }
+  const problems =
+    balancer === undefined || duplicates.length === 0 ? [] : [duplicatesFound(balancer, duplicates)];
+  for (const service of services) await showProblems(deps, "duplicates", service, problems, call.signal);
+  const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
+  if (unproved !== undefined) return waitForProof(deps, state, services, unproved);
   return { kind: "observed", balancer, duplicates };
+}
+
+/** Returns what is missing for the proof that the load balancer of the group is absent; undefined if it is certain or exists. */
+function noteObservation(
+  deps: ReconcileDeps,
+  { services, state }: ReconcileContext,
+  { balancer, lookedUpAt }: InDepth,
+): Extract<Absence, { kind: "unproved" }> | undefined {
+  const { presence, pendingReleases } = state;
+  if (balancer?.ownership === "ours") {
+    presence.noteShown(balancer.owners);
+    return undefined;
+  }
+  if (balancer === undefined && lookedUpAt !== undefined) {
+    presence.noteLookup(lookedUpAt, deps.controller.settings.confirmAfter);
+  }
+  const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
+  const absence = judgeAbsence(deps, state, [...owners, ...pendingReleases]);
+  return absence.kind === "unproved" ? absence : undefined;
+}
+
+interface InDepth {
+  readonly balancer: ObservedLoadBalancer | undefined;
+  /** When the lookup began, if there was one (monotonic). */
+  readonly lookedUpAt?: number | undefined;
 }
 
 async function observeInDepth(
   { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
   { services, call }: ReconcileContext,
   listed: ObservedLoadBalancer | undefined,
-): Promise<{
-  readonly balancer: ObservedLoadBalancer | undefined;
-  /** When the lookup began, if there was one (monotonic). */
-  readonly lookedUpAt?: number;
-}> {
+): Promise<InDepth> {
   const isComplete = listed !== undefined && listed.shallow !== true;
   if (balancers.observe === undefined || isComplete) return { balancer: listed };
   const desired = services.map((service) => desiredServices.of(service).desired);

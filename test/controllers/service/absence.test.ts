@@ -1,0 +1,84 @@
+import { expect, test } from "bun:test";
+import { absenceOf } from "../../../src/controllers/service/observed/absence.ts";
+import { BalancerPresence, type OwnerPresence } from "../../../src/controllers/service/state/presence.ts";
+import { seconds, serviceUID } from "../../../src/core/brand.ts";
+
+// When a load balancer that is not shown counts as absent, as a table; times in seconds.
+
+const at = (time: number) => time * 1000;
+const missing = (first: number, last: number) => ({ missing: { first: at(first), last: at(last) } });
+const judge = (owners: readonly OwnerPresence[], now: number) =>
+  absenceOf({ owners, confirmAfter: seconds(30), now: at(now) });
+
+test.each<[string, readonly OwnerPresence[], "certain" | "unproved"]>([
+  ["an owner that never had one", [], "certain"],
+  ["one that no listing lacks yet", [{ certainty: "exists" }], "unproved"],
+  ["one that a single listing lacks", [{ certainty: "exists", ...missing(40, 40) }], "unproved"],
+  ["one that listings lack for 29 s", [{ certainty: "exists", ...missing(40, 69) }], "unproved"],
+  ["one that listings lack for 30 s", [{ certainty: "exists", ...missing(40, 70) }], "certain"],
+  ["one that a lookup did not find", [{ certainty: "exists", isNotFound: true }], "certain"],
+  ["one that may exist", [{ certainty: "possible", ...missing(40, 41) }], "unproved"],
+  [
+    "two of which one is unproved",
+    [
+      { certainty: "exists", ...missing(0, 70) },
+      { certainty: "exists", ...missing(60, 70) },
+    ],
+    "unproved",
+  ],
+])("the absence of %s", (_, owners, expected) => {
+  expect(judge(owners, 70).kind).toBe(expected);
+});
+
+test.each([
+  [40, 42],
+  [42, 44],
+  [44, 48],
+  [48, 56],
+  [56, 70],
+])(
+  "a new load balancer that is missing since 40 and in the listing of %i is looked for at %i",
+  (last, expected) => {
+    const owner: OwnerPresence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
+    expect(judge([owner], last)).toMatchObject({
+      checkAt: at(expected),
+      decidedAt: at(70),
+      isExpected: true,
+    });
+  },
+);
+
+test("an old load balancer that is missing is looked for once, when the decision is due", () => {
+  const owner: OwnerPresence = { certainty: "exists", ...missing(40, 40) };
+  expect(judge([owner], 40)).toMatchObject({ checkAt: at(70), decidedAt: at(70), isExpected: false });
+});
+
+const [a, b] = [serviceUID("a"), serviceUID("b")];
+const list = (presence: BalancerPresence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
+  presence.noteListing(at(time), { here: new Set(shown), isElsewhere: (uid) => uid === elsewhere });
+
+test("one listing that shows the load balancer discards the proof", () => {
+  const presence = new BalancerPresence();
+  presence.noteShown([a]);
+  list(presence, 0, []);
+  list(presence, 20, [a]);
+  list(presence, 40, []);
+  expect(presence.get(a)).toEqual({ certainty: "exists", ...missing(40, 40) });
+});
+
+test("traces of a load balancer in another group prove nothing here", () => {
+  const presence = new BalancerPresence();
+  presence.expect(a, "exists");
+  presence.expect(b, "exists");
+  list(presence, 0, [], a);
+  expect([presence.get(a), presence.get(b)?.missing]).toEqual([undefined, { first: 0, last: 0 }]);
+});
+
+test("a lookup soon after a change proves nothing", () => {
+  const presence = new BalancerPresence();
+  presence.noteChange([a], at(10), "exists");
+  presence.noteLookup(at(39), seconds(30));
+  expect(presence.get(a)?.isNotFound).toBeUndefined();
+  presence.noteLookup(at(40), seconds(30));
+  expect(presence.get(a)?.isNotFound).toBe(true);
+});

@@ -55,11 +55,21 @@ export function chooseMethod(query: {
   readonly source: SourceKeys;
   /** Requests that the last listing took; undefined before the first listing, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
+  /** Lookups of the last seconds, since the last listing. At such a rate, a listing also answers the next queries. */
+  readonly recent?: readonly Batch[];
 }): QueryMethod {
-  const { waiting, lookups, source, pagesOfListing } = query;
+  const { waiting, lookups, source, pagesOfListing, recent = [] } = query;
   const batches = batchesFor(waiting, lookups, source);
-  const isCheaper = batches !== undefined && pagesOfListing !== undefined && batches.length < pagesOfListing;
-  return isCheaper ? { kind: "lookup", batches } : { kind: "listing" };
+  if (batches === undefined || pagesOfListing === undefined) return { kind: "listing" };
+  const requests = batches.length + recent.filter((batch) => isAboutOthers(batch, batches)).length;
+  return requests < pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
+}
+
+/** Not a repetition: a machine that is not visible yet is looked up again and again, and is in no listing either. */
+function isAboutOthers({ by, keys }: Batch, batches: readonly Batch[]): boolean {
+  const sameKind = batches.filter((batch) => batch.by === by);
+  const repeated = new Set(sameKind.flatMap((batch) => batch.keys));
+  return sameKind.length > 0 && keys.some((key) => !repeated.has(key));
 }
 
 function chunk(keys: readonly string[], size: number): readonly (readonly string[])[] {

@@ -33,6 +33,8 @@ export interface SourceState {
   readonly answer: (by: MatchKey, value: string) => KeyAnswer | undefined;
   /** The last complete listing. */
   readonly latest: { readonly beganAt: number; readonly pages: number } | undefined;
+  /** Lookups of the last seconds, since the last listing. */
+  readonly recentLookups: readonly Batch[];
 }
 
 export interface QueryPlan {
@@ -44,7 +46,7 @@ export interface QueryPlan {
 }
 
 export function planQueries(queries: readonly Query[], state: SourceState): QueryPlan {
-  const { keys, lookups, latest } = state;
+  const { keys, lookups, latest, recentLookups } = state;
   // A listing that was running has answered many of the queries that arrived during it.
   const open = queries.filter((query) => !isFound(query, state));
   const urgency = mostUrgent(open);
@@ -53,7 +55,13 @@ export function planQueries(queries: readonly Query[], state: SourceState): Quer
   const waiting = identitiesOf(free);
   const mustLookUp = identitiesOf(open.filter(({ method }) => method === "lookup"));
   const mustList = open.some(({ method, identity }) => method === "listing" || identity === undefined);
-  const chosen = chooseMethod({ waiting, lookups, source: keys, pagesOfListing: latest?.pages });
+  const chosen = chooseMethod({
+    waiting,
+    lookups,
+    source: keys,
+    pagesOfListing: latest?.pages,
+    recent: recentLookups,
+  });
   const lists = mustList || (free.length > 0 && chosen.kind === "listing");
   const since = Math.max(...open.map((query) => query.since));
   const isListed = latest !== undefined && latest.beganAt >= since;

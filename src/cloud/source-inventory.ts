@@ -1,7 +1,6 @@
 // What is known about the machines of one source: the last complete listing, newer lookups, and the last failure. Queries are
 // collected briefly and answered together (`plan-queries.ts`).
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
@@ -12,6 +11,7 @@ import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
+import { QueryPace } from "./query-pace.ts";
 import { reuseInstances } from "./reuse-instances.ts";
 
 export interface SourceFailure {
@@ -31,8 +31,6 @@ export interface SourceInventoryOptions {
   readonly onUpdate: (kind: "listing" | "lookup" | "failure") => void;
 }
 
-const collectFor: Milliseconds = milliseconds(10);
-
 export class SourceInventory {
   readonly #options: SourceInventoryOptions;
   #source: InstanceSource;
@@ -40,6 +38,7 @@ export class SourceInventory {
   readonly #keys: SourceKeys;
   readonly #lookups: LookupCache;
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
+  readonly #pace = new QueryPace();
   #queries: Query[] = [];
   #isAnswering = false;
   /** Of the queries being answered. */
@@ -100,41 +99,52 @@ export class SourceInventory {
     this.#queries.push({ ...options, identity });
     if (this.#isAnswering) return;
     this.#isAnswering = true;
-    this.#options.clock.after(collectFor, () => void this.#answerQueries());
+    this.#scheduleAnswer();
+  }
+
+  /** Queries that arrive until then, or during a request, are answered together by the next one. */
+  #scheduleAnswer(): void {
+    const { clock } = this.#options;
+    clock.after(this.#pace.collectFor(clock.monotonic()), () => void this.#answerQueries());
   }
 
   async #answerQueries(): Promise<void> {
-    while (this.#queries.length > 0 && !this.#options.signal.aborted) {
-      const queries = this.#queries;
-      this.#queries = [];
-      try {
-        await this.#answerAll(queries);
-        this.#failure = undefined;
-      } catch (error) {
-        if (this.#options.signal.aborted) break;
-        const at = this.#options.clock.monotonic();
-        this.#failure = { error, at, since: this.#failure?.since ?? at };
-        this.#options.onUpdate("failure");
-      }
+    if (this.#options.signal.aborted) return;
+    const queries = this.#queries;
+    this.#queries = [];
+    try {
+      await this.#answerAll(queries);
+      this.#failure = undefined;
+    } catch (error) {
+      if (this.#options.signal.aborted) return;
+      const at = this.#options.clock.monotonic();
+      this.#failure = { error, at, since: this.#failure?.since ?? at };
+      this.#options.onUpdate("failure");
     }
-    this.#isAnswering = false;
+    if (this.#queries.length > 0) this.#scheduleAnswer();
+    else this.#isAnswering = false;
   }
 
   async #answerAll(queries: readonly Query[]): Promise<void> {
-    const { onUpdate, signal } = this.#options;
+    const { onUpdate, signal, clock } = this.#options;
+    const now = clock.monotonic();
     const { urgency, listSince, batches } = planQueries(queries, {
       keys: this.#keys,
       lookups: this.#source.lookups,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),
+      recentLookups: this.#pace.recentLookups(now),
     });
     this.#urgency = urgency;
+    if (listSince !== undefined || batches.length > 0) this.#pace.begin(now);
     if (listSince !== undefined) {
+      this.#pace.noteListing();
       const { beganAt } = await this.#snapshot.beganAfter(listSince);
       this.#lookups.forgetOlderThan(beganAt);
       // Before the lookups, which may fail.
       onUpdate("listing");
     }
+    this.#pace.noteLookups(batches, now);
     await this.#lookups.find(batches, { signal, urgency });
     // Even without a request: the queries were answered while they waited, and their callers must be notified.
     if (listSince === undefined || batches.length > 0) onUpdate("lookup");

@@ -98,7 +98,10 @@ export interface InstanceSource {
    * listing counts as gone.
    */
   list(call: Call): AsyncIterable<readonly Instance[]>;
-  /** What the cloud can look up without a listing, by kind of key. The framework uses the cheaper method. */
+  /**
+   * What the cloud can look up without a listing, by kind of key. The framework uses what takes fewer requests for the Nodes
+   * that wait and those of the last 10 s: lookups, or the pages of a listing.
+   */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
 }
 

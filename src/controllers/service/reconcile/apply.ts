@@ -19,16 +19,10 @@ export async function applyPlan(
 ): Promise<Outcome | undefined> {
   const { controller, publisher } = deps;
   const { state } = context;
-  const { members, steps, wait, difference } = plan;
+  const { members, steps, wait } = plan;
   if (steps.length > 0) {
     const change = changeOfPlan(state, plan);
-    const isNew = plan.observed === undefined;
-    const why = describeReason(members, change, {
-      isDrift: difference === "drift",
-      isNew,
-      before: state.lastCompleted,
-      now: plan.fingerprint,
-    });
+    const why = describeReason(members, { ...plan, change, state });
     return controller.isObserving
       ? reportSteps(deps, context, plan, why)
       : changeGroup(deps, context, plan, change, why);

@@ -2,8 +2,10 @@
 // because settings may contain secrets. Pure.
 
 import { shortList } from "../../../core/text.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/member.ts";
-import type { Change, Fingerprint } from "../state/group-states.ts";
+import type { Change, Fingerprint, GroupState } from "../state/group-states.ts";
 import { describeTargetChanges } from "./describe-targets.ts";
 
 const maxPorts = 8;
@@ -23,27 +25,36 @@ export function describeDesired(members: readonly Pick<Member, "desired">[]): st
 }
 
 interface ReasonInput {
-  readonly isDrift: boolean;
-  readonly isNew: boolean;
-  /** What the load balancer was last brought in line with. */
-  readonly before: Fingerprint | undefined;
-  readonly now: Fingerprint;
+  readonly difference: Difference;
+  readonly change: Change;
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** The desired state now. */
+  readonly fingerprint: Fingerprint;
+  /** The state before the change. */
+  readonly state: Pick<GroupState, "change" | "lastCompleted" | "knownSpec" | "inputs">;
 }
 
 /** Why the load balancer is changed, naming the Services. */
 export function describeReason(
   members: readonly Pick<Member, "desired">[],
-  change: Change,
-  { isDrift, isNew, before, now }: ReasonInput,
+  { difference, change, observed, fingerprint, state }: ReasonInput,
 ): string {
   const leaving = members.filter(({ desired }) => desired.ending !== undefined);
   if (members.length === 0) return "its Services no longer exist";
   if (leaving.length > 0) return `${namesOf(leaving)}: load balancer no longer needed`;
-  if (isDrift) return `${namesOf(members)}: load balancer changed outside Fairlead`;
-  if (isNew) return `${namesOf(members)}: load balancer needed`;
-  if (change !== "update") return `${namesOf(members)}: desired state changed`;
-  const changes = describeTargetChanges(before?.lists ?? [], now.lists);
-  return `${namesOf(members)}: ${changes === "" ? "targets changed" : changes}`;
+  const names = namesOf(members);
+  if (difference === "drift") return `${names}: load balancer changed outside Fairlead`;
+  if (observed === undefined) return `${names}: load balancer needed`;
+  if (observed.ownership === "unmarked")
+    return `${names}: adopts load balancer ${observed.name ?? observed.group}`;
+  if (change === "update" && state.lastCompleted !== undefined) {
+    const changes = describeTargetChanges(state.lastCompleted.lists, fingerprint.lists);
+    return `${names}: ${changes === "" ? "targets changed" : changes}`;
+  }
+  const hasChanged =
+    state.change !== undefined || (state.knownSpec !== undefined && state.knownSpec !== fingerprint.spec);
+  if (!hasChanged) return `${names}: load balancer differs from the Service`;
+  return `${names}: ${state.inputs.size > 0 ? "the Service or one of its inputs changed" : "the Service changed"}`;
 }
 
 function namesOf(members: readonly Pick<Member, "desired">[]): string {

@@ -77,6 +77,23 @@ describe("request deadline", () => {
   });
 });
 
+test("a write that is cancelled while the credential is read never reaches the network", async () => {
+  const credential = Promise.withResolvers<void>();
+  const connection = {
+    ...{ server: "https://api.test:6443", origin: "https://api.test:6443" },
+    ...{ proxy: undefined, namespace: undefined, refresh: () => undefined },
+    access: () => credential.promise.then(() => ({ headers: {}, tls: {} })),
+    explainRefusal: () => undefined,
+  };
+  const { api, seen, requestLimit } = scripted(() => json(node), { connection });
+  const cancel = new AbortController();
+  const written = failure(api.patch(nodes, key, merge, cancel.signal));
+  cancel.abort(new Error("a reload has cancelled it"));
+  credential.resolve();
+  expect(String(await written)).toContain("a reload has cancelled it");
+  expect([seen.length, requestLimit.inFlight]).toEqual([0, 0]);
+});
+
 test("an aborted request rejects with the signal's reason and releases everything", async () => {
   const { api, clock, requestLimit, writes } = scripted((_, signal) => silence(signal));
   const stop = new AbortController();

@@ -74,7 +74,8 @@ export class Exchanges {
     };
     const sent = this.#transportRequest(request, access, generation);
     try {
-      // Nothing may be awaited between this check and the network.
+      // Nothing may be awaited between these checks and the network.
+      signal.throwIfAborted();
       if (isWrite(request.verb) && request.mayWrite !== undefined) {
         checkWriteGate(request.mayWrite, factsOf(request));
       }

@@ -173,7 +173,8 @@ test.each([
     w.delete("s0");
     await w.pass(0.05);
     w.kubeFault = undefined;
-    await w.pass(60);
+    // The deletion was seen, so nothing waits for the Service to come back.
+    await w.pass(10);
     expect([w.find("s0"), count(w), w.manager.orphans().length]).toEqual([undefined, left, left - 19]);
   },
 );

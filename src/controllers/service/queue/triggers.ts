@@ -3,6 +3,7 @@
 
 import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { Change } from "../../../kube/watch/store.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
@@ -30,12 +31,6 @@ export interface TriggerDeps {
   readonly presenceUpdates: PresenceUpdates;
   readonly massLimit: BalancerMassLimit;
   readonly nodeSyncLatency: NodeSyncLatency;
-}
-
-interface ServiceChange {
-  readonly key: string;
-  readonly before?: Service;
-  readonly after?: Service;
 }
 
 /** Enqueues all groups once, then those that a change affects. Returns a function that stops it. */
@@ -84,7 +79,8 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
   for (const group of groupStates.names) queue.add(group);
 }
 
-function onServiceChange(deps: TriggerDeps, { key, before, after }: ServiceChange): void {
+function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
+  const { key, before, after } = change;
   const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit } = deps;
   const { listing, clock } = controller;
   const isNews = ownWrites.isNews(key, before, after);
@@ -99,11 +95,16 @@ function onServiceChange(deps: TriggerDeps, { key, before, after }: ServiceChang
   const group = groupStates.groupOf(uid);
   if (isNews || group !== undefined) assignment.enqueue(key);
   if (group !== undefined) {
-    // A Service without a finalizer may be deleted without an update that says so.
-    const wasSeen = isBeingDeleted(before) || !wantsLoadBalancer(before);
+    const wasSeen = isDeletionSeen(before, change);
     groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen });
   }
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
+}
+
+/** A Service with a finalizer cannot disappear without an update before. One without any is deleted by a single watch event. */
+function isDeletionSeen(before: Service, { isFromList }: Change<Service>): boolean {
+  const isDeletable = (before.metadata.finalizers ?? []).length === 0 && isFromList !== true;
+  return isBeingDeleted(before) || !wantsLoadBalancer(before) || isDeletable;
 }
 
 function onListing(deps: TriggerDeps): void {

@@ -4,11 +4,12 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { type AnyProvider, readConfig } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../src/app/system-platform.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import type { Secret } from "../../src/core/secret.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { sleep } from "../../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
@@ -34,6 +35,24 @@ async function load(folder: string): Promise<Harness> {
   if (harness?.definition === undefined || typeof harness.simulate !== "function")
     throw new TryError(`${path} must export \`harness\`, with a definition and a function simulate.`);
   return harness;
+}
+
+/** The files that the provider needs to connect, as the harness has them. */
+function filesOf(
+  { inputs, definition }: Harness,
+  given: ReadonlyMap<string, string>,
+): ReadonlyMap<string, Secret> {
+  const provider: AnyProvider = definition;
+  const { values } = readConfig(provider, { environment: {}, given });
+  const paths = (provider.inputs?.(values) ?? []).flatMap((input) =>
+    input.kind === "File" ? input.path : [],
+  );
+  return new Map(
+    paths.flatMap((path) => {
+      const content = inputs?.file(path);
+      return content === undefined ? [] : [[path, content] as const];
+    }),
+  );
 }
 
 function waitingNodes({ nodes }: Manager): string | undefined {
@@ -80,7 +99,8 @@ export async function tryProvider(folder: string, write: (text: string) => void)
   const stop = new AbortController();
   const log = createLog({ format: "text", verbosity: 0, clock, write });
   const flags = readFlags([`--kubeconfig=${kubeconfig}`, "--cluster-cidr=10.244.0.0/16"], { provider });
-  const settings = { ...flags, cloud: { given: new Map(Object.entries(harness.config)) } };
+  const given = new Map(Object.entries(harness.config));
+  const settings = { ...flags, cloud: { given, inputFiles: filesOf(harness, given) } };
   const until = async (waitingFor: () => string | undefined): Promise<boolean> => {
     const started = clock.monotonic();
     for (let waits = waitingFor(); waits !== undefined; waits = waitingFor()) {

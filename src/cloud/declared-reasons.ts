@@ -115,10 +115,10 @@ export function withDeclaredReasons(
   const check = new ReasonCheck(declared, onUndeclared);
   const { instances, loadBalancers, routes } = cloud;
   return {
-    ...cloud,
+    ...bound(cloud),
     ...(instances && {
       instances: {
-        ...instances,
+        ...bound(instances),
         sources: instances.sources.map((source) => checkedSource(source, check)) as [InstanceSource],
       },
     }),

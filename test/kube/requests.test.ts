@@ -78,16 +78,20 @@ describe("request deadline", () => {
 });
 
 test("a write that is cancelled while the credential is read never reaches the network", async () => {
-  const credential = Promise.withResolvers<void>();
+  const [read, credential] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const connection = {
     ...{ server: "https://api.test:6443", origin: "https://api.test:6443" },
     ...{ proxy: undefined, namespace: undefined, refresh: () => undefined },
-    access: () => credential.promise.then(() => ({ headers: {}, tls: {} })),
+    access: () => {
+      read.resolve();
+      return credential.promise.then(() => ({ headers: {}, tls: {} }));
+    },
     explainRefusal: () => undefined,
   };
   const { api, seen, requestLimit } = scripted(() => json(node), { connection });
   const cancel = new AbortController();
   const written = failure(api.patch(nodes, key, merge, cancel.signal));
+  await read.promise;
   cancel.abort(new Error("a reload has cancelled it"));
   credential.resolve();
   expect(String(await written)).toContain("a reload has cancelled it");

@@ -70,9 +70,10 @@ export function helpText(
     return [headingOf(title), "", ...shown.map(([name, field]) => paragraph(name, field)), ""];
   });
   const settings = everyField(config).map(([name, field]) => {
-    const env = field.env === undefined ? "" : ` [${field.env}]`;
+    const names = [field.env ?? [], field.flag === undefined ? [] : `--${field.flag}`].flat();
+    const others = names.length === 0 ? "" : ` [${names.join(", ")}]`;
     const how = field.kind === "records" ? ` ${howToSet(field)}` : "";
-    return `  ${name}${env}\n${wrapText(`${field.text}${defaultText(field)}${how}`, width, indent)}`;
+    return `  ${name}${others}\n${wrapText(`${field.text}${defaultText(field)}${how}`, width, indent)}`;
   });
   return [
     wrapText(

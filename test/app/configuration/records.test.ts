@@ -165,6 +165,11 @@ test("the help names every value of an entry, and the credential hint the secret
   expect(help).toContain(
     "  regions [ACME_REGIONS]\n          The regions to manage. A list of mappings: set it in the --config file, or as a JSON\n          array of objects in ACME_REGIONS.\n",
   );
+  const withFlag = {
+    ...provider,
+    config: { zone: text("Its zone.", { env: "ZONE", flag: "acme-zone" }) },
+  };
+  expect(helpText("acme", withFlag, {})).toContain("  zone [ZONE, --acme-zone]\n");
   expect(help).toContain("  regions[].page-size\n          Entries per page. (default 50)\n");
   const hint = credentialHint(provider.config, (name) =>
     name === "regions" ? "/etc/acme.yaml:3:5" : undefined,

@@ -20,6 +20,7 @@ import { SharedSurvey } from "./observed/shared-survey.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
+import { followDeletions } from "./queue/seen-deletions.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import { UnseenChanges } from "./queue/unseen-changes.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
@@ -56,6 +57,7 @@ export class ServiceController {
 
     const serviceStates = new ServiceStates();
     const groupStates = new GroupStates(serviceStates);
+    followDeletions(deps, serviceStates);
     const publisher = new EventPublisher(deps.report, serviceStates);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const endpoints = new EndpointNodes(deps);

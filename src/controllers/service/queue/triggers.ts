@@ -10,7 +10,6 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import type { PresenceUpdates } from "../observed/presence-updates.ts";
-import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -19,6 +18,7 @@ import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
 import { enqueueLeftovers } from "./find-leftovers.ts";
 import type { GroupAssignment } from "./group-assignment.ts";
 import type { OwnServiceWrites } from "./own-service-writes.ts";
+import { isDeletionSeen } from "./seen-deletions.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;
@@ -64,8 +64,9 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
   }
   for (const { key, uid, group } of assigned) {
     if (group === undefined || services.get(key)?.metadata.uid === uid) continue;
+    const wasSeen = serviceStates.get(uid)?.isDeletionSeen === true;
     assignment.assign(key);
-    groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen: false });
+    groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen });
   }
   dropServiceStates(
     serviceStates.all.map(({ uid }) => uid),
@@ -99,12 +100,6 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
     groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen });
   }
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
-}
-
-/** A Service with a finalizer cannot disappear without an update before. One without any is deleted by a single watch event. */
-function isDeletionSeen(before: Service, { isFromList }: Change<Service>): boolean {
-  const isDeletable = (before.metadata.finalizers ?? []).length === 0 && isFromList !== true;
-  return isBeingDeleted(before) || !wantsLoadBalancer(before) || isDeletable;
 }
 
 function onListing(deps: TriggerDeps): void {

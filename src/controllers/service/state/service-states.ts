@@ -48,6 +48,9 @@ export class ServiceState {
    */
   onDelete: Desired | "on hold" | undefined;
 
+  /** The Service is gone, and its deletion was seen. After a restart: Services that are gone are unknown. */
+  isDeletionSeen = false;
+
   /** The cloud's name of the load balancer being released, for the event. After a restart: the event does not name it. */
   releasedName: string | undefined;
 

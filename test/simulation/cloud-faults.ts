@@ -54,8 +54,9 @@ export const cloudFaults = (world: World, dice: Dice): DisruptionSource => {
     // Announced and protected Nodes do not count against the limit, and some of these may become such Nodes.
     const min = Math.max(2, Math.floor(managed * 0.2)) + 4;
     const chosen = dice.some(neverHidden(), dice.count(min, managed));
-    if (chosen.length < min || [...alreadyHidden.values()].includes("both")) return;
+    if (chosen.length < min || [...alreadyHidden.values()].includes("both") || world.isHidingMany) return;
     const duration = Math.round(dice.between(30_000, 600_000));
+    world.hidesMany(duration + 80_000);
     for (const { id } of chosen) alreadyHidden.set(id, "both");
     for (const { name } of dice.some(chosen, dice.count(0, chosen.length))) silenceKubelet(name, 300_000);
     clock.after(milliseconds(Math.round(dice.between(0, 80_000))), () => {

@@ -75,9 +75,9 @@ export class CloudInvariants {
     if (labels["cluster"] !== "kubernetes" || labels["managed-by"] !== "fairlead" || uid === "") {
       this.#report(7, `the balancer ${name} was created without the cluster's marks`);
     }
-    const { users } = this.#world;
+    const { users, absence } = this.#world;
     const service = users.services().find(({ metadata }) => metadata.uid === uid);
-    if (users.finalizersRemoved.has(uid)) return;
+    if (users.finalizersRemoved.has(uid) || absence.hasVanished(uid)) return;
     if (service === undefined) this.#report(5, `a balancer was created for the deleted Service ${uid}`);
     else if (!hasFinalizer(service)) {
       this.#report(5, `a balancer was created for ${service.metadata.name} before its finalizer`);

@@ -4,10 +4,12 @@
 import { type Milliseconds, milliseconds } from "../../src/core/brand.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { apiServerFaults } from "./api-server-faults.ts";
+import { balancerFaults } from "./balancer-faults.ts";
 import { cloudFaults } from "./cloud-faults.ts";
 import { nodeChanges } from "./node-changes.ts";
 import { processFaults } from "./process-faults.ts";
 import { serviceChanges } from "./service-changes.ts";
+import { vanishingObjects } from "./vanishing-objects.ts";
 import type { World } from "./world.ts";
 
 export class Dice {
@@ -68,9 +70,15 @@ export const scheduleDisruptions = (
   { seed, duration, disruptions }: ScheduleOptions,
 ): (() => void) => {
   const dice = new Dice(seededRandom(seed ^ 0x57042));
-  const sources = [cloudFaults, apiServerFaults, processFaults, nodeChanges, serviceChanges].map((make) =>
-    make(world, dice),
-  );
+  const sources = [
+    cloudFaults,
+    balancerFaults,
+    apiServerFaults,
+    vanishingObjects,
+    processFaults,
+    nodeChanges,
+    serviceChanges,
+  ].map((make) => make(world, dice));
   const all = sources.flatMap((source) => source.disruptions);
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   let isOver = false;

@@ -86,6 +86,22 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
       if (world.machineNamed(name)?.status === "running") world.kubelets.join({ name });
     });
   };
+  /** Machines are lost one after the other, while managers come and go: each sees fewer losses than the mass limit. */
+  const loseMachines = (): void => {
+    let at = 0;
+    for (const { name } of dice.some(cloud.machines.list(), dice.count(4, 8))) {
+      at += dice.between(5, 90);
+      later(at, at + 1, () => world.removeMachine(name));
+      if (dice.chance(0.4)) later(at + 90, at + 150, replaceLeader);
+    }
+  };
+  const replaceLeader = (): void => {
+    const { leader } = world;
+    if (leader === undefined) return;
+    if (dice.chance(0.5)) world.killReplica(leader);
+    else world.terminateReplica(leader);
+    later(0, 5, () => world.startReplica());
+  };
   const goSilent = (): void => {
     const name = running();
     world.history.log(`the kubelet of ${name} goes silent`);
@@ -122,6 +138,7 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const disruptions: readonly Disruption[] = [
     { weight: 4, apply: restart },
     { weight: 2, apply: () => world.removeMachine(anyName()) },
+    { weight: 2, apply: loseMachines },
     { weight: 3, apply: scaleDown },
     { weight: 2, apply: terminating },
     { weight: 4, apply: scaleUp },

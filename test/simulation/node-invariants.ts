@@ -10,8 +10,9 @@
 // 11  The number of cloud calls in an idle hour depends on pages, not on Nodes or Services.
 // 12  Once converged there are no writes, not even after a restart.
 // 13  Everything converges, and no replica exits on its own.
+// 20  Only a replica that was asked to stop releases its Lease: a reload does not.
 //
-// cloud-invariants.ts checks those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
+// cloud-invariants.ts and absence-invariants.ts check those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
 
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
@@ -70,6 +71,7 @@ export class Invariants {
   readonly #inFlight = new Map<string, number>();
   /** Deletions of Nodes that were not announced, with the replica that deleted them. */
   #deletions: { readonly at: number; readonly by: string }[] = [];
+  #countsFrom = 0;
   #managed: { readonly at: number; readonly count: number }[] = [];
   readonly #wereTerminating = new Set<string>();
   /** Number of writes to Nodes by replicas; there must be none in idle times. */
@@ -100,10 +102,15 @@ export class Invariants {
     const path = new URL(request.url).pathname;
     const lease = this.#leases.get(replica.name) ?? new LeaseTracker(replica.clock);
     this.#leases.set(replica.name, lease);
-    if (path.includes("/leases")) return lease.renewalSent();
+    if (path.includes("/leases")) {
+      this.#checkRelease(replica, request);
+      return lease.renewalSent();
+    }
     // The event about a lost Lease is written after the loss; events change nothing.
     const isElection = /\/events(\/cloud-controller-manager\.|$)/.test(path);
-    if (isElection && / (became leader|stopped leading)"/.test(String(request.body))) return () => undefined;
+    const isRepeated = isElection && method === "PATCH";
+    if (isRepeated || (isElection && / (became leader|stopped leading)"/.test(String(request.body))))
+      return () => undefined;
     const problem = lease.problem();
     if (problem !== undefined) this.violated(9, `${replica.name} sent ${method} ${path}: ${problem}`);
     if (!this.#world.holdsLease(replica)) {
@@ -122,6 +129,13 @@ export class Invariants {
     return () => {
       this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1);
     };
+  }
+
+  /** Checks 20: only a replica that was asked to stop releases its Lease. */
+  #checkRelease({ name, isTerminated }: Replica, { body }: TransportRequest): void {
+    const { spec = {} }: { spec?: { holderIdentity?: string } } =
+      typeof body === "string" && body.startsWith("{") ? JSON.parse(body) : {};
+    if (spec.holderIdentity === "" && !isTerminated) this.violated(20, `${name} released its Lease`);
   }
 
   #afterWrite(change: StoredChange): void {
@@ -145,7 +159,13 @@ export class Invariants {
       .length;
   }
 
+  /** An operator released what the mass limit holds: these deletions may still follow. */
+  released(): void {
+    this.#countsFrom = this.#world.clock.monotonic() + 600_000;
+  }
+
   violated(invariant: number, text: string): void {
+    if (this.#world.isIgnored(invariant)) return;
     const at = this.#world.clock.monotonic();
     this.#world.history.log(`VIOLATION of invariant ${invariant}: ${text}`);
     this.violations.push({ invariant, at, text });
@@ -177,7 +197,7 @@ export class Invariants {
     if (node.metadata.annotations?.["fairlead.dev/node-deletion"] === "never") {
       this.violated(2, `${name} was deleted by ${writer} although its annotation says never`);
     }
-    if (!isAnnounced) this.#countDeletion(name, writer);
+    if (!isAnnounced && clock.monotonic() > this.#countsFrom) this.#countDeletion(name, writer);
   }
 
   #countDeletion(name: string, writer: string): void {
@@ -188,11 +208,7 @@ export class Invariants {
       ...this.#deletions.filter(({ at }) => at > now - removalWindow),
       { at: now, by: writer },
     ];
-    // A replica can count only the deletions since its start; earlier ones are not recorded anywhere.
-    const { startedAt } = this.#world.replicas.find((replica) => replica.name === writer) ?? {
-      startedAt: now,
-    };
-    const recent = this.#deletions.filter(({ at }) => at >= startedAt).length;
+    const recent = this.#deletions.length;
     const managed = Math.max(...this.#managed.map(({ count }) => count)) + recent;
     const allowed = allowedRemovals(massLimit, managed);
     if (recent > allowed) {

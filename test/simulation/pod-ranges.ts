@@ -15,16 +15,22 @@ export class PodRanges {
   readonly #server: ApiServer;
   /** Uids of the Nodes, by the number of their range. */
   readonly #taken = new Map<number, string>();
+  readonly #kept = new Set<string>();
 
   constructor(server: ApiServer, clock: Clock, random: Random) {
     this.#server = server;
     server.onWrite(({ storage, type, object }) => {
       if (storage !== "nodes") return;
       const { name, uid } = object.metadata;
-      if (type === "DELETED") this.#release(uid);
-      if (type !== "ADDED") return;
+      if (type === "DELETED" && !this.#kept.delete(uid)) this.#release(uid);
+      if (type !== "ADDED" || object.spec?.["podCIDR"] !== undefined) return;
       clock.after(milliseconds(Math.round(50 + random.fraction() * 2000)), () => this.#assign(name, uid));
     });
+  }
+
+  /** The Node will vanish without a deletion and return with its range. */
+  keep(uid: string): void {
+    this.#kept.add(uid);
   }
 
   #assign(name: string, uid: string): void {

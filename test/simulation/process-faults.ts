@@ -1,6 +1,8 @@
-// Faults of the manager's processes: killed, terminated, paused and resumed, and steps of the wall clock.
+// Faults of the manager's processes: killed, terminated, paused and resumed, steps of the wall clock, and reloads with valid and
+// invalid configuration files.
 
 import { milliseconds } from "../../src/core/brand.ts";
+import { configurationFile, invalidLines, liveSettings } from "./configuration-file.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
@@ -41,16 +43,33 @@ export const processFaults = (world: World, dice: Dice): DisruptionSource => {
     replica.clock.step(milliseconds(by));
   };
 
+  const reload = (): void => {
+    const [name, values] = dice.pick(liveSettings) ?? ["v", ["0"]];
+    const value = dice.pick(values) ?? values[0] ?? "";
+    // As when a ConfigMap arrives in one pod after the other.
+    world.reconfigure({ ...world.settings, [name]: value }, () => Math.round(dice.between(0, 20_000)));
+  };
+  const reloadInvalid = (): void => {
+    const replica = victim();
+    if (replica === undefined) return;
+    const content = configurationFile(world.settings, dice.pick(invalidLines) ?? "  no-such-flag: 1\n");
+    history.log(`${replica.name} gets an invalid configuration: ${JSON.stringify(content)}`);
+    replica.configure(content, dice.chance(0.5) ? "file" : "signal");
+  };
+
   const disruptions: readonly Disruption[] = [
     { weight: 4, apply: kill },
     { weight: 2, apply: terminate },
     { weight: 4, apply: pause },
     { weight: 2, apply: step },
+    { weight: 5, apply: reload },
+    { weight: 1, apply: reloadInvalid },
   ];
   return {
     disruptions,
     stop: () => {
       for (const { process } of replicas) process.resume("timer");
+      world.reconfigure({}, () => 0);
     },
   };
 };

@@ -1,14 +1,17 @@
-// One replica of the manager in the simulation, with its own clock, network and process, which can be disrupted. `onSend` sees
-// every request that it sends.
+// One replica of the manager in the simulation: the whole program, with its own clock, network, process and configuration file,
+// which can be disrupted. `onSend` sees every request that it sends.
 
 import { fake } from "../../providers/fake/index.ts";
+import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
-import type { ReadFlags } from "../../src/app/flags/read-flags.ts";
-import { createManager, type Manager } from "../../src/app/manager/manager.ts";
-import type { Files } from "../../src/platform/files.ts";
+// The program imports these lazily, which would take real time in the simulation.
+import "../../src/app/process-life.ts";
+import "../../src/config-file/parse-yaml.ts";
+import "../../src/telemetry/log.ts";
+import { runProgram } from "../../src/app/run.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { Network, type NetworkDeps, type RequestOutcome } from "./network.ts";
 import { ProcessClock, SimulatedProcess } from "./simulated-process.ts";
@@ -17,10 +20,12 @@ export interface ReplicaDeps {
   readonly name: string;
   readonly world: VirtualClock;
   readonly random: Random;
-  readonly settings: ReadFlags;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly args: readonly string[];
+  /** The content of the configuration file at the start. */
+  readonly configuration: string;
+  readonly provider?: AnyProvider;
   readonly kube: (replica: Replica) => Transport;
-  readonly cloud: Transport;
+  readonly cloud: (replica: Replica) => Transport;
   /** Called for each request to the API server or the cloud. */
   readonly onSend: (
     replica: Replica,
@@ -31,33 +36,30 @@ export interface ReplicaDeps {
   readonly write: (line: string) => void;
 }
 
-const noFiles: Files = {
-  read: () => Promise.reject(Object.assign(new Error("no files in the simulation"), { code: "ENOENT" })),
-  version: () => Promise.resolve(undefined),
-  write: () => Promise.resolve(),
-  run: () => Promise.reject(new Error("no programs in the simulation")),
-};
+const configPath = "/etc/fairlead.yaml";
 
 export class Replica {
   readonly name: string;
-  readonly startedAt: number;
   readonly process: SimulatedProcess;
   readonly clock: ProcessClock;
   readonly kube: Network;
   readonly cloud: Network;
   /** Milliseconds in one direction to the API server and to the cloud. */
   latency = { kube: 2, cloud: 20 };
-  manager: Manager | undefined;
-  readonly #stop = new AbortController();
-  readonly #deps: ReplicaDeps;
+  /** Whether the process was asked to stop. */
+  isTerminated = false;
   /** Whether the process exited after `terminate`. */
   hasExited = false;
+  readonly #stop = new AbortController();
+  readonly #reloads = new ReloadRequests();
+  readonly #files: MemoryFiles;
+  readonly #deps: ReplicaDeps;
 
   constructor(deps: ReplicaDeps) {
     const { name, world, random } = deps;
     this.#deps = deps;
     this.name = name;
-    this.startedAt = world.monotonic();
+    this.#files = new MemoryFiles({ [configPath]: deps.configuration });
     this.process = new SimulatedProcess(world);
     this.clock = new ProcessClock(world, this.process, Math.floor(random.fraction() * 1_000_000));
     const network = (server: Transport, latency: () => number, onSend: NetworkDeps["onSend"]) =>
@@ -68,7 +70,7 @@ export class Replica {
       (request) => deps.onSend(this, request, "kube"),
     );
     this.cloud = network(
-      deps.cloud,
+      deps.cloud(this),
       () => this.latency.cloud,
       (request) => deps.onSend(this, request, "cloud"),
     );
@@ -85,34 +87,34 @@ export class Replica {
 
   /** Like SIGTERM: the replica finishes its work, then releases the Lease. */
   terminate(): void {
+    this.isTerminated = true;
     this.#stop.abort(new Error("SIGTERM"));
   }
 
+  /** Replaces the configuration file, which the process reads within seconds, or immediately after a signal. */
+  configure(content: string, by: "file" | "signal"): void {
+    this.#files.put(configPath, content);
+    if (by === "signal") this.process.deliver("timer", () => this.#reloads.request());
+  }
+
   async #run(): Promise<void> {
-    const { settings, environment, random, name, write } = this.#deps;
-    const log = createLog({
-      format: "text",
-      verbosity: 0,
-      clock: this.clock,
-      write: (line) => write(`${name} ${line}`),
-    });
-    this.manager = await createManager(
+    const { args, random, name, write, provider = fake as unknown as AnyProvider } = this.#deps;
+    const print = (text: string): void => write(`${name} ${text}`);
+    const code = await runProgram(
+      provider,
+      [...args, `--config=${configPath}`],
+      { out: print, err: print, reloads: this.#reloads },
       {
-        provider: fake as unknown as AnyProvider,
-        settings,
-        log,
-        platform: {
-          clock: this.clock,
-          random: seededRandom(Math.floor(random.fraction() * 2 ** 32)),
-          files: noFiles,
-          transport: this.kube.transport,
-          cloudTransport: this.cloud.transport,
-          environment: { ...environment, HOSTNAME: name },
-        },
+        clock: this.clock,
+        random: seededRandom(Math.floor(random.fraction() * 2 ** 32)),
+        files: this.#files.files,
+        transport: this.kube.transport,
+        cloudTransport: this.cloud.transport,
+        environment: { HOSTNAME: name },
       },
       this.#stop.signal,
     );
-    await this.manager.run();
-    if (!this.#stop.signal.aborted) throw new Error("The manager exited on its own.");
+    if (!this.isTerminated || code !== 0)
+      throw new Error(`The manager exited on its own, with the code ${code}.`);
   }
 }

@@ -6,7 +6,7 @@ import { isManagedRoute } from "./cloud-deviations.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
-const names = ["web", "mail", "api", "dns", "shop", "game"] as const;
+const names = ["web", "mail", "api", "dns", "shop", "game", "blog", "chat", "wiki", "docs"] as const;
 const algorithm = "balancer.fake.example/algorithm";
 const paused = "fairlead.dev/paused";
 const onDelete = "fairlead.dev/on-delete";
@@ -16,7 +16,7 @@ const operations = {
 } as const;
 
 export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
-  const { users, cloud, clock, history } = world;
+  const { users, cloud, clock, history, absence } = world;
   const soon = (work: () => void): void => {
     clock.after(milliseconds(Math.round(dice.between(0, 1500))), work);
   };
@@ -82,6 +82,7 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     const one = anyBalancer();
     if (one === undefined) return;
     history.log(`cloud: balancer ${one.id} of ${one.labels["owner-uid"]} is lost`);
+    absence.lost(one.labels["owner-uid"] ?? "");
     cloud.balancers.remove(one.id);
   };
   const editBalancer = (): void => {
@@ -96,6 +97,7 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     const one = anyRoute();
     if (one === undefined) return;
     history.log(`cloud: route ${one.destination} is lost`);
+    absence.lost(one.destination);
     cloud.routes.remove(one.id);
   };
   const changeRouteTarget = (): void => {

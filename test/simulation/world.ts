@@ -3,12 +3,13 @@
 
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
-import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
-import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
@@ -16,7 +17,11 @@ import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { AbsenceInvariants } from "./absence-invariants.ts";
+import { CloudAccess, type Divert } from "./cloud-access.ts";
 import { CloudInvariants } from "./cloud-invariants.ts";
+import { CloudLies } from "./cloud-lies.ts";
+import { configurationFile, type LiveSettings } from "./configuration-file.ts";
 import { HiddenMachines } from "./hidden-machines.ts";
 import { History } from "./history.ts";
 import { Invariants } from "./node-invariants.ts";
@@ -30,9 +35,16 @@ export interface WorldOptions {
   readonly replicas: number;
   /** Additional flags of the manager. */
   readonly flags?: readonly string[];
+  /** Invariants whose violations are not recorded. */
+  readonly ignored?: readonly number[];
+  readonly provider?: AnyProvider;
+  /** Answers requests to other clouds; undefined leaves a request to the simulated cloud. */
+  readonly divert?: Divert;
+  readonly beforeReplicas?: (clock: VirtualClock) => void;
 }
 
 const nodes = resourceNamed("nodes");
+const leases = resourceNamed("leases");
 
 export class World {
   readonly clock = new VirtualClock();
@@ -40,17 +52,26 @@ export class World {
   readonly server: ApiServer;
   readonly cloud: FakeCloud;
   readonly hiddenMachines: HiddenMachines;
+  readonly cloudLies: CloudLies;
   readonly kubelets: Kubelets;
   readonly history: History;
   readonly invariants: Invariants;
   readonly cloudInvariants: CloudInvariants;
+  readonly absence: AbsenceInvariants;
+  readonly podRanges: PodRanges;
+  readonly cloudAccess: CloudAccess;
   readonly users: Users;
   /** The running replicas. */
   readonly replicas: Replica[] = [];
   readonly checksRoutesOften: boolean;
   /** Nodes whose kubelets send no heartbeats although their machines run. */
   readonly silent = new Set<string>();
+  /** The live settings in the configuration file of the replicas. */
+  settings: LiveSettings = {};
+  /** How often replicas listed Nodes or Services. */
+  listings = 0;
   readonly #options: WorldOptions;
+  #hidingManyUntil = 0;
   #count = 0;
 
   constructor(options: WorldOptions) {
@@ -61,15 +82,21 @@ export class World {
     this.checksRoutesOften = seed % 4 < 2;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
     this.cloud = new FakeCloud({ clock, actionTime: milliseconds([0, 300, 5_000][seed % 3] ?? 0) });
+    // Half of the clouds accept two balancers of one name.
+    this.cloud.balancers.hasUniqueNames = seed % 2 === 0;
     this.hiddenMachines = new HiddenMachines(clock);
+    this.cloudLies = new CloudLies(this.cloud, seededRandom(seed ^ 0x11e5));
     this.history = new History(clock, this.server);
     this.invariants = new Invariants(this, readFlags(["--master=http://test-api-server"]).lifecycle);
     this.users = new Users(this.server, this.history);
     this.cloudInvariants = new CloudInvariants(this, (invariant, text) =>
       this.invariants.violated(invariant, text),
     );
-    new PodRanges(this.server, clock, seededRandom(seed ^ 0xc1d5));
-    this.#installHiddenMachines();
+    this.absence = new AbsenceInvariants(this.server, this.cloud, (invariant, text) =>
+      this.invariants.violated(invariant, text),
+    );
+    this.podRanges = new PodRanges(this.server, clock, seededRandom(seed ^ 0xc1d5));
+    this.cloudAccess = new CloudAccess(this, options.divert);
     this.kubelets = new Kubelets({
       server: this.server,
       clock,
@@ -80,7 +107,25 @@ export class World {
       timing: { tick: seconds(2) },
     });
     for (let index = 0; index < options.nodes; index += 1) this.addNode(`node-${index}`);
+    options.beforeReplicas?.(clock);
     for (let index = 0; index < options.replicas; index += 1) this.startReplica();
+  }
+
+  isIgnored(invariant: number): boolean {
+    return this.#options.ignored?.includes(invariant) === true;
+  }
+
+  /** Whether many objects are hidden or have vanished. Two such faults together can look like a few real losses. */
+  get isHidingMany(): boolean {
+    return this.clock.monotonic() < this.#hidingManyUntil;
+  }
+
+  hidesMany(milliseconds: number): void {
+    this.#hidingManyUntil = this.clock.monotonic() + milliseconds;
+  }
+
+  get replicaCount(): number {
+    return this.#options.replicas;
   }
 
   /** The leader according to the API server, if its process runs. */
@@ -113,20 +158,24 @@ export class World {
       name: `replica-${this.#count}`,
       world: clock,
       random,
-      settings: readFlags([
+      args: [
         "--master=http://test-api-server",
         "--config-set=page-size=5,lookup-limit=4",
         `--cluster-cidr=${clusterCIDR}`,
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
         ...(this.#options.flags ?? []),
-      ]),
-      environment: {},
+      ],
+      configuration: configurationFile(this.settings),
+      ...defined({ provider: this.#options.provider }),
       kube: (me) => {
         const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
         return (request, signal) => history.asWriter(me.name, () => send(request, signal));
       },
-      cloud: this.#cloudTransport(),
-      onSend: (me, request, to) => invariants.requestSent(me, request, to),
+      cloud: () => this.cloudAccess.transport,
+      onSend: (me, request, to) => {
+        if (to === "kube" && isListing(request)) this.listings += 1;
+        return invariants.requestSent(me, request, to);
+      },
       onError: (me, error) => invariants.replicaExited(me, error),
       write: (line) => history.log(line.trimEnd()),
     });
@@ -148,6 +197,30 @@ export class World {
     this.replicas.splice(this.replicas.indexOf(replica), 1);
     replica.terminate();
     this.clock.after(seconds(30), () => replica.process.kill());
+  }
+
+  /** Writes the configuration file of every replica, each after its delay in milliseconds. */
+  reconfigure(settings: LiveSettings, delay: () => number): void {
+    this.settings = settings;
+    this.history.log(`configuration: ${JSON.stringify(settings)}`);
+    for (const replica of this.replicas) {
+      const by = this.random.fraction() < 0.5 ? "file" : "signal";
+      this.clock.after(milliseconds(delay()), () => replica.configure(configurationFile(settings), by));
+    }
+  }
+
+  /** An operator releases what the mass limits hold. */
+  releaseHolds(): void {
+    this.history.log("an operator releases what is held");
+    this.absence.released();
+    this.invariants.released();
+    this.server.objects.patch(leases, "kube-system", "cloud-controller-manager", "", (lease) => ({
+      ...lease,
+      metadata: {
+        ...lease.metadata,
+        annotations: { ...lease.metadata.annotations, "fairlead.dev/release-hold": "all" },
+      },
+    }));
   }
 
   addNode(name: string): SimulatedMachine {
@@ -202,28 +275,14 @@ export class World {
     this.history.log(`${name} is deleted by a user`);
     this.server.objects.delete(nodes, "", name);
   }
-
-  /** Makes the simulator hide machines from the kind of request that it is answering. */
-  #installHiddenMachines(): void {
-    const { faults } = this.cloud;
-    const hides = faults.hides.bind(faults);
-    faults.hides = (machine) => hides(machine) || this.hiddenMachines.isHidden(machine.id, this.#requestKind);
-  }
-
-  #requestKind: "listing" | "lookup" = "listing";
-
-  #cloudTransport(): Transport {
-    const send = cloudTransport(this.cloud);
-    return async (request: TransportRequest, signal) => {
-      const { searchParams } = new URL(request.url);
-      this.#requestKind = searchParams.has("ids") || searchParams.has("names") ? "lookup" : "listing";
-      const answer = send(request, signal);
-      this.cloudInvariants.cloudHandled(request);
-      const response = await answer;
-      if (response.status !== 429) return response;
-      const headers = new Headers(response.headers);
-      headers.set("retry-after", String(1 + Math.floor(this.random.fraction() * 40)));
-      return new Response(await response.text(), { status: 429, headers });
-    };
-  }
 }
+
+/** Also true for a watch that begins with a listing. */
+const isListing = ({ method, url }: TransportRequest): boolean => {
+  const { pathname, searchParams } = new URL(url);
+  return (
+    method === "GET" &&
+    /\/(nodes|services)$/.test(pathname) &&
+    (!searchParams.has("watch") || searchParams.get("sendInitialEvents") === "true")
+  );
+};

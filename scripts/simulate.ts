@@ -1,0 +1,116 @@
+// `npm run simulate`: runs many seeds of the simulation in several processes, and prints the seeds that violate an invariant.
+
+import { cpus } from "node:os";
+import { join, resolve } from "node:path";
+import { mutationNamed, mutations } from "../test/simulation/mutations/mutations.ts";
+import type { SeedResult } from "../test/simulation/seed-worker.ts";
+import { stopUnlessKnown } from "./known-options.ts";
+
+const root = resolve(import.meta.dir, "..");
+const args = process.argv.slice(2);
+
+const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first]
+
+Runs the simulation with N seeds (100), and prints each seed that violates an invariant.
+  --from N         the first seed (1)
+  --processes N    how many run at the same time (the number of processors)
+  --mutation NAME  run with this protection of src removed; --first stops at the first seed that finds it
+  --ignore N,N     invariants that do not end a run
+Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation
+Mutations: ${mutations.map(({ name }) => name).join(", ")}
+`;
+stopUnlessKnown(args, {
+  usage,
+  options: ["--first"],
+  valued: ["--seeds", "--from", "--processes", "--mutation", "--ignore"],
+});
+
+function optionValue(option: string): string | undefined {
+  const index = args.indexOf(option);
+  return index === -1 ? undefined : args[index + 1];
+}
+
+function numberOf(option: string, fallback: number): number {
+  const text = optionValue(option);
+  const number = text === undefined ? fallback : Number(text);
+  if (Number.isInteger(number) && number > 0) return number;
+  process.stderr.write(`${option} requires a positive integer, got ${text}.\n`);
+  process.exit(2);
+}
+
+const count = numberOf("--seeds", 100);
+const first = numberOf("--from", 1);
+const mutation = optionValue("--mutation");
+if (mutation !== undefined && mutationNamed(mutation) === undefined) {
+  process.stderr.write(`There is no mutation ${mutation}.\n\n${usage}`);
+  process.exit(2);
+}
+const stopsAtFirst = args.includes("--first");
+const seeds = Array.from({ length: count }, (_, index) => first + index);
+const started = performance.now();
+const failed: SeedResult[] = [];
+let done = 0;
+
+function report(result: SeedResult): void {
+  done += 1;
+  const { seed, invariants, texts, failure } = result;
+  if (failure !== undefined || invariants.length > 0) {
+    failed.push(result);
+    const [text = ""] = failure === undefined ? texts : [failure];
+    process.stdout.write(`seed ${seed}: ${text}\n`);
+  }
+  if (done % 50 === 0 || done === count) {
+    const elapsed = ((performance.now() - started) / 1000).toFixed(0);
+    process.stderr.write(`${done} of ${count} seeds, ${failed.length} failed, ${elapsed} s\n`);
+  }
+}
+
+async function work(): Promise<void> {
+  const worker = Bun.spawn(
+    [
+      process.execPath,
+      ...(mutation === undefined ? [] : ["--preload", join(root, "test/simulation/mutations/preload.ts")]),
+      join(root, "test/simulation/seed-worker.ts"),
+    ],
+    {
+      cwd: root,
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+      env: {
+        ...process.env,
+        FAIRLEAD_MUTATION: mutation ?? "",
+        FAIRLEAD_IGNORE: optionValue("--ignore") ?? "",
+      },
+    },
+  );
+  const next = (): void => {
+    const seed = stopsAtFirst && failed.length > 0 ? undefined : seeds.shift();
+    if (seed === undefined) worker.stdin.end();
+    else {
+      worker.stdin.write(`${seed}\n`);
+      worker.stdin.flush();
+    }
+  };
+  next();
+  let text = "";
+  for await (const chunk of worker.stdout.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      report(JSON.parse(line));
+      next();
+    }
+  }
+  if ((await worker.exited) !== 0) throw new Error("A process of the simulation ended with an error.");
+}
+
+await Promise.all(Array.from({ length: numberOf("--processes", cpus().length) }, work));
+const byInvariant = Object.groupBy(failed, ({ invariants }) => invariants.join("+"));
+for (const [invariants, results = []] of Object.entries(byInvariant)) {
+  const list = results.map(({ seed }) => seed).toSorted((a, b) => a - b);
+  process.stdout.write(`invariant ${invariants}: ${list.length} seeds: ${list.slice(0, 30).join(" ")}\n`);
+}
+process.stdout.write(`${done} seeds, ${failed.length} failed\n`);
+process.exit(failed.length > 0 ? 1 : 0);

@@ -1,0 +1,179 @@
+// Checks the invariants about absence whenever the simulated cloud has handled a request, against the true state of the cloud
+// and of the API server.
+//
+// 18  A load balancer or route that exists and is wanted is never created again and never removed.
+// 19  At most max(2, 20 %) of the load balancers, and of the routes, are removed or created again in 10 minutes because
+//     something was absent. Restarts, hand-overs and reloads do not reset this, only a release by an operator does.
+
+import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
+import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
+import { isLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import type { Node, Service } from "../../src/kube/objects.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
+import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import { AbsenceCount } from "./absence-count.ts";
+
+type Report = (invariant: number, text: string) => void;
+
+export interface CloudState {
+  readonly balancers: readonly SimulatedBalancer[];
+  readonly routes: readonly SimulatedRoute[];
+}
+
+/** The part of a request that the checks need. */
+export interface CloudChange {
+  readonly method: string;
+  readonly path: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly destination?: string;
+  readonly machine?: string;
+}
+
+/** A manager may not have seen changes of the API that are younger, because its watch may have been silent. */
+const unseenFor = 300_000;
+
+export const stateOf = (cloud: FakeCloud): CloudState => ({
+  balancers: cloud.balancers.list(),
+  routes: cloud.routes.list(),
+});
+
+export const changeOf = ({ method, url, body }: TransportRequest): CloudChange => {
+  const { labels = {}, ...rest }: Partial<CloudChange> =
+    typeof body === "string" && body !== "" ? JSON.parse(body) : {};
+  return { ...rest, labels, method, path: new URL(url).pathname };
+};
+
+const ownerOf = ({ labels }: { readonly labels: Readonly<Record<string, string>> }): string =>
+  labels["owner-uid"] ?? "";
+
+export class AbsenceInvariants {
+  readonly #server: ApiServer;
+  readonly #cloud: FakeCloud;
+  readonly #clock: Clock;
+  readonly #report: Report;
+  /** Uids of Services that for some time needed no load balancer, or whose deletion could be seen. */
+  readonly #unwanted = new Set<string>();
+  /** Uids of Services, and names of Nodes, that vanished without a deletion. */
+  readonly #vanished = new Set<string>();
+  /** Owners and destinations that were lost in the cloud although no manager removed them. */
+  readonly #lost = new Set<string>();
+  /** Since when each range leads to its machine, by Node: "range machine". */
+  readonly #wantedRoutes = new Map<string, { readonly route: string; readonly since: number }>();
+  readonly #balancerCount: AbsenceCount;
+  readonly #routeCount: AbsenceCount;
+
+  constructor(server: ApiServer, cloud: FakeCloud, report: Report) {
+    const { clock } = cloud;
+    this.#server = server;
+    this.#cloud = cloud;
+    this.#clock = clock;
+    this.#report = report;
+    this.#balancerCount = new AbsenceCount("load balancers", clock, (text) => report(19, text));
+    this.#routeCount = new AbsenceCount("routes", clock, (text) => report(19, text));
+    server.onWrite((change) => this.#afterWrite(change));
+  }
+
+  /** The object is removed from the API server without a deletion, as when an older etcd is restored. */
+  vanishes(id: string): void {
+    this.#vanished.add(id);
+  }
+
+  hasVanished(id: string): boolean {
+    return this.#vanished.has(id);
+  }
+
+  returned(id: string): void {
+    this.#vanished.delete(id);
+  }
+
+  /** The owner's load balancer, or the route to this destination, was removed in the cloud by hand. */
+  lost(ownerOrDestination: string): void {
+    this.#lost.add(ownerOrDestination);
+  }
+
+  /** An operator released what the mass limits hold. */
+  released(): void {
+    this.#balancerCount.released();
+    this.#routeCount.released();
+  }
+
+  cloudHandled(change: CloudChange, before: CloudState, after: CloudState): void {
+    const { method, path } = change;
+    this.#balancerCount.observe(before.balancers.length);
+    this.#routeCount.observe(before.routes.length);
+    if (method === "POST" && path.endsWith("/balancers")) this.#checkNewBalancer(ownerOf(change), before);
+    if (method === "POST" && path.endsWith("/routes")) this.#checkNewRoute(change, before);
+    if (method !== "DELETE") return;
+    const isLeft = new Set([...after.balancers, ...after.routes].map(({ id }) => id));
+    for (const one of before.balancers) if (!isLeft.has(one.id)) this.#checkRemovedBalancer(one, after);
+    for (const one of before.routes) if (!isLeft.has(one.id)) this.#checkRemovedRoute(one);
+  }
+
+  #checkNewBalancer(owner: string, before: CloudState): void {
+    const existing = before.balancers.filter((one) => ownerOf(one) === owner && one.status !== "failed");
+    if (existing.length > 0) {
+      this.#report(18, `a load balancer was created for ${owner}, which has ${existing.map(({ id }) => id)}`);
+    }
+    if (this.#lost.delete(owner)) this.#balancerCount.add(owner, `${owner} got a new one`);
+  }
+
+  #checkNewRoute({ destination = "", machine = "" }: CloudChange, before: CloudState): void {
+    if (before.routes.some((one) => one.destination === destination && one.machine === machine)) {
+      this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
+    }
+    if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
+  }
+
+  #checkRemovedBalancer(balancer: SimulatedBalancer, after: CloudState): void {
+    const owner = ownerOf(balancer);
+    const service = this.#services().find(({ metadata }) => metadata.uid === owner);
+    const isOnlyOne = !after.balancers.some((one) => ownerOf(one) === owner);
+    if (service !== undefined && !this.#unwanted.has(owner) && isOnlyOne && balancer.status !== "failed") {
+      this.#report(18, `${balancer.id} of ${service.metadata.name} was removed although it is wanted`);
+    }
+    if (this.#vanished.has(owner)) this.#balancerCount.add(owner, `${balancer.id} of the vanished ${owner}`);
+  }
+
+  #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
+    const now = this.#clock.monotonic();
+    // Its machine is really gone, so that it leads nowhere.
+    if (!this.#cloud.machines.has(machine)) return;
+    for (const [node, { route, since }] of this.#wantedRoutes) {
+      if (route !== `${destination} ${machine}`) continue;
+      if (this.#vanished.has(node))
+        this.#routeCount.add(destination, `${destination} of the vanished ${node}`);
+      else if (now - since > unseenFor) {
+        this.#report(18, `the route ${id} of ${node} was removed although it is wanted`);
+      }
+    }
+  }
+
+  #services(): readonly Service[] {
+    return this.#server.store.list("services") as unknown as readonly Service[];
+  }
+
+  #afterWrite({ storage, type, object }: StoredChange): void {
+    const { uid, name, deletionTimestamp } = object.metadata;
+    if (storage === "services") {
+      const isWanted = isLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
+      if (this.#vanished.has(uid) && type === "DELETED") return;
+      if (!isWanted || type === "DELETED") this.#unwanted.add(uid);
+    }
+    if (storage === "nodes") this.#followNode(type, name, object as unknown as Node);
+  }
+
+  #followNode(type: StoredChange["type"], name: string, { spec }: Node): void {
+    if (this.#vanished.has(name) && type === "DELETED") return;
+    const machine = /^fake:\/\/(\d+)$/.exec(spec.providerID ?? "")?.[1];
+    const route = `${spec.podCIDR} ${machine}`;
+    // The next Node with this range gets a new route.
+    if (type === "DELETED") this.#lost.delete(spec.podCIDR ?? "");
+    if (type === "DELETED" || machine === undefined) this.#wantedRoutes.delete(name);
+    else if (this.#wantedRoutes.get(name)?.route !== route) {
+      this.#wantedRoutes.set(name, { route, since: this.#clock.monotonic() });
+    }
+  }
+}

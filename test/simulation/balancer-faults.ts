@@ -1,0 +1,102 @@
+// Wrong answers of the cloud about balancers and routes, within the limits of the design: shorter than the confirmation time, or
+// about more objects than the mass limit. Other objects are really lost, or half made.
+
+import { milliseconds } from "../../src/core/brand.ts";
+import type { CloudLie, Collection } from "./cloud-lies.ts";
+import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
+import type { World } from "./world.ts";
+
+/** Below the confirmation time of 30 s, also together with the longest lag. */
+const shortest = 1_000;
+const longest = 18_000;
+const longestLag = 10_000;
+/** An object that is younger may have been missing because of a lag. */
+const oldEnough = 180_000;
+
+export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
+  const { cloud, cloudLies, clock, history } = world;
+  /** An object is hidden for a short time only once, because two such lies may look like two proofs. */
+  const wereHidden = new Set<string>();
+  const firstSeen = new Map<string, number>();
+  const watchAges = (): void => {
+    for (const { id } of [...cloud.balancers.list(), ...cloud.routes.list()]) {
+      if (!firstSeen.has(id)) firstSeen.set(id, clock.monotonic());
+    }
+    clock.after(milliseconds(10_000), watchAges);
+  };
+  watchAges();
+
+  const collection = (): Collection =>
+    dice.pick(["balancers", "balancers", "routes"] as const) ?? "balancers";
+  const ids = (of: Collection): readonly string[] =>
+    of === "balancers"
+      ? cloud.balancers.list().flatMap(({ id, labels }) => (labels["managed-by"] === "fairlead" ? [id] : []))
+      : cloud.routes.list().flatMap(({ id, labels }) => (labels["cluster"] === "kubernetes" ? [id] : []));
+  const lie = (about: Collection, what: CloudLie, duration: number): void => {
+    history.log(`cloud: lies about ${about} for ${duration / 1000} s: ${JSON.stringify(what)}`);
+    cloudLies[about].add(what, duration);
+  };
+  const isOldEnough = (id: string): boolean =>
+    clock.monotonic() - (firstSeen.get(id) ?? clock.monotonic()) > oldEnough;
+  /** One lie at a time, because together they could last longer than the confirmation time. */
+  const unlessLying = (apply: (about: Collection) => void) => (): void => {
+    const about = collection();
+    if (!cloudLies[about].isLying) apply(about);
+  };
+
+  const hideSome = (about: Collection): void => {
+    const chosen = dice.some(
+      ids(about).filter((id) => isOldEnough(id) && !wereHidden.has(id)),
+      dice.count(1, 4),
+    );
+    if (chosen.length === 0) return;
+    for (const id of chosen) wereHidden.add(id);
+    const kind = dice.chance(0.7) ? "missing" : "foreign mark";
+    lie(about, { kind, ids: chosen, from: "both" }, Math.round(dice.between(shortest, longest)));
+  };
+  /** An empty listing, or one that lacks more objects than the mass limit allows. */
+  const hideMany = (about: Collection): void => {
+    const all = ids(about);
+    const min = Math.max(2, Math.floor(all.length * 0.2)) + 3;
+    if (all.length < min || world.isHidingMany) return;
+    const duration = Math.round(dice.between(2_000, 400_000));
+    // Those who stay hidden for long count as proven absent, so that they must remain more than the limit.
+    const isEmpty = dice.chance(0.6);
+    const chosen = isEmpty ? undefined : dice.some(all, dice.count(min, all.length));
+    for (const id of all) wereHidden.add(id);
+    world.hidesMany(duration);
+    lie(about, { kind: "missing", from: "both", ...(chosen !== undefined && { ids: chosen }) }, duration);
+  };
+  const lag = (about: Collection): void =>
+    lie(
+      about,
+      { kind: "lagging", by: Math.round(dice.between(500, longestLag)) },
+      Math.round(dice.between(10_000, 300_000)),
+    );
+  const stale = (about: Collection): void =>
+    lie(about, { kind: "stale replica" }, Math.round(dice.between(shortest, longest)));
+  const repeat = (about: Collection): void =>
+    lie(about, { kind: "repeated" }, Math.round(dice.between(1_000, 120_000)));
+  const failCreation = (): void => {
+    const operation = dice.chance(0.7) ? "POST /balancers" : "POST /routes";
+    const kind = dice.chance(0.5) && operation === "POST /balancers" ? "half-made" : "false-error";
+    const planned = {
+      kind,
+      operation,
+      status: dice.pick([500, 503, 409, 429]) ?? 500,
+      calls: dice.count(1, 2),
+    } as const;
+    history.log(`cloud: ${JSON.stringify(planned)}`);
+    cloud.faults.add(planned);
+  };
+
+  const disruptions: readonly Disruption[] = [
+    { weight: 4, apply: unlessLying(hideSome) },
+    { weight: 3, apply: unlessLying(hideMany) },
+    { weight: 3, apply: unlessLying(lag) },
+    { weight: 2, apply: unlessLying(stale) },
+    { weight: 2, apply: unlessLying(repeat) },
+    { weight: 3, apply: failCreation },
+  ];
+  return { disruptions, stop: () => cloudLies.clear() };
+};

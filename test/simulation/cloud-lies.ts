@@ -1,0 +1,148 @@
+// Wrong answers of the simulated cloud about its balancers and routes: objects that are missing, old, repeated or marked as
+// another cluster's. The true state does not change, and the invariants use that one.
+
+import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
+import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
+import type { ReadKind } from "../../providers/fake/simulator/view.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { Random } from "../../src/platform/random.ts";
+
+export type Collection = "balancers" | "routes";
+
+/** `ids` absent: all objects. */
+export type CloudLie =
+  | {
+      readonly kind: "missing" | "foreign mark";
+      readonly ids?: readonly string[];
+      readonly from: "both" | ReadKind;
+    }
+  /** Reads show the state of this many milliseconds ago. */
+  | { readonly kind: "lagging"; readonly by: number }
+  /** Some reads show the state at the beginning of the lie. */
+  | { readonly kind: "stale replica" }
+  | { readonly kind: "repeated" };
+
+interface Cloudy {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+interface ActiveLie {
+  readonly lie: CloudLie;
+  readonly since: number;
+  readonly until: number;
+}
+
+const history = 60_000;
+
+class CollectionView<T extends Cloudy> {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #existing: () => readonly T[];
+  #past: { readonly at: number; readonly objects: readonly T[] }[];
+  #lies: ActiveLie[] = [];
+
+  constructor(clock: Clock, random: Random, existing: () => readonly T[]) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#existing = existing;
+    this.#past = [{ at: Number.NEGATIVE_INFINITY, objects: [] }];
+  }
+
+  get isLying(): boolean {
+    const now = this.#clock.monotonic();
+    return this.#lies.some(({ until }) => until > now);
+  }
+
+  add(lie: CloudLie, milliseconds: number): void {
+    const since = this.#clock.monotonic();
+    this.#lies.push({ lie, since, until: since + milliseconds });
+  }
+
+  clear(): void {
+    this.#lies = [];
+  }
+
+  /** Call it after each change. */
+  record(): void {
+    const at = this.#clock.monotonic();
+    const kept = this.#past.findLastIndex((state) => state.at <= at - history);
+    this.#past = [...this.#past.slice(Math.max(0, kept)), { at, objects: this.#existing() }];
+  }
+
+  show(existing: readonly T[], read: ReadKind): readonly T[] {
+    const now = this.#clock.monotonic();
+    this.#lies = this.#lies.filter(({ until }) => until > now);
+    return this.#lies.reduce((shown, lie) => this.#apply(shown, lie, read), existing);
+  }
+
+  #apply(shown: readonly T[], { lie, since }: ActiveLie, read: ReadKind): readonly T[] {
+    switch (lie.kind) {
+      case "missing":
+        if (lie.from !== "both" && lie.from !== read) return shown;
+        return shown.filter(({ id }) => lie.ids !== undefined && !lie.ids.includes(id));
+      case "foreign mark":
+        if (lie.from !== "both" && lie.from !== read) return shown;
+        return shown.map((each) =>
+          lie.ids === undefined || lie.ids.includes(each.id)
+            ? { ...each, labels: { ...each.labels, cluster: "another" } }
+            : each,
+        );
+      case "lagging":
+        return this.#at(this.#clock.monotonic() - lie.by, shown, read);
+      case "stale replica":
+        return this.#random.fraction() < 0.5 ? this.#at(since, shown, read) : shown;
+      case "repeated":
+        return read === "listing" ? [...shown, ...shown.slice(0, Math.ceil(shown.length / 2))] : shown;
+    }
+  }
+
+  /** The state at this time. A lookup names objects that exist, so it can only lack those that are newer. */
+  #at(moment: number, shown: readonly T[], read: ReadKind): readonly T[] {
+    const { objects } = this.#past.findLast(({ at }) => at <= moment) ?? { objects: [] };
+    if (read === "listing") return objects;
+    return shown.flatMap(({ id }) => objects.find((each) => each.id === id) ?? []);
+  }
+}
+
+export class CloudLies {
+  readonly balancers: CollectionView<SimulatedBalancer>;
+  readonly routes: CollectionView<SimulatedRoute>;
+
+  constructor(cloud: FakeCloud, random: Random) {
+    const { clock } = cloud;
+    // An old state shows no change in progress, because its end is not recorded.
+    const balancers = (): readonly SimulatedBalancer[] =>
+      cloud.balancers.list().map((each) => (each.status === "failed" ? each : { ...each, status: "active" }));
+    this.balancers = new CollectionView(clock, random, balancers);
+    this.routes = new CollectionView(clock, random, () => cloud.routes.list());
+    cloud.view = {
+      balancers: (existing, read) => this.balancers.show(existing, read),
+      routes: (existing, read) => this.routes.show(existing, read),
+    };
+    recordAfter(cloud.balancers, ["create", "change", "remove", "fail"], () => this.balancers.record());
+    recordAfter(cloud.routes, ["create", "remove"], () => this.routes.record());
+  }
+
+  clear(): void {
+    this.balancers.clear();
+    this.routes.clear();
+  }
+}
+
+/** Replaces these methods with ones that call `record` afterwards. */
+const recordAfter = <K extends string>(
+  target: Record<K, (...args: never[]) => unknown>,
+  methods: readonly K[],
+  record: () => void,
+): void => {
+  for (const method of methods) {
+    const original = target[method].bind(target);
+    target[method] = (...args) => {
+      const result = original(...args);
+      record();
+      return result;
+    };
+  }
+};

@@ -1,0 +1,105 @@
+// Mutations of src: each removes one protection. The simulation must find each of them, which proves that its faults and checks
+// still work.
+
+export interface Mutation {
+  readonly name: string;
+  /** What no longer works. */
+  readonly breaks: string;
+  /** The invariants that it may violate. */
+  readonly invariants: readonly number[];
+  /** The first seed that found it. */
+  readonly seed: number;
+  readonly edits: readonly Edit[];
+}
+
+/** `find` occurs exactly once in the file. */
+export interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const mutations: readonly Mutation[] = [
+  {
+    name: "believe-one-listing-of-balancers",
+    breaks: "One listing proves that a load balancer is absent.",
+    invariants: [18, 5],
+    seed: 2,
+    edits: [
+      {
+        file: "src/controllers/service/observed/absence.ts",
+        find: "missing.last - missing.first >= confirmAfter",
+        replace: "missing.last >= missing.first",
+      },
+    ],
+  },
+  {
+    name: "no-limit-for-vanished-services",
+    breaks: "Any number of Services may vanish from the API with their load balancers.",
+    invariants: [19],
+    seed: 2,
+    edits: [
+      {
+        file: "src/controllers/service/observed/mass-limit.ts",
+        find: "const isHeld = count.missing + count.vanished + count.recent > allowed;",
+        replace: "const isHeld = false;",
+      },
+    ],
+  },
+  {
+    name: "believe-one-listing-of-routes",
+    breaks: "One listing proves that a route is absent, and any number may be absent.",
+    invariants: [18, 19],
+    seed: 2,
+    edits: [
+      {
+        file: "src/controllers/route/absence/admission.ts",
+        find: "isProved && (!isHeld || isReleased)",
+        replace: "true || (isProved && isHeld && isReleased)",
+      },
+    ],
+  },
+  {
+    name: "forget-removals",
+    breaks: "A new leader does not load the removals of its predecessor from the Lease.",
+    invariants: [2, 19],
+    seed: 17,
+    edits: [
+      {
+        file: "src/controllers/removal-memory.ts",
+        find: "const added = stored.filter(",
+        replace: "const added = stored.slice(0, 0).filter(",
+      },
+    ],
+  },
+  {
+    name: "take-repeated-routes-for-second-ones",
+    breaks: "A route that a listing repeats looks like a superfluous second one.",
+    invariants: [18, 10],
+    seed: 10,
+    edits: [
+      {
+        file: "src/controllers/route/observed/observed-route.ts",
+        find: "if (seen.has(identity)) return false;",
+        replace: "",
+      },
+    ],
+  },
+];
+
+export const mutationNamed = (name: string): Mutation | undefined =>
+  mutations.find((mutation) => mutation.name === name);
+
+/** The source with the edits of the mutation that concern this file. */
+export const mutate = ({ name, edits }: Mutation, file: string, source: string): string =>
+  edits
+    .filter((edit) => edit.file === file)
+    .reduce((text, { find, replace }) => {
+      const parts = text.split(find);
+      if (parts.length !== 2) {
+        throw new Error(
+          `The mutation ${name} expects its text exactly once in ${file}, found it ${parts.length - 1} times.`,
+        );
+      }
+      return parts.join(replace);
+    }, source);

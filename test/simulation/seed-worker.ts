@@ -1,0 +1,31 @@
+// A process that runs seeds of the simulation: reads one seed per line, and prints one line of JSON per outcome.
+// scripts/simulate.ts and the tests of the mutations start it.
+
+import { runSimulation } from "./run-simulation.ts";
+
+/** What the worker prints for one seed. */
+export interface SeedResult {
+  readonly seed: number;
+  readonly invariants: readonly number[];
+  readonly texts: readonly string[];
+  readonly failure?: string;
+}
+
+const ignored = (process.env["FAIRLEAD_IGNORE"] ?? "").split(",").filter(Boolean).map(Number);
+
+const resultOf = async (seed: number): Promise<SeedResult> => {
+  try {
+    const { violations } = await runSimulation({ seed, ignored });
+    const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
+    const texts = violations.map(({ invariant, at, text }) => `${invariant} at ${at / 1000} s: ${text}`);
+    return { seed, invariants, texts };
+  } catch (error) {
+    const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { seed, invariants: [], texts: [], failure };
+  }
+};
+
+for await (const line of console) {
+  if (line === "") continue;
+  process.stdout.write(`${JSON.stringify(await resultOf(Number(line)))}\n`);
+}

@@ -184,3 +184,28 @@ test("no limit applies with --load-balancer-removal-limit=off", async () => {
   for (const name of names) vanish(w, name);
   await w.until(() => count(w) === 0, "the removals", 60);
 });
+
+test("a deleted Service keeps its finalizer while too many load balancers are absent", async () => {
+  const w = await settledWorld();
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await relist(w);
+  w.delete("s0");
+  await w.pass(900);
+  expect(w.find("s0")?.metadata.finalizers).toHaveLength(1);
+  expect(w.events("s0").join()).toContain("MassRemovalHeld The load balancer of this Service is absent");
+  expect(count(w)).toBe(20);
+  w.cloud.view = trueView;
+  await w.pass(300);
+  expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
+});
+
+test("a deleted Service is released when an operator releases what is held", async () => {
+  const w = await settledWorld();
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await relist(w);
+  w.delete("s0");
+  await w.pass(120);
+  release(w);
+  await w.pass(120);
+  expect(w.find("s0")).toBeUndefined();
+});

@@ -1,12 +1,21 @@
 // Applies the mass limit to one group: a load balancer that is absent, or whose Service vanished from the API, is created again or
 // removed only if not too many are, and only after that was recorded.
 
-import { type Milliseconds, milliseconds, minutes, type ServiceUID } from "../../../core/brand.ts";
+import {
+  type Milliseconds,
+  milliseconds,
+  minutes,
+  type ServiceUID,
+  serviceUID,
+} from "../../../core/brand.ts";
+import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import type { ServiceEvent } from "../deps.ts";
 import { hasVanished, removalKind } from "../observed/mass-limit.ts";
 import type { GroupState, Hold } from "../state/group-states.ts";
-import { massRecreationHeld, massRemovalHeld, serviceVanished } from "../status/events.ts";
+import type { MassHold } from "../state/mass-count.ts";
+import { massRecreationHeld, massReleaseHeld, massRemovalHeld, serviceVanished } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -60,7 +69,7 @@ export function checkMassLimit(
   plan: PlannedGroup,
 ): Outcome | undefined {
   const isAllowed = !isCounted(context.state, plan) || deps.massLimit.mayChange(context.group);
-  return isAllowed ? undefined : holdRecreation(deps, context);
+  return isAllowed ? undefined : holdAbsent(deps, context, context.services, massRecreationHeld);
 }
 
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
@@ -92,13 +101,34 @@ function removesVanished({ departures }: GroupState, { observed, gone }: Planned
   return observed !== undefined && gone.some((uid) => departures.get(uid)?.wasSeen === false);
 }
 
-function holdRecreation(deps: ReconcileDeps, { group, services, state }: ReconcileContext): Outcome {
+/**
+ * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that
+ * prove it for this one are not believed then. Undefined when it may go.
+ */
+export function checkMassRelease(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  service: Service,
+): Outcome | undefined {
+  const { group, state } = context;
+  const known = state.presence.get(serviceUID(service.metadata.uid));
+  const isProvedByListings = known?.certainty === "exists" && known.isNotFound !== true;
+  if (!isProvedByListings || deps.massLimit.mayChange(group)) return undefined;
+  return holdAbsent(deps, context, [service], massReleaseHeld);
+}
+
+function holdAbsent(
+  deps: ReconcileDeps,
+  { group, state }: ReconcileContext,
+  services: readonly Service[],
+  describe: (held: MassHold) => ServiceEvent,
+): Outcome {
   const { controller, massLimit, publisher, freshListing } = deps;
   const { removals, clock, listing } = controller;
   const held = massLimit.hold();
   if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
   const names = deps.groupStates.membersOf(group);
-  const event = massRecreationHeld(held);
+  const event = describe(held);
   for (const service of services) publisher.publishOnce(service, "absence", [event]);
   state.hold = { reason: event.reason, message: event.message, isMass: true };
   removals.hold(removalKind, group, names.join(", "));

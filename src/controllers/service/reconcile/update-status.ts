@@ -21,6 +21,7 @@ import { finalConditions } from "../status/show-problems.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
 import { checkDelay } from "./apply.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { checkMassRelease } from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
 
@@ -103,10 +104,12 @@ function changedIngress(
 /** For a Service that no longer needs a load balancer: removes its finalizer once the cloud has none for it. */
 async function removeFinalizer(
   deps: ReconcileDeps,
-  { group, state, call: { signal } }: ReconcileContext,
+  context: ReconcileContext,
   { service, desired }: Member,
   { observed }: Result,
 ): Promise<Outcome> {
+  const { group, state, call } = context;
+  const { signal } = call;
   const { balancers, writes, clock } = deps.controller;
   const { uid } = desired.owner;
   if (observed?.owners.includes(uid) === true) {
@@ -114,6 +117,8 @@ async function removeFinalizer(
   }
   const absence = judgeAbsence(deps, state, [uid]);
   if (absence.kind === "unproved") return waitForProof(deps, state, [service], absence);
+  const held = checkMassRelease(deps, context, service);
+  if (held !== undefined) return held;
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
     return pollCloud(deps, state, "another group to release the load balancer");

@@ -93,6 +93,14 @@ export function massRecreationHeld({ allowed, howToRelease }: MassHold): Service
   );
 }
 
+/** The Service no longer needs a load balancer. */
+export function massReleaseHeld({ allowed, howToRelease }: MassHold): ServiceEvent {
+  return warning(
+    "MassRemovalHeld",
+    `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so the Service keeps its finalizer until the cloud lists them. To release all of them: ${howToRelease}`,
+  );
+}
+
 /** For reports, because the Services no longer exist. */
 export function massRemovalHeld(services: readonly string[], { allowed, howToRelease }: MassHold): Hold {
   return {

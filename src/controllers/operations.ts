@@ -26,10 +26,18 @@ interface Operation {
   readonly id: string;
   checkAt: number;
   update: OperationUpdate;
+  /** Failed checks in a row. */
+  failures: number;
+  problem: unknown;
 }
+
+type Keyed = readonly [key: string, operation: Operation];
 
 /** Most cloud errors do not recur at the next attempt. */
 const failuresBeforeReport = 3;
+
+/** One operation may be uncheckable. When two requests fail in a row, others would probably fail too. */
+const failuresBeforePause = 2;
 
 /** Operations that are due this soon after another one are checked together with it. */
 const batchWindow: Milliseconds = milliseconds(100);
@@ -42,8 +50,6 @@ export class Operations {
   #signal: AbortSignal | undefined;
   #cancelCheck: (() => void) | undefined;
   #isChecking = false;
-  #failures = 0;
-  #problem: unknown;
   #isNoted = false;
 
   constructor(deps: OperationDeps, enqueue: (key: string) => void) {
@@ -51,9 +57,9 @@ export class Operations {
     this.#enqueue = enqueue;
   }
 
-  /** Why no operation could be checked for several attempts; undefined while checks succeed. */
-  get problem(): unknown {
-    return this.#problem;
+  /** Why the operation of this key could not be checked for several attempts; undefined while checks succeed. */
+  problemOf(key: string): unknown {
+    return this.#operations.get(key)?.problem;
   }
 
   /** The keys of operations that are running or have an update. */
@@ -64,8 +70,6 @@ export class Operations {
   /** Starts polling. */
   begin(until: AbortSignal): void {
     this.#signal = until;
-    this.#failures = 0;
-    this.#problem = undefined;
     this.#scheduleCheck();
   }
 
@@ -80,7 +84,8 @@ export class Operations {
   track(key: string, id: string, checkAfter: Milliseconds): boolean {
     const { pending, clock } = this.#deps;
     if (pending === undefined) return false;
-    this.#operations.set(key, { id, checkAt: clock.monotonic() + checkAfter, update: "pending" });
+    const checkAt = clock.monotonic() + checkAfter;
+    this.#operations.set(key, { id, checkAt, update: "pending", failures: 0, problem: undefined });
     this.#scheduleCheck();
     return true;
   }
@@ -92,7 +97,7 @@ export class Operations {
     return update;
   }
 
-  #running(): readonly (readonly [string, Operation])[] {
+  #running(): readonly Keyed[] {
     return [...this.#operations].filter(([, { update }]) => update === "pending");
   }
 
@@ -107,49 +112,74 @@ export class Operations {
   }
 
   async #check(): Promise<void> {
-    const { pending, clock, random, note } = this.#deps;
+    const { pending, clock } = this.#deps;
     const signal = this.#signal;
     if (pending === undefined || signal === undefined) return;
     this.#isChecking = true;
     const due = this.#running().filter(([, { checkAt }]) => checkAt <= clock.monotonic());
     try {
-      for (let at = 0; at < due.length; at += pending.limit) {
-        const batch = due.slice(at, at + pending.limit);
-        // Several keys may wait for the same operation.
-        const ids = [...new Set(batch.map(([, { id }]) => id))];
-        const outcomes = await pending.check(ids, { signal, urgency: "user-change" });
-        for (const [key, operation] of batch) this.#record(key, operation, outcomes.get(operation.id));
-      }
-      if (this.#isNoted) note("The operations of the cloud can be checked again", {});
-      this.#isNoted = false;
-      this.#failures = 0;
-      this.#setProblem(undefined);
-    } catch (error) {
-      this.#failures += 1;
-      if (!signal.aborted) this.#noteFailure(error, due);
-      const isLasting = this.#failures >= failuresBeforeReport;
-      if (isLasting && !signal.aborted && !isFenced(error)) this.#setProblem(error);
-      const delay = backoffAfter(error, this.#failures, clock, random);
-      for (const [, operation] of due) {
-        if (operation.update === "pending") operation.checkAt = clock.monotonic() + delay;
+      let failuresInARow = 0;
+      for (let at = 0; at < due.length && !signal.aborted; at += pending.limit) {
+        const error = await this.#checkBatch(due.slice(at, at + pending.limit), pending, signal);
+        failuresInARow = error === undefined ? 0 : failuresInARow + 1;
+        if (error === undefined || (failuresInARow < failuresBeforePause && !concernsAll(error))) continue;
+        this.#postpone(due.slice(at + pending.limit), error, failuresInARow);
+        break;
       }
     } finally {
       this.#isChecking = false;
+      this.#noteSuccess();
       this.#scheduleCheck();
     }
   }
 
-  /** Once until a check succeeds. What concerns the whole account is logged for the account. */
-  #noteFailure(error: unknown, due: readonly (readonly [string, Operation])[]): void {
+  /** Returns the error with which the check failed, if it did. */
+  async #checkBatch(batch: readonly Keyed[], pending: Pending, signal: AbortSignal): Promise<unknown> {
+    // Several keys may wait for the same operation.
+    const ids = [...new Set(batch.map(([, { id }]) => id))];
+    try {
+      const outcomes = await pending.check(ids, { signal, urgency: "user-change" });
+      for (const [key, operation] of batch) {
+        operation.failures = 0;
+        this.#setProblem(key, operation, undefined);
+        this.#record(key, operation, outcomes.get(operation.id));
+      }
+      return undefined;
+    } catch (error) {
+      if (signal.aborted) return error;
+      this.#noteFailure(error, ids);
+      for (const [key, operation] of batch) {
+        operation.failures += 1;
+        const isLasting = operation.failures >= failuresBeforeReport && !isFenced(error);
+        if (isLasting) this.#setProblem(key, operation, error);
+      }
+      this.#postpone(batch, error, Math.max(...batch.map(([, { failures }]) => failures)));
+      return error;
+    }
+  }
+
+  #postpone(operations: readonly Keyed[], error: unknown, failures: number): void {
+    const { clock, random } = this.#deps;
+    const checkAt = clock.monotonic() + backoffAfter(error, failures, clock, random);
+    for (const [, operation] of operations) if (operation.update === "pending") operation.checkAt = checkAt;
+  }
+
+  /** Once until all checks succeed. What concerns the whole account is logged for the account. */
+  #noteFailure(error: unknown, ids: readonly string[]): void {
     if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
     this.#isNoted = true;
-    const ids = [...new Set(due.map(([, { id }]) => id))];
     const operations =
       ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ");
     this.#deps.note(
       `Cannot check the operations of the cloud, so their changes stay pending. Fairlead will retry. ${messageOf(error)}`,
       { operations },
     );
+  }
+
+  #noteSuccess(): void {
+    if (!this.#isNoted || this.#running().some(([, { failures }]) => failures > 0)) return;
+    this.#isNoted = false;
+    this.#deps.note("The operations of the cloud can be checked again", {});
   }
 
   #record(key: string, operation: Operation, outcome: OperationState | CloudError | undefined): void {
@@ -161,10 +191,15 @@ export class Operations {
     this.#enqueue(key);
   }
 
-  /** Enqueues every waiting key, so that it can report the problem or its end. */
-  #setProblem(problem: unknown): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    for (const [key] of this.#running()) this.#enqueue(key);
+  /** Enqueues the key, so that it can report the problem or its end. */
+  #setProblem(key: string, operation: Operation, problem: unknown): void {
+    if (problem === operation.problem) return;
+    operation.problem = problem;
+    this.#enqueue(key);
   }
+}
+
+/** Whether other requests would fail too. */
+function concernsAll(error: unknown): boolean {
+  return isAccountWide(error) || isFenced(error) || (CloudError.is(error) && error.kind === "rate-limited");
 }

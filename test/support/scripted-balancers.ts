@@ -19,8 +19,7 @@ import {
   seconds,
   text,
 } from "../../src/index.ts";
-import type { Clock } from "../../src/platform/clock.ts";
-import { sleep } from "../../src/platform/clock.ts";
+import { type Clock, sleep } from "../../src/platform/clock.ts";
 
 export interface Thing {
   readonly id: string;
@@ -90,7 +89,7 @@ export class ScriptedBalancers {
   /** A step that starts an operation stores its id as a fact, and the plan waits for the operation in the facts. */
   remembersOperations = false;
   /** The result of an operation when it is checked; without an entry it is still running. */
-  readonly outcomes = new Map<string, "done" | "failed" | "lost">();
+  readonly outcomes = new Map<string, "done" | "failed" | "lost" | "unreadable">();
   readonly checks: (readonly string[])[] = [];
   /** Thrown by every check of operations. */
   checkRefusal: CloudError | undefined;
@@ -226,6 +225,7 @@ export class ScriptedBalancers {
     for (const operation of operations) {
       const step = this.#open.get(operation);
       const outcome = this.outcomes.get(operation);
+      if (outcome === "unreadable") throw refused("500", "unavailable");
       if (step !== undefined && (outcome === "done" || outcome === "lost")) this.#applyStep(step);
       if (outcome !== undefined) this.#open.delete(operation);
       if (outcome === "done") answers.set(operation, { done: true });
@@ -238,7 +238,7 @@ export class ScriptedBalancers {
   }
 }
 
-export const refused = (message: string, kind: "quota" | "invalid" = "invalid"): CloudError =>
+export const refused = (message: string, kind: "quota" | "invalid" | "unavailable" = "invalid"): CloudError =>
   new CloudError(kind, message, { operation: "work" });
 
 const toObserved = (thing: Thing): Observed => ({

@@ -79,7 +79,7 @@ test("an error from the leadership fence is not reported on any Service", async 
   const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   const { groupStates, reconcile } = reconciler(() => Promise.reject(error));
   expect(await reconcile("web").catch((thrown: unknown) => thrown)).toBe(error);
-  expect(groupStates.of("web").failures).toBe(0);
+  expect(groupStates.of("web").progress.failures).toBe(0);
 });
 
 test("a failed listing of an earlier leadership session is requested again and not reported", () => {

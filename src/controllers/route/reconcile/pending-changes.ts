@@ -6,7 +6,7 @@ import { CloudError } from "../../../provider/errors.ts";
 import { type OperationDeps, Operations } from "../../operations.ts";
 import type { RouteBackoffs } from "../apply/backoffs.ts";
 import { type ChangeOutcome, keyOf, type RouteChange } from "../plan/changes.ts";
-import type { UncheckedChanges } from "../status/route-reporter.ts";
+import type { UncheckedChange } from "../status/route-reporter.ts";
 
 type PendingOutcome = Extract<ChangeOutcome, { readonly kind: "pending" }>;
 
@@ -66,9 +66,10 @@ export class PendingChanges {
     return { failed, hasEnded };
   }
 
-  get unchecked(): UncheckedChanges {
-    const { problem } = this.#operations;
-    const changes = problem === undefined ? [] : [...this.#polled.values()].map(({ change }) => change);
-    return { changes, error: problem };
+  get unchecked(): readonly UncheckedChange[] {
+    return [...this.#polled].flatMap(([key, { change }]) => {
+      const error = this.#operations.problemOf(key);
+      return error === undefined ? [] : [{ change, error }];
+    });
   }
 }

@@ -24,9 +24,9 @@ import type { RouteListing } from "../observed/route-table.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
 
-/** Changes in progress that cannot be checked, and why. */
-export interface UncheckedChanges {
-  readonly changes: readonly RouteChange[];
+/** A change in progress that cannot be checked, and why. */
+export interface UncheckedChange {
+  readonly change: RouteChange;
   readonly error: unknown;
 }
 
@@ -51,7 +51,7 @@ export class RouteReporter {
     desired: DesiredRoutes,
     listing: RouteListing,
     plan: RoutePlan,
-    unchecked: UncheckedChanges,
+    unchecked: readonly UncheckedChange[],
     { held }: Pick<Admission, "held">,
   ): void {
     const { nodes, routes, settings, removals } = this.#options;
@@ -72,8 +72,8 @@ export class RouteReporter {
       if (missing.has(destination))
         addToNode(target.node, routeCreationHeld(destination, removals.howToRelease("routes")));
     }
-    for (const change of unchecked.changes) {
-      const problem = changeUnknown(change.do, change.route.destination, unchecked.error);
+    for (const { change, error } of unchecked) {
+      const problem = changeUnknown(change.do, change.route.destination, error);
       if (change.do === "remove") ofTable.push(problem);
       else addToNode(change.route.target.node, problem);
     }

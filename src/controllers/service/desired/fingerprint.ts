@@ -3,6 +3,7 @@
 
 import { hash } from "../../../core/hash.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { Step } from "../../../provider/plan.ts";
 import type { Desired } from "../deps.ts";
 import type { Change, Fingerprint } from "../state/group-states.ts";
 
@@ -10,11 +11,12 @@ const targetHashes = new WeakMap<BalancerTarget, string>();
 const listHashes = new WeakMap<readonly BalancerTarget[], string>();
 
 function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, one: unknown) =>
-    one instanceof Map || one instanceof Set
+  return JSON.stringify(value, (_, one: unknown) => {
+    if (typeof one === "bigint") return String(one);
+    return one instanceof Map || one instanceof Set
       ? [...one].map((entry) => JSON.stringify(entry)).toSorted()
-      : one,
-  );
+      : one;
+  });
 }
 
 function hashTarget(target: BalancerTarget): string {
@@ -35,6 +37,9 @@ function hashTargets(targets: readonly BalancerTarget[]): string {
 
 /** Two independent hashes of 32 bits. */
 const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
+
+/** Recognizes a step that is applied again. */
+export const hashStep = (step: Step): string => shortHash(textOf(step));
 
 /** Excludes facts, because Fairlead writes them. */
 export function fingerprintOf(desired: readonly Desired[], inputs = ""): Fingerprint {

@@ -10,6 +10,7 @@ import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
+import { hashStep } from "../desired/fingerprint.ts";
 import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change } from "../state/group-states.ts";
@@ -66,12 +67,15 @@ async function executeAll(
   let applied = 0;
   try {
     for (const step of plan.steps) {
+      const text = hashStep(step);
       const outcome = await executeStep(controller, { step, group, why: options.why }, call);
+      if (applied === 0) state.progress.noteChange();
       applied += 1;
+      if (outcome.done) state.progress.noteCompleted(text);
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
-      noteAccepted(state, plan, clock, { isOperation: outcome.operation !== undefined, isLast });
+      noteAccepted(state, plan, clock, { step: text, isOperation: outcome.operation !== undefined, isLast });
       return outcome;
     }
   } catch (error) {

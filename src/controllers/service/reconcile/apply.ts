@@ -1,6 +1,6 @@
 // Applies a plan: executes its steps, or waits for the cloud.
 
-import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { changeOf } from "../desired/fingerprint.ts";
 import type { Change, GroupState } from "../state/group-states.ts";
@@ -71,6 +71,7 @@ async function changeGroup(
   const { state } = context;
   const isNew = state.change === undefined;
   state.startChange(change);
+  state.progress.notePlan(plan.steps.length);
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
@@ -79,7 +80,7 @@ async function changeGroup(
     // The cloud accepts changes again, even if this one is still in progress.
     state.backoffUntil = undefined;
     if (wait === "operation") return waiting;
-    if (wait === undefined) return requeue(changeDelay(state), "the cloud to show the changes");
+    if (wait === undefined) return requeue(state.progress.changeDelay, "the cloud to show the changes");
     return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
   } finally {
     state.changedAt = clock.monotonic();
@@ -102,13 +103,4 @@ export function checkDelay(
   state.waitingSince ??= now;
   const longer = Math.min(maxCheckDelay, (now - state.waitingSince) / checksPerWait);
   return milliseconds(Math.max(checkAfter, longer));
-}
-
-const immediateChanges = 10;
-const maxChangeDelay: Milliseconds = minutes(5);
-
-/** The delay before the next plan. Plans that never converge must not flood the cloud. */
-function changeDelay({ changes }: GroupState): Milliseconds {
-  const excess = changes - immediateChanges;
-  return milliseconds(excess <= 0 ? 0 : Math.min(maxChangeDelay, 1000 * 2 ** Math.min(excess, 20)));
 }

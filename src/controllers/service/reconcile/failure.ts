@@ -2,6 +2,7 @@
 // Write conflicts are only retried.
 
 import { backoffAfter, isFenced } from "../../../cloud/error-policies.ts";
+import { milliseconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError, describeError, isLostRace } from "../../errors.ts";
@@ -21,8 +22,8 @@ export async function showFailure(
 ): Promise<void> {
   const problem = describeError(error);
   if (problem === undefined) return;
-  state.failures += 1;
-  if (state.failures < failuresBeforeCondition) return;
+  state.progress.noteFailure();
+  if (state.progress.failures < failuresBeforeCondition) return;
   // Judged before the first write: the listing may succeed during one.
   const isListing = isOfListing(deps, error);
   for (const service of servicesOf(deps, group)) {
@@ -57,7 +58,10 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
   if (state.presence.needsProof && !isOfListing(deps, error)) {
     deps.controller.listing.request(clock.monotonic(), "refresh");
   }
-  const delay = backoffAfter(error, failures, clock, random);
+  const sinceProgress = isFenced(error) ? failures : Math.max(1, Math.min(failures, state.progress.failures));
+  const delay = milliseconds(
+    Math.max(backoffAfter(error, sinceProgress, clock, random), state.progress.changeDelay),
+  );
   // After a failed listing, the next successful one enqueues the group. It does not fix an error of the group itself.
   if (!isOfListing(deps, error)) state.backoffUntil = clock.monotonic() + delay;
   return requeue(delay, "an error");

@@ -45,9 +45,10 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
   const update = operations.take(group);
   if (update === undefined) return undefined;
   if (update === "pending") {
-    const problem = describeError(operations.problem);
-    if (operations.problem !== undefined && problem !== undefined) {
-      await showOperationProblem(deps, context, operations.problem, problem);
+    const error = operations.problemOf(group);
+    const problem = describeError(error);
+    if (error !== undefined && problem !== undefined) {
+      await showOperationProblem(deps, context, error, problem);
     } else await clearOperationProblem(deps, context);
     return waiting;
   }

@@ -25,16 +25,23 @@ export function noteAccepted(
   state: GroupState,
   { serving, leaving, duplicates }: Owners,
   clock: Pick<Clock, "monotonic">,
-  { isOperation, isLast }: { readonly isOperation: boolean; readonly isLast: boolean },
+  {
+    step,
+    isOperation,
+    isLast,
+  }: Readonly<Record<"isOperation" | "isLast", boolean>> & { readonly step: string },
 ): void {
+  // What it does may fail later. Without an operation that reports it, the next observation does.
+  if (!isOperation) state.progress.noteCompleted(step);
   // An operation may fail without a trace in the cloud.
   state.presence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
-  state.operation = { serving, leaving: isLast && duplicates.length === 0 ? leaving : [] };
+  state.operation = { step, serving, leaving: isLast && duplicates.length === 0 ? leaving : [] };
 }
 
 /** The operation of the last step succeeded. */
 export function noteOperationDone(state: GroupState, clock: Pick<Clock, "monotonic">): void {
-  const { serving = [], leaving = [] } = state.operation ?? {};
+  const { step, serving = [], leaving = [] } = state.operation ?? {};
+  if (step !== undefined) state.progress.noteCompleted(step);
   state.presence.noteChange(serving, clock.monotonic(), "exists");
   state.presence.forget(leaving);
 }

@@ -4,6 +4,7 @@
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { BalancerPresence } from "./presence.ts";
+import { GroupProgress } from "./progress.ts";
 import type { ServiceStates } from "./service-states.ts";
 
 /** The kinds of changes to a load balancer. Upstream has the first three. */
@@ -35,6 +36,13 @@ export interface Departure {
   readonly wasSeen: boolean;
 }
 
+/** The step of an operation, hashed; which owners it serves, and which it completely removes. */
+export interface OperationOf {
+  readonly step: string;
+  readonly serving: readonly ServiceUID[];
+  readonly leaving: readonly ServiceUID[];
+}
+
 const noInputs: ReadonlySet<string> = new Set();
 
 export class GroupState {
@@ -64,17 +72,14 @@ export class GroupState {
    */
   knownSpec: string | undefined;
 
-  /** Reconciles since the last completion that changed the cloud; many slow it down. After a restart: counted from zero. */
-  changes = 0;
+  /** Failures and changes since the last progress, which decide delays. After a restart: counted from zero. */
+  readonly progress = new GroupProgress();
 
   /** Since when it has waited for the cloud (monotonic); checks become rarer. After a restart: checked more often again. */
   waitingSince: number | undefined;
 
   /** Until then (monotonic) or until a success, only a change of a Service enqueues the group. After a restart: retried early. */
   backoffUntil: number | undefined;
-
-  /** Failed reconciles in a row; the third writes a condition. After a restart: the condition is written later. */
-  failures = 0;
 
   /** When a newer listing was requested (monotonic); undefined once it has arrived. After a restart: requested again. */
   listingRequestedAt: number | undefined;
@@ -85,8 +90,8 @@ export class GroupState {
   /** What is known about the existence of the load balancer. After a restart: read from the Services and the next listings. */
   readonly presence: BalancerPresence;
 
-  /** Which owners the last operation serves, and which it completely removes. After a restart: two listings prove it. */
-  operation: Readonly<Record<"serving" | "leaving", readonly ServiceUID[]>> | undefined;
+  /** Which step the last operation is of. After a restart: two listings prove what it has done. */
+  operation: OperationOf | undefined;
 
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. After a restart: found again. */
   hold: Hold | undefined;
@@ -111,13 +116,12 @@ export class GroupState {
   /** The desired load balancer has changed, so waits and counts start over. */
   restartPacing(): void {
     this.waitingSince = undefined;
-    this.changes = 0;
+    this.progress.restart();
   }
 
   startChange(change: Change): void {
     // A change of targets may become a larger change before it is complete.
     if (this.change === undefined || this.change === "update") this.change = change;
-    this.changes += 1;
   }
 
   complete(desired: Fingerprint): void {
@@ -134,7 +138,7 @@ export class GroupState {
 
   /** A reconcile succeeded, so the backoff of the last error ends. */
   endFailure(): void {
-    this.failures = 0;
+    this.progress.endFailures();
     this.backoffUntil = undefined;
   }
 

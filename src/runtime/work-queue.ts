@@ -4,7 +4,7 @@
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import { DueHeap } from "./due-heap.ts";
-import { Shifts } from "./shifts.ts";
+import { PausableWork } from "./pausable-work.ts";
 
 /** Lower goes first. */
 export const priorities = { urgent: 0, normal: 1, background: 2 } as const;
@@ -31,8 +31,8 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** The shifts of the queue's workers. */
-  readonly shifts = new Shifts();
+  /** The workers of the queue. A pause keeps all keys. */
+  readonly work = new PausableWork();
   readonly #clock: Clock;
   readonly #ready = [new Set<string>(), new Set<string>(), new Set<string>()] as const;
   readonly #delayed = new Map<string, Delayed>();

@@ -32,7 +32,7 @@ export function requeue(after: Milliseconds, why: string, priority?: Priority): 
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
-  /** The number of workers. Read at the start of every shift of the queue. */
+  /** The number of workers. Read at the start and after each pause of the queue. */
   readonly count: () => number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
   /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
@@ -70,40 +70,44 @@ class TimeSlices {
 
 /**
  * Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. A pause of the
- * queue's shifts drains the workers, and starts new ones afterwards; keys keep their place and their count of failures.
+ * queue drains the workers, and starts new ones afterwards; keys keep their place and their count of failures.
  */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const failures = new Map<string, number>();
   const slices = new TimeSlices(options.clock);
-  await options.queue.shifts.run(
-    (shift) =>
-      runShift(options, { failures, slices, shift, isPaused: () => shift.aborted && !signal.aborted }),
+  await options.queue.work.run(
+    (running) =>
+      runUntilPaused(options, {
+        ...{ failures, slices, running },
+        isPaused: () => running.aborted && !signal.aborted,
+      }),
     signal,
   );
 }
 
-interface WorkerShift {
+interface WorkerRun {
   /** Consecutive failures by key. */
   readonly failures: Map<string, number>;
   readonly slices: TimeSlices;
-  readonly shift: AbortSignal;
-  /** Whether the shift ends because of a pause, after which the workers continue. */
+  /** Aborted by a pause, or at the end. */
+  readonly running: AbortSignal;
+  /** Whether a pause has ended the work, after which the workers continue. */
   readonly isPaused: () => boolean;
 }
 
-async function runShift(
+async function runUntilPaused(
   options: WorkerOptions,
-  { failures, slices, shift, isPaused }: WorkerShift,
+  { failures, slices, running, isPaused }: WorkerRun,
 ): Promise<void> {
   const { clock, queue } = options;
-  const end = endOf(shift);
+  const end = endOf(running);
   const work = async (): Promise<void> => {
     for (;;) {
       let key: string;
       try {
-        key = await queue.take(shift);
+        key = await queue.take(running);
       } catch (error) {
-        if (shift.aborted) return;
+        if (running.aborted) return;
         throw error;
       }
       const started = clock.monotonic();
@@ -125,7 +129,7 @@ async function runShift(
       if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {
-      // Work that a pause has cancelled is not done: the next shift starts it again.
+      // Work that a pause has cancelled is not done: it starts again after the pause.
       if (end.signal.aborted) return isPaused() ? requeue(milliseconds(0), "it was cancelled") : settled;
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);

@@ -70,7 +70,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       for (const section of new Set(changed)) {
         const controller = bySection[section];
         // A standby replica reconciles everything when it becomes the leader.
-        if (controller?.queue.shifts.isRunning === true) controller.reconsider();
+        if (controller?.queue.work.isRunning === true) controller.reconsider();
       }
     },
   };

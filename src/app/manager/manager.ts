@@ -13,8 +13,8 @@ import { nodes as nodeResource, services as serviceResource } from "../../kube/r
 import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
+import { PausableWork } from "../../runtime/pausable-work.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
-import { Shifts } from "../../runtime/shifts.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
@@ -187,12 +187,12 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   metrics.watch(connected, inventory, queues);
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
 
-  const refreshShifts = new Shifts();
+  const refreshing = new PausableWork();
   const refreshOnce = (stop: AbortSignal): Promise<void> => {
     const policy = defined({ fixed: flags["node-status-update-frequency"] });
     return runRefreshLoop({ inventory, clock, policy }, stop);
   };
-  const refresh: Task = { name: "inventory", run: (stop) => refreshShifts.run(refreshOnce, stop) };
+  const refresh: Task = { name: "inventory", run: (stop) => refreshing.run(refreshOnce, stop) };
   const controllers = composed.tasks.filter((task) => enabled.has(task.name) && leadership.isHere(task.name));
   const needsServices = controllers.some((task) => task.name === "service");
   // Without the service controller, the permission to list Services may be missing.
@@ -267,7 +267,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ],
       signal,
     );
-  const reloadDeps = { live, clouds, inventory, composed, refresh: refreshShifts, clock, log };
+  const reloadDeps = { live, clouds, inventory, composed, refresh: refreshing, clock, log };
   return Object.assign(view, {
     nodes: nodes.objects,
     services: services.objects,

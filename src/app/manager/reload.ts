@@ -3,7 +3,7 @@
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { betweenShifts, type Shifts } from "../../runtime/shifts.ts";
+import { type PausableWork, whilePaused } from "../../runtime/pausable-work.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import type { Controllers } from "./compose-controllers.ts";
@@ -25,7 +25,7 @@ export interface ReloadDeps {
   readonly inventory: Inventory;
   readonly composed: Controllers;
   /** Of the loop that lists all instances. */
-  readonly refresh: Shifts;
+  readonly refresh: PausableWork;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -53,8 +53,8 @@ async function apply(
   const frequency = flags["node-status-update-frequency"];
   let changed: readonly SettingsSection[] = [];
   let isCancelled = false;
-  await betweenShifts(
-    Object.values(composed.queues).map(({ shifts }) => shifts),
+  await whilePaused(
+    Object.values(composed.queues).map(({ work }) => work),
     {
       why,
       clock,

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { sleep } from "../../src/platform/clock.ts";
 import { Draining } from "../../src/runtime/draining.ts";
-import { betweenShifts } from "../../src/runtime/shifts.ts";
+import { whilePaused } from "../../src/runtime/pausable-work.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
@@ -35,8 +35,8 @@ const startWorkers = (
     stop.signal,
   );
   const replace = (grace: number, change: () => void = () => happened.push("replaced")) =>
-    betweenShifts(
-      [queue.shifts],
+    whilePaused(
+      [queue.work],
       {
         why: "the configuration has changed",
         clock,
@@ -147,15 +147,15 @@ test("the number of workers is read again after a pause", async () => {
 test("work that begins during a pause waits for its end", async () => {
   const w = startWorkers(0);
   const cancel = new AbortController();
-  await w.queue.shifts.pause("test", cancel.signal);
+  await w.queue.work.pause("test", cancel.signal);
   const other = new AbortController();
   let isRunning = false;
-  const next = w.queue.shifts.run(async () => {
+  const next = w.queue.work.run(async () => {
     isRunning = true;
   }, other.signal);
   await w.clock.advance(seconds(1));
-  expect([isRunning, w.queue.shifts.isRunning]).toEqual([false, true]);
-  w.queue.shifts.resume();
+  expect([isRunning, w.queue.work.isRunning]).toEqual([false, true]);
+  w.queue.work.resume();
   await next;
   expect(isRunning).toBe(true);
   w.stop.abort();
@@ -184,18 +184,18 @@ test("a lost session cancels work that a pause drains, and a request to stop kee
   }
 });
 
-test("shifts run until their session ends, whether paused or not", async () => {
+test("counts work as running until its session ends, also during a pause", async () => {
   const w = startWorkers(0);
   await w.clock.advance(seconds(1));
-  expect(w.queue.shifts.isRunning).toBe(true);
-  await w.queue.shifts.pause("test", new AbortController().signal);
-  expect(w.queue.shifts.isRunning).toBe(true);
+  expect(w.queue.work.isRunning).toBe(true);
+  await w.queue.work.pause("test", new AbortController().signal);
+  expect(w.queue.work.isRunning).toBe(true);
   w.stop.abort();
   await w.running;
-  expect(w.queue.shifts.isRunning).toBe(false);
+  expect(w.queue.work.isRunning).toBe(false);
 });
 
-test("shifts resume when the replacement throws", async () => {
+test("resumes the work when the replacement throws", async () => {
   const w = startWorkers(0);
   const replaced = w.replace(10, () => {
     throw new Error("refused");

@@ -1,50 +1,51 @@
-// Long-running work in shifts: a pause drains the running shift, and the next one begins when the pause ends. What the work
-// depends on can be replaced in between, because nothing runs then.
+// Long-running work that can be paused. A pause drains the work, and the work starts again when the pause ends. Nothing runs
+// during a pause, so what the work depends on can be replaced then.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import { abortable, linkedController } from "./abortable.ts";
 import { Draining, endOf } from "./draining.ts";
 
-interface Shift {
+/** Work between two pauses. */
+interface Run {
   readonly controller: AbortController;
   /** Cancels work in progress. */
   readonly end: AbortController;
   readonly ended: Promise<void>;
 }
 
-export class Shifts {
-  readonly #running = new Set<Shift>();
+export class PausableWork {
+  readonly #running = new Set<Run>();
   /** Calls of `run` that have not ended. */
-  #runs = 0;
+  #calls = 0;
   /** Set during a pause. */
   #resumed: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Runs the work until it ends or the signal is aborted, without a shift during a pause. The signal of a paused shift is
-   * aborted with `Draining`.
+   * Runs the work until it ends or the signal is aborted. A pause aborts the signal of the work with `Draining`, and the work is
+   * called again after the pause.
    */
   async run(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     let isPaused = true;
-    this.#runs += 1;
+    this.#calls += 1;
     try {
       while (isPaused && !signal.aborted) {
         // A session that is lost during a pause must not wait for its end.
         if (this.#resumed !== undefined)
           await abortable(this.#resumed.promise, signal).catch(() => undefined);
-        else isPaused = await this.#runShift(work, signal);
+        else isPaused = await this.#runUntilPaused(work, signal);
       }
     } finally {
-      this.#runs -= 1;
+      this.#calls -= 1;
     }
   }
 
   /** Whether there is work to run, also during a pause. */
   get isRunning(): boolean {
-    return this.#runs > 0;
+    return this.#calls > 0;
   }
 
-  /** Starts no shift until `resume`. Resolves when the running shifts have ended: finished, or cancelled by `cancel`. */
+  /** Starts nothing until `resume`. Resolves when the running work has ended: finished, or cancelled by `cancel`. */
   async pause(why: string, cancel: AbortSignal): Promise<void> {
     this.#resumed ??= Promise.withResolvers();
     const ends = [...this.#running].map(async ({ controller, end, ended }) => {
@@ -61,18 +62,18 @@ export class Shifts {
     this.#resumed = undefined;
   }
 
-  /** Returns whether the shift ended because of a pause. Throws the error of the work. */
-  async #runShift(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<boolean> {
+  /** Returns whether a pause ended the work. Throws the error of the work. */
+  async #runUntilPaused(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     const end = endOf(signal);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const shift = { controller, end, ended };
-    this.#running.add(shift);
+    const run = { controller, end, ended };
+    this.#running.add(run);
     try {
       await work(controller.signal);
       return controller.signal.aborted;
     } finally {
-      this.#running.delete(shift);
+      this.#running.delete(run);
       unlink();
       end.abort();
       resolve();
@@ -88,9 +89,9 @@ export interface PauseOptions {
   readonly onDeadline: (grace: Milliseconds) => void;
 }
 
-/** Calls `replace` when no shift of any of them runs. They resume afterwards, also if it throws. */
-export async function betweenShifts(
-  all: readonly Shifts[],
+/** Pauses all of them, calls `replace` when none runs, and resumes them, also if `replace` throws. */
+export async function whilePaused(
+  all: readonly PausableWork[],
   { why, clock, grace, onDeadline }: PauseOptions,
   replace: () => void,
 ): Promise<void> {
@@ -100,10 +101,10 @@ export async function betweenShifts(
     cancel.abort();
   });
   try {
-    await Promise.all(all.map((shifts) => shifts.pause(why, cancel.signal)));
+    await Promise.all(all.map((work) => work.pause(why, cancel.signal)));
     replace();
   } finally {
     stopTimer();
-    for (const shifts of all) shifts.resume();
+    for (const work of all) work.resume();
   }
 }

@@ -1,13 +1,13 @@
 // Classifies errors for the controllers: whether one is only a write conflict, when to retry, and how to describe it.
 
-import { backoffAfter, errorPolicies, requestedDelay } from "../cloud/error-policies.ts";
+import { backoffAfter, errorPolicies, isFenced, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Problem } from "../core/problem.ts";
 import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import { CloudError } from "../provider/errors.ts";
+import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { alignToGrid, backoff } from "../runtime/backoff.ts";
 
 const lostRaceBackoff = { first: seconds(0.1), cap: minutes(1) };
@@ -43,4 +43,20 @@ export function describeError(error: unknown): Problem | undefined {
     return { severity: "error", reason: "KubernetesRefused", text: error.message };
   }
   return { severity: "error", reason: "InternalError", text: messageOf(error) };
+}
+
+const refusals: ReadonlySet<CloudErrorKind> = new Set([
+  "invalid",
+  "quota",
+  "unauthorized",
+  "forbidden",
+  "rate-limited",
+]);
+
+/** The cloud refused the request, or says when to send it again. After any other error it may have changed something. */
+export function isRefusal(error: unknown): boolean {
+  if (!CloudError.is(error)) return false;
+  const { cause, retryAfter } = error.detail;
+  const isUnsent = isFenced(error) || cause === "breaker";
+  return isUnsent || retryAfter !== undefined || refusals.has(error.kind);
 }

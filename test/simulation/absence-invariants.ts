@@ -62,6 +62,8 @@ export class AbsenceInvariants {
   readonly #lost = new Set<string>();
   /** Since when each range leads to its machine, by Node: "range machine". */
   readonly #wantedRoutes = new Map<string, { readonly route: string; readonly since: number }>();
+  /** When a manager last removed a route, by destination. */
+  readonly #removedAt = new Map<string, number>();
   readonly #balancerCount: AbsenceCount;
   readonly #routeCount: AbsenceCount;
 
@@ -121,7 +123,10 @@ export class AbsenceInvariants {
   }
 
   #checkNewRoute({ destination = "", machine = "" }: CloudChange, before: CloudState): void {
-    if (before.routes.some((one) => one.destination === destination && one.machine === machine)) {
+    // A replacement may be tried again at once, because its Node has no route meanwhile.
+    const isReplacement = this.#clock.monotonic() - (this.#removedAt.get(destination) ?? -unseenFor) < 60_000;
+    const exists = before.routes.some((one) => one.destination === destination && one.machine === machine);
+    if (exists && !isReplacement) {
       this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
     }
     if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
@@ -139,6 +144,7 @@ export class AbsenceInvariants {
 
   #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
     const now = this.#clock.monotonic();
+    this.#removedAt.set(destination, now);
     // Its machine is really gone, so that it leads nowhere.
     if (!this.#cloud.machines.has(machine)) return;
     for (const [node, { route, since }] of this.#wantedRoutes) {

@@ -50,8 +50,9 @@ export const onServices: Reasons = {
   },
   MassRemovalHeld: {
     type: "Warning",
-    when: "Only in `/debug/state`: the Service vanished from the API, together with more others than `--load-balancer-removal-limit` allows within ten minutes. Its load balancer is kept",
-    whatToDo: "restore the Services; to remove the load balancers anyway, run the command in the message",
+    when: "The Service needs no load balancer any longer, and too many load balancers are absent from the cloud, so that its finalizer stays. In `/debug/state` also: the Service vanished from the API, together with more others than `--load-balancer-removal-limit` allows within ten minutes, and its load balancer is kept",
+    whatToDo:
+      "check the cloud, or restore the Services; to remove the load balancers anyway, run the command in the message",
   },
   ServiceVanished: {
     type: "Warning",

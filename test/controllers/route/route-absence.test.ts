@@ -194,6 +194,20 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
+  test("a creation that may have had an effect is repeated only after a proof of absence", async () => {
+    const w = await settled(3);
+    w.cloud.failures.set("10.244.77.0/24", refusal("unavailable"));
+    w.add("late", "10.244.77.0/24");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(3);
+    w.cloud.failures.clear();
+    const attempts = w.cloud.changes.length;
+    await w.pass(20);
+    expect(w.cloud.changes).toHaveLength(attempts);
+    await w.pass(60);
+    expect(w.cloud.shown().join()).toContain("10.244.77.0/24 -> late");
+  });
+
   test("nothing is removed while the removal cannot be stored", async () => {
     const w = await settled(10);
     let fails = true;

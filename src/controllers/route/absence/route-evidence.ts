@@ -5,6 +5,7 @@ import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
+import { isRefusal } from "../../errors.ts";
 import { networkCondition } from "../../well-known.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/changes.ts";
@@ -76,15 +77,20 @@ export class RouteEvidence {
     }
   }
 
-  /** A route that the cloud has accepted was there, although the next listings may not show it yet. */
+  /**
+   * A route that the cloud has accepted was there, although the next listings may not show it yet. So may one whose creation failed
+   * without a clear refusal.
+   */
   noteResults(
     results: readonly ChangeResult[],
     desiredAt: (change: ChangeResult["change"]) => DesiredRoute | undefined,
   ): void {
     for (const { change, outcome } of results) {
-      if (outcome.kind !== "done") continue;
+      const mayExist = outcome.kind === "failed" && change.do === "create" && !isRefusal(outcome.error);
+      if (outcome.kind !== "done" && !mayExist) continue;
       const route = change.do === "create" ? change.route : desiredAt(change);
-      if (route === undefined) continue;
+      // A replacement is tried again at once, because the Node has no route meanwhile.
+      if (route === undefined || (mayExist && this.#known.get(keyOfRoute(route))?.isNew === true)) continue;
       this.#known.set(keyOfRoute(route), change.do === "create" ? {} : { isNew: true });
     }
   }

@@ -1,9 +1,8 @@
 // Records what the applied steps say about the existence of load balancers: a created one exists even if listings do not show it
 // yet, and a deleted one is gone without further proof.
 
-import { isFenced } from "../../../cloud/error-policies.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import { CloudError, type CloudErrorKind } from "../../../provider/errors.ts";
+import { isRefusal } from "../../errors.ts";
 import type { GroupState } from "../state/group-states.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -55,20 +54,4 @@ export function noteFailed(
 ): void {
   if (applied === 0 && isRefusal(error)) return;
   state.presence.noteChange(serving, clock.monotonic(), applied > 0 ? "exists" : "possible");
-}
-
-/** The cloud refused the request, or says when to send it again. After any other error it may have changed something. */
-const refusals: ReadonlySet<CloudErrorKind> = new Set([
-  "invalid",
-  "quota",
-  "unauthorized",
-  "forbidden",
-  "rate-limited",
-]);
-
-function isRefusal(error: unknown): boolean {
-  if (!CloudError.is(error)) return false;
-  const { cause, retryAfter } = error.detail;
-  const isUnsent = isFenced(error) || cause === "breaker";
-  return isUnsent || retryAfter !== undefined || refusals.has(error.kind);
 }

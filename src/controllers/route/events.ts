@@ -102,7 +102,7 @@ export interface RouteCounts {
   /** Removed or created again within the window. */
   readonly recent: number;
   /** Affected now, without those that are recent or released. */
-  readonly candidates: number;
+  readonly affected: number;
   /** Routes that Nodes need, are affected or were recent. */
   readonly managed: number;
 }
@@ -119,7 +119,7 @@ export function routeCreationHeld(destination: Cidr, howToRelease: string): Prob
 
 export function routeChangesHeld(
   held: readonly HeldRoute[],
-  { recent, candidates, managed }: RouteCounts,
+  { recent, affected, managed }: RouteCounts,
   allowed: number,
   howToRelease: string,
 ): NodeEvent {
@@ -140,7 +140,7 @@ export function routeChangesHeld(
   return {
     type: "Warning",
     reason: "RouteChangesHeld",
-    message: `Of ${managed} routes, ${candidates} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    message: `Of ${managed} routes, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 

@@ -12,10 +12,10 @@ import type { ServiceControllerDeps } from "./deps.ts";
 import { BalancerInputs } from "./desired/balancer-inputs.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
+import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { BalancerMassLimit, removalKind } from "./observed/mass-limit.ts";
 import { markedBalancers } from "./observed/ownership.ts";
-import { PresenceUpdates } from "./observed/presence-updates.ts";
 import { SharedSurvey } from "./observed/shared-survey.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
@@ -63,7 +63,7 @@ export class ServiceController {
     const endpoints = new EndpointNodes(deps);
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
     const freshListing = new FreshListing(deps, groupStates, desiredServices);
-    const presenceUpdates = new PresenceUpdates(deps, groupStates, freshListing.index);
+    const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
     const massLimit = new BalancerMassLimit(
       { ...deps, onHold: (hold) => reportHold(deps, hold) },
       groupStates,
@@ -74,7 +74,7 @@ export class ServiceController {
       groupStates,
       serviceStates,
       desiredServices,
-      presenceUpdates,
+      evidenceUpdates,
       publisher,
       queue,
     });
@@ -92,7 +92,7 @@ export class ServiceController {
       desiredServices,
       assignment,
       ownWrites,
-      presenceUpdates,
+      evidenceUpdates,
       massLimit,
       nodeSyncLatency,
     };
@@ -102,7 +102,7 @@ export class ServiceController {
       serviceStates,
       desiredServices,
       freshListing,
-      presenceUpdates,
+      evidenceUpdates,
       unseenChanges: new UnseenChanges(deps),
       massLimit,
       survey: new SharedSurvey(controller),
@@ -118,10 +118,10 @@ export class ServiceController {
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#reconcile;
-    const { controller, groupStates, inputs, operations, freshListing, presenceUpdates, unseenChanges } =
+    const { controller, groupStates, inputs, operations, freshListing, evidenceUpdates, unseenChanges } =
       deps;
     freshListing.begin();
-    presenceUpdates.begin();
+    evidenceUpdates.begin();
     unseenChanges.isLeading = true;
     for (const state of groupStates.all) state.beginSession();
     operations.begin(signal);
@@ -166,7 +166,7 @@ export class ServiceController {
 
   /** Another account may answer from now on, so what was missing so far proves nothing. */
   forgetEvidence(): void {
-    for (const { presence } of this.#reconcile.groupStates.all) presence.restartProof();
+    for (const { evidence } of this.#reconcile.groupStates.all) evidence.restartProof();
   }
 
   /** An operator released what the mass limit holds. */

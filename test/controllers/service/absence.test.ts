@@ -1,16 +1,19 @@
 import { expect, test } from "bun:test";
 import { absenceOf } from "../../../src/controllers/service/observed/absence.ts";
-import { BalancerPresence, type OwnerPresence } from "../../../src/controllers/service/state/presence.ts";
+import {
+  BalancerEvidence,
+  type OwnerEvidence,
+} from "../../../src/controllers/service/state/balancer-evidence.ts";
 import { seconds, serviceUID } from "../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
 
 const at = (time: number) => time * 1000;
 const missing = (first: number, last: number) => ({ missing: { first: at(first), last: at(last) } });
-const judge = (owners: readonly OwnerPresence[], now: number) =>
+const judge = (owners: readonly OwnerEvidence[], now: number) =>
   absenceOf({ owners, confirmAfter: seconds(30), now: at(now) });
 
-test.each<[string, readonly OwnerPresence[], "certain" | "unproved"]>([
+test.each<[string, readonly OwnerEvidence[], "certain" | "unproved"]>([
   ["an owner that never had one", [], "certain"],
   ["one that no listing lacks yet", [{ certainty: "exists" }], "unproved"],
   ["one that a single listing lacks", [{ certainty: "exists", ...missing(40, 40) }], "unproved"],
@@ -39,7 +42,7 @@ test.each([
 ])(
   "a new load balancer that is missing since 40 and in the listing of %i is looked for at %i",
   (last, expected) => {
-    const owner: OwnerPresence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
+    const owner: OwnerEvidence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
     expect(judge([owner], last)).toMatchObject({
       checkAt: at(expected),
       decidedAt: at(70),
@@ -49,36 +52,36 @@ test.each([
 );
 
 test("an old load balancer that is missing is looked for once, when the decision is due", () => {
-  const owner: OwnerPresence = { certainty: "exists", ...missing(40, 40) };
+  const owner: OwnerEvidence = { certainty: "exists", ...missing(40, 40) };
   expect(judge([owner], 40)).toMatchObject({ checkAt: at(70), decidedAt: at(70), isExpected: false });
 });
 
 const [a, b] = [serviceUID("a"), serviceUID("b")];
-const list = (presence: BalancerPresence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
-  presence.noteListing(at(time), { here: new Set(shown), isElsewhere: (uid) => uid === elsewhere });
+const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
+  evidence.noteListing(at(time), { here: new Set(shown), isElsewhere: (uid) => uid === elsewhere });
 
 test("one listing that shows the load balancer discards the proof", () => {
-  const presence = new BalancerPresence();
-  presence.noteShown([a]);
-  list(presence, 0, []);
-  list(presence, 20, [a]);
-  list(presence, 40, []);
-  expect(presence.get(a)).toEqual({ certainty: "exists", ...missing(40, 40) });
+  const evidence = new BalancerEvidence();
+  evidence.noteShown([a]);
+  list(evidence, 0, []);
+  list(evidence, 20, [a]);
+  list(evidence, 40, []);
+  expect(evidence.get(a)).toEqual({ certainty: "exists", ...missing(40, 40) });
 });
 
 test("traces of a load balancer in another group prove nothing here", () => {
-  const presence = new BalancerPresence();
-  presence.expect(a, "exists");
-  presence.expect(b, "exists");
-  list(presence, 0, [], a);
-  expect([presence.get(a), presence.get(b)?.missing]).toEqual([undefined, { first: 0, last: 0 }]);
+  const evidence = new BalancerEvidence();
+  evidence.expect(a, "exists");
+  evidence.expect(b, "exists");
+  list(evidence, 0, [], a);
+  expect([evidence.get(a), evidence.get(b)?.missing]).toEqual([undefined, { first: 0, last: 0 }]);
 });
 
 test("a lookup soon after a change proves nothing", () => {
-  const presence = new BalancerPresence();
-  presence.noteChange([a], at(10), "exists");
-  presence.noteLookup(at(39), seconds(30));
-  expect(presence.get(a)?.isNotFound).toBeUndefined();
-  presence.noteLookup(at(40), seconds(30));
-  expect(presence.get(a)?.isNotFound).toBe(true);
+  const evidence = new BalancerEvidence();
+  evidence.noteChange([a], at(10), "exists");
+  evidence.noteLookup(at(39), seconds(30));
+  expect(evidence.get(a)?.isNotFound).toBeUndefined();
+  evidence.noteLookup(at(40), seconds(30));
+  expect(evidence.get(a)?.isNotFound).toBe(true);
 });

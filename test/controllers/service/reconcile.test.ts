@@ -52,7 +52,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
   const deps = {
     controller: { balancers: {} },
-    presenceUpdates: { update: () => undefined },
+    evidenceUpdates: { update: () => undefined },
     freshListing: { find: () => ({ balancer, duplicates: [], problems: [] }) },
     ownerLock,
   };

@@ -103,7 +103,7 @@ test("a recreated Service with an unknown group does not inherit the load balanc
     groupStates: groups,
     serviceStates,
     desiredServices,
-    presenceUpdates: { tracesOf: () => undefined },
+    evidenceUpdates: { tracesOf: () => undefined },
     publisher: { publishOnce: () => undefined },
     queue: new WorkQueue(clock),
   });

@@ -10,9 +10,9 @@ import type { RouteControllerOptions } from "../deps.ts";
 import type { ChangeResult } from "../plan/changes.ts";
 import { planOnly, type RoutePlan } from "../plan/plan.ts";
 import type { Survey } from "../plan/survey.ts";
-import { type Admission, admit, type Suspect } from "./admission.ts";
-import { Departures } from "./departures.ts";
+import { type Candidate, type LimitedChanges, limitChanges } from "./limit-changes.ts";
 import { RouteEvidence } from "./route-evidence.ts";
+import { SeenDeletions } from "./seen-deletions.ts";
 
 type RouteGuardOptions = Pick<
   RouteControllerOptions,
@@ -21,12 +21,12 @@ type RouteGuardOptions = Pick<
 
 export interface Guarded {
   readonly survey: Survey;
-  readonly admission: Admission;
+  readonly limited: LimitedChanges;
 }
 
 export class RouteGuard {
   readonly #options: RouteGuardOptions;
-  readonly #departures: Departures;
+  readonly #deletions: SeenDeletions;
   readonly #evidence: RouteEvidence;
   #isHolding = false;
   #lastListing = 0;
@@ -34,14 +34,17 @@ export class RouteGuard {
   constructor(options: RouteGuardOptions) {
     const { inventory, removals, settings } = options;
     this.#options = options;
-    this.#departures = new Departures({ answerFor: (node) => inventory.check(identityOf(node)), removals });
+    this.#deletions = new SeenDeletions({
+      answerFor: (node) => inventory.check(identityOf(node)),
+      removals,
+    });
     this.#evidence = new RouteEvidence(settings);
   }
 
-  /** Follows the Nodes for the life of the process, because the next leader must know which departures were seen. */
+  /** Follows the Nodes for the life of the process, because the next leader must know which deletions were seen. */
   follow(nodes: NodeStore): void {
     nodes.subscribe((change) => {
-      this.#departures.note(change);
+      this.#deletions.note(change);
       this.#evidence.noteChange(change);
     });
   }
@@ -62,19 +65,19 @@ export class RouteGuard {
   }
 
   /** The survey with only the changes that may be sent, which are stored by then. Throws if they cannot be stored. */
-  async admit(survey: Survey): Promise<Guarded> {
+  async limit(survey: Survey): Promise<Guarded> {
     const { removals, settings } = this.#options;
-    const suspects = this.#suspectsOf(survey);
+    const candidates = this.#candidatesOf(survey);
     const { routes, exempt } = survey.desired;
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
     const recent = removals.count("routes");
-    const admission = admit(suspects, { recent, needed }, settings.removalLimit);
-    this.#hold(admission);
+    const limited = limitChanges(candidates, { recent, needed }, settings.removalLimit);
+    this.#hold(limited);
     this.#lastListing = survey.listing.beganAt;
     const isCounted = settings.removalLimit !== "off";
-    const ids = admission.admitted.filter(({ isReleased }) => !isReleased).map(({ id }) => id);
+    const ids = limited.ready.filter(({ isReleased }) => !isReleased).map(({ id }) => id);
     if (isCounted && ids.length > 0) await removals.record("routes", ids);
-    return { survey: restrict(survey, admission.blocked), admission };
+    return { survey: withoutBlocked(survey, limited.blocked), limited };
   }
 
   noteResults({ desired }: Survey, results: readonly ChangeResult[]): void {
@@ -82,20 +85,20 @@ export class RouteGuard {
     this.#evidence.noteResults(results, ({ route }) => routes.get(route.destination));
   }
 
-  #hold({ held }: Admission): void {
+  #hold({ held }: LimitedChanges): void {
     const { removals } = this.#options;
     removals.endHolds("routes");
     for (const { id, destination } of held) removals.hold("routes", id, destination);
     this.#isHolding = held.length > 0;
   }
 
-  #suspectsOf({ desired, listing, plan }: Survey): readonly Suspect[] {
+  #candidatesOf({ desired, listing, plan }: Survey): readonly Candidate[] {
     const { nodes, clock } = this.#options;
     const knownAt = clock.monotonic();
     this.#evidence.keepOnly(desired.routes);
     for (const route of [...plan.present, ...plan.undecided]) this.#evidence.noteThere(route);
     const listed = new Set(listing.routes.map(({ destination }) => destination));
-    const missing = plan.create.flatMap((route): readonly Suspect[] => {
+    const missing = plan.create.flatMap((route): readonly Candidate[] => {
       if (listed.has(route.destination)) {
         this.#evidence.noteThere(route);
         return [];
@@ -104,18 +107,18 @@ export class RouteGuard {
       const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
       if (absence === "new") return [];
       const id = `create ${route.destination} for ${route.target.uid}`;
-      return [this.#suspect(id, route.destination, "route", absence === "proved")];
+      return [this.#candidate(id, route.destination, "route", absence === "proved")];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
-    const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Suspect[] => {
+    const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
       // A route to an instance that no longer exists serves no Node.
-      if (needed.has(destination) || leadsNowhere === true || this.#departures.has(destination)) return [];
-      return [this.#suspect(`remove ${handle}`, destination, "node", true)];
+      if (needed.has(destination) || leadsNowhere === true || this.#deletions.has(destination)) return [];
+      return [this.#candidate(`remove ${handle}`, destination, "node", true)];
     });
     return [...missing, ...unneeded];
   }
 
-  #suspect(id: string, destination: Cidr, absent: Suspect["absent"], isProved: boolean): Suspect {
+  #candidate(id: string, destination: Cidr, absent: Candidate["absent"], isProved: boolean): Candidate {
     const { removals } = this.#options;
     const isRecorded = removals.has("routes", id);
     return { id, destination, absent, isProved, isRecorded, isReleased: removals.isReleased("routes", id) };
@@ -127,10 +130,10 @@ function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undef
 }
 
 /** Blocked routes count as undecided, so that the conditions of their Nodes stay as they are. */
-function restrict(survey: Survey, blocked: readonly Suspect[]): Survey {
+function withoutBlocked(survey: Survey, blocked: readonly Candidate[]): Survey {
   if (blocked.length === 0) return survey;
   const isBlocked = new Set(blocked.map(({ destination }) => destination));
-  const withoutBlocked = (plan: RoutePlan): RoutePlan => {
+  const withoutBlockedIn = (plan: RoutePlan): RoutePlan => {
     const destinations = [...plan.create, ...plan.remove].map(({ destination }) => destination);
     return {
       ...planOnly(plan, new Set(destinations.filter((destination) => !isBlocked.has(destination)))),
@@ -139,7 +142,7 @@ function restrict(survey: Survey, blocked: readonly Suspect[]): Survey {
   };
   return {
     ...survey,
-    plan: withoutBlocked(survey.plan),
-    planFor: (listing) => withoutBlocked(survey.planFor(listing)),
+    plan: withoutBlockedIn(survey.plan),
+    planFor: (listing) => withoutBlockedIn(survey.planFor(listing)),
   };
 }

@@ -50,11 +50,11 @@ export class RouteSyncer {
     if (this.#recordUpdates()) table.invalidate();
     const needsListing = (guard.nextListing ?? Number.POSITIVE_INFINITY) <= this.#began;
     const moment = { began: this.#began, needsListing, isFullCheck };
-    const { survey, admission } = await guard.admit(await takeSurvey(this.#options, table, moment));
+    const { survey, limited } = await guard.limit(await takeSurvey(this.#options, table, moment));
     const { desired, listing, plan } = survey;
     schedule.synced(this.#began, desired.waiting.length === 0);
-    reporter.problems(desired, listing, plan, pending.unchecked, admission);
-    reporter.hold(admission);
+    reporter.problems(desired, listing, plan, pending.unchecked, limited);
+    reporter.hold(limited);
     const results = await applyPlan(survey, table, backoffs, this.#options, { signal, urgency: "new-node" });
     this.#recordResults(results);
     guard.noteResults(survey, results);

@@ -6,7 +6,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";
-import type { Admission } from "../absence/admission.ts";
+import type { LimitedChanges } from "../absence/limit-changes.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import {
@@ -52,7 +52,7 @@ export class RouteReporter {
     listing: RouteListing,
     plan: RoutePlan,
     unchecked: readonly UncheckedChange[],
-    { held }: Pick<Admission, "held">,
+    { held }: Pick<LimitedChanges, "held">,
   ): void {
     const { nodes, routes, settings, removals } = this.#options;
     const fill = {
@@ -91,7 +91,7 @@ export class RouteReporter {
   }
 
   /** Reports a hold once while it lasts. */
-  hold({ held, counts, allowed }: Admission): void {
+  hold({ held, counts, allowed }: LimitedChanges): void {
     const { removals, reportHold, note } = this.#options;
     if (held.length === 0) {
       if (this.#isHolding) note("No route change is held by --route-removal-limit any more", {});

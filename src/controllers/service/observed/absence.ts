@@ -2,7 +2,7 @@
 // after a second complete listing without it, or after a lookup. Pure.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
-import type { OwnerPresence } from "../state/presence.ts";
+import type { OwnerEvidence } from "../state/balancer-evidence.ts";
 
 export type Absence =
   | { readonly kind: "certain" }
@@ -18,7 +18,7 @@ export type Absence =
 
 export interface AbsenceInput {
   /** The owners whose load balancer is not shown. */
-  readonly owners: readonly OwnerPresence[];
+  readonly owners: readonly OwnerEvidence[];
   readonly confirmAfter: Milliseconds;
   readonly now: number;
 }
@@ -40,11 +40,11 @@ export function absenceOf({ owners, confirmAfter, now }: AbsenceInput): Absence 
   return { kind: "unproved", checkAt, decidedAt, isExpected };
 }
 
-function isProved({ missing, isNotFound }: OwnerPresence, confirmAfter: Milliseconds): boolean {
+function isProved({ missing, isNotFound }: OwnerEvidence, confirmAfter: Milliseconds): boolean {
   return isNotFound === true || (missing !== undefined && missing.last - missing.first >= confirmAfter);
 }
 
-function nextCheck({ first, last }: NonNullable<OwnerPresence["missing"]>): number {
+function nextCheck({ first, last }: NonNullable<OwnerEvidence["missing"]>): number {
   return first + Math.max(firstCheck, 2 * (last - first));
 }
 

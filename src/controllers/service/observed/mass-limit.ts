@@ -5,7 +5,7 @@ import type { ServiceUID } from "../../../core/brand.ts";
 import { allowedRemovals } from "../../removal-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
-import type { Departure, GroupState, GroupStates } from "../state/group-states.ts";
+import type { GoneService, GroupState, GroupStates } from "../state/group-states.ts";
 import type { MassCount, MassHold } from "../state/mass-count.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
@@ -84,7 +84,7 @@ export class BalancerMassLimit {
     const count = { managed: 0, missing: 0, vanished: 0 };
     for (const state of this.#groups.all) {
       const isRecorded = removals.has(removalKind, state.group);
-      const doesExist = [...state.presence.owners].some(([, { certainty }]) => certainty === "exists");
+      const doesExist = [...state.evidence.owners].some(([, { certainty }]) => certainty === "exists");
       // A recorded one counts as recent.
       if (doesExist && !isRecorded) count.managed += 1;
       if (isRecorded || removals.isReleased(removalKind, state.group)) continue;
@@ -95,17 +95,15 @@ export class BalancerMassLimit {
     return { ...count, managed: count.managed + recent, recent };
   }
 
-  #hasVanished({ group, departures }: GroupState): boolean {
+  #hasVanished({ group, goneServices }: GroupState): boolean {
     const { services, settings } = this.#deps;
-    if (departures.size === 0 || settings.vanished === "keep") return false;
+    if (goneServices.size === 0 || settings.vanished === "keep") return false;
     const shown = this.#index.ownersIn(group);
-    return [...departures].some(
-      ([uid, departure]) => shown.has(uid) && hasVanished(services, uid, departure),
-    );
+    return [...goneServices].some(([uid, gone]) => shown.has(uid) && hasVanished(services, uid, gone));
   }
 
-  #isMissing({ group, members, presence }: GroupState): boolean {
-    if (!presence.needsProof || this.#index.ofGroup(group).length > 0) return false;
+  #isMissing({ group, members, evidence }: GroupState): boolean {
+    if (!evidence.needsProof || this.#index.ofGroup(group).length > 0) return false;
     return [...members].some((key) => {
       const service = this.#deps.services.get(key);
       return service !== undefined && wantsLoadBalancer(service) && !isBeingDeleted(service);
@@ -117,7 +115,7 @@ export class BalancerMassLimit {
 export function hasVanished(
   services: Pick<ServiceStore, "get">,
   uid: ServiceUID,
-  { key, wasSeen }: Departure,
+  { key, isDeletionSeen }: GoneService,
 ): boolean {
-  return !wasSeen && services.get(key)?.metadata.uid !== uid;
+  return !isDeletionSeen && services.get(key)?.metadata.uid !== uid;
 }

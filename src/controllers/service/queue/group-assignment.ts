@@ -9,7 +9,7 @@ import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/member.ts";
-import type { PresenceUpdates } from "../observed/presence-updates.ts";
+import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -21,7 +21,7 @@ export interface GroupAssignmentDeps {
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
   readonly desiredServices: Pick<DesiredServices, "of">;
-  readonly presenceUpdates: Pick<PresenceUpdates, "tracesOf">;
+  readonly evidenceUpdates: Pick<EvidenceUpdates, "tracesOf">;
   readonly publisher: Pick<EventPublisher, "publishOnce">;
   /** The groups to reconcile. */
   readonly queue: WorkQueue;
@@ -80,7 +80,7 @@ export class GroupAssignment {
 
   /** Throws the provider's error. */
   #assignLeftover(key: string, service: Service): readonly string[] {
-    const { groupStates, presenceUpdates } = this.#deps;
+    const { groupStates, evidenceUpdates } = this.#deps;
     const { member, group: named } = this.#place(service);
     const { uid } = member.desired.owner;
     // An invalid annotation does not move the Service, because it may be the one that names the group.
@@ -88,7 +88,7 @@ export class GroupAssignment {
     const group = current ?? named;
     const isNew = groupStates.groupOf(uid) === undefined;
     const groups = groupStates.assign(key, uid, group);
-    if (isNew) groupStates.of(group).presence.expect(uid, presenceUpdates.tracesOf(service));
+    if (isNew) groupStates.of(group).evidence.expect(uid, evidenceUpdates.tracesOf(service));
     return groups;
   }
 

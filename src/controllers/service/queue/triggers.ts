@@ -8,8 +8,8 @@ import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
+import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
-import type { PresenceUpdates } from "../observed/presence-updates.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -28,7 +28,7 @@ export interface TriggerDeps {
   readonly desiredServices: DesiredServices;
   readonly assignment: GroupAssignment;
   readonly ownWrites: OwnServiceWrites;
-  readonly presenceUpdates: PresenceUpdates;
+  readonly evidenceUpdates: EvidenceUpdates;
   readonly massLimit: BalancerMassLimit;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
@@ -64,9 +64,9 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
   }
   for (const { key, uid, group } of assigned) {
     if (group === undefined || services.get(key)?.metadata.uid === uid) continue;
-    const wasSeen = serviceStates.get(uid)?.isDeletionSeen === true;
+    const isSeen = serviceStates.get(uid)?.isDeletionSeen === true;
     assignment.assign(key);
-    groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen });
+    groupStates.noteGone(group, uid, { key, at: clock.monotonic(), isDeletionSeen: isSeen });
   }
   dropServiceStates(
     serviceStates.all.map(({ uid }) => uid),
@@ -96,8 +96,8 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const group = groupStates.groupOf(uid);
   if (isNews || group !== undefined) assignment.enqueue(key);
   if (group !== undefined) {
-    const wasSeen = isDeletionSeen(before, change);
-    groupStates.noteDeparture(group, uid, { key, at: clock.monotonic(), wasSeen });
+    const isSeen = isDeletionSeen(before, change);
+    groupStates.noteGone(group, uid, { key, at: clock.monotonic(), isDeletionSeen: isSeen });
   }
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
 }
@@ -107,7 +107,7 @@ function onListing(deps: TriggerDeps): void {
   const { listing, clock } = controller;
   const hasFailed = listing.failure !== undefined;
   if (!hasFailed) {
-    deps.presenceUpdates.update();
+    deps.evidenceUpdates.update();
     deps.massLimit.refresh();
     enqueueLeftovers(deps);
   }

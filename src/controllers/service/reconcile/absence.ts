@@ -15,10 +15,10 @@ type Unproved = Extract<Absence, { kind: "unproved" }>;
 /** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
 export function judgeAbsence(
   { controller: { clock, settings } }: Pick<ReconcileDeps, "controller">,
-  { presence }: GroupState,
+  { evidence }: GroupState,
   uids: readonly ServiceUID[],
 ): Absence {
-  const owners = uids.flatMap((uid) => presence.get(uid) ?? []);
+  const owners = uids.flatMap((uid) => evidence.get(uid) ?? []);
   return absenceOf({ owners, confirmAfter: settings.confirmAfter, now: clock.monotonic() });
 }
 

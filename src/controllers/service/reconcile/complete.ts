@@ -8,7 +8,7 @@ import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { deletedWithoutService } from "../status/events.ts";
 import { judgeAbsence, requestProof } from "./absence.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { undecidedDepartures, waitForDecision } from "./limit-changes.ts";
+import { undecidedOwners, waitForDecision } from "./limit-changes.ts";
 import type { PlannedGroup } from "./steps.ts";
 
 export function completeGroup(
@@ -29,12 +29,12 @@ export function completeGroup(
     state.startOver();
   }
   // The load balancer is absent, and the plan needs none.
-  if (observed === undefined) state.presence.forget(state.presence.uids);
+  if (observed === undefined) state.evidence.forget(state.evidence.uids);
   dismissUnmanaged(deps, group);
   dropGroupState(group, deps.groupStates);
   const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
   if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
-  const undecided = undecidedDepartures(deps, state, observed);
+  const undecided = undecidedOwners(deps, state, observed);
   if (undecided !== undefined) return waitForDecision(deps, context, undecided);
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(changesAt)) return settled;

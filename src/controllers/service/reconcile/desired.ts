@@ -80,8 +80,8 @@ function ownershipContext(
 }
 
 /** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
-function isKept(deps: ReconcileDeps, { departures }: GroupState, uid: ServiceUID): boolean {
-  const isVanished = departures.has(uid) && deps.controller.settings.vanished === "keep";
+function isKept(deps: ReconcileDeps, { goneServices }: GroupState, uid: ServiceUID): boolean {
+  const isVanished = goneServices.has(uid) && deps.controller.settings.vanished === "keep";
   return isVanished || onDeleteOf(deps, uid) === "on hold";
 }
 

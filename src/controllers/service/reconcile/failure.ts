@@ -55,7 +55,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
     }
   }
   // Collects proof during the backoff: what failed may have created a load balancer.
-  if (state.presence.needsProof && !isOfListing(deps, error)) {
+  if (state.evidence.needsProof && !isOfListing(deps, error)) {
     deps.controller.listing.request(clock.monotonic(), "refresh");
   }
   const sinceProgress = isFenced(error) ? failures : Math.max(1, Math.min(failures, state.progress.failures));

@@ -32,13 +32,13 @@ export interface Undecided {
 }
 
 /** The owners that vanished from the API so recently that they may come back, or together with too many others. */
-export function undecidedDepartures(
+export function undecidedOwners(
   { controller: { clock, settings, services }, massLimit }: ReconcileDeps,
-  { group, departures }: GroupState,
+  { group, goneServices }: GroupState,
   observed: ObservedLoadBalancer | undefined,
 ): Undecided | undefined {
-  const vanished = [...departures].filter(
-    ([uid, departure]) => hasVanished(services, uid, departure) && observed?.owners.includes(uid) === true,
+  const vanished = [...goneServices].filter(
+    ([uid, service]) => hasVanished(services, uid, service) && observed?.owners.includes(uid) === true,
   );
   if (vanished.length === 0 || settings.vanished === "keep") return undefined;
   const owners = vanished.map(([uid]) => uid);
@@ -93,12 +93,12 @@ function isCounted(state: GroupState, plan: PlannedGroup): boolean {
   return plan.steps.length > 0 && (isRecreation(state, plan) || removesVanished(state, plan));
 }
 
-function isRecreation({ presence }: GroupState, { observed, serving }: PlannedGroup): boolean {
-  return observed === undefined && serving.some((uid) => presence.get(uid)?.certainty === "exists");
+function isRecreation({ evidence }: GroupState, { observed, serving }: PlannedGroup): boolean {
+  return observed === undefined && serving.some((uid) => evidence.get(uid)?.certainty === "exists");
 }
 
-function removesVanished({ departures }: GroupState, { observed, gone }: PlannedGroup): boolean {
-  return observed !== undefined && gone.some((uid) => departures.get(uid)?.wasSeen === false);
+function removesVanished({ goneServices }: GroupState, { observed, gone }: PlannedGroup): boolean {
+  return observed !== undefined && gone.some((uid) => goneServices.get(uid)?.isDeletionSeen === false);
 }
 
 /**
@@ -111,7 +111,7 @@ export function checkMassRelease(
   service: Service,
 ): Outcome | undefined {
   const { group, state } = context;
-  const known = state.presence.get(serviceUID(service.metadata.uid));
+  const known = state.evidence.get(serviceUID(service.metadata.uid));
   const isProvedByListings = known?.certainty === "exists" && known.isNotFound !== true;
   if (!isProvedByListings || deps.massLimit.mayChange(group)) return undefined;
   return holdAbsent(deps, context, [service], massReleaseHeld);

@@ -14,9 +14,9 @@ export function noteApplied(
   { serving, leaving, duplicates }: Owners,
   clock: Pick<Clock, "monotonic">,
 ): void {
-  state.presence.noteChange(serving, clock.monotonic(), "exists");
+  state.evidence.noteChange(serving, clock.monotonic(), "exists");
   // A duplicate is left.
-  if (duplicates.length === 0) state.presence.forget(leaving);
+  if (duplicates.length === 0) state.evidence.forget(leaving);
 }
 
 /** A step was accepted, and the cloud is working on it. */
@@ -33,7 +33,7 @@ export function noteAccepted(
   // What it does may fail later. Without an operation that reports it, the next observation does.
   if (!isOperation) state.progress.noteCompleted(step);
   // An operation may fail without a trace in the cloud.
-  state.presence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
+  state.evidence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
   state.operation = { step, serving, leaving: isLast && duplicates.length === 0 ? leaving : [] };
 }
 
@@ -41,8 +41,8 @@ export function noteAccepted(
 export function noteOperationDone(state: GroupState, clock: Pick<Clock, "monotonic">): void {
   const { step, serving = [], leaving = [] } = state.operation ?? {};
   if (step !== undefined) state.progress.noteCompleted(step);
-  state.presence.noteChange(serving, clock.monotonic(), "exists");
-  state.presence.forget(leaving);
+  state.evidence.noteChange(serving, clock.monotonic(), "exists");
+  state.evidence.forget(leaving);
 }
 
 /** A step failed. It may have had an effect. */
@@ -53,5 +53,5 @@ export function noteFailed(
   { error, applied }: { readonly error: unknown; readonly applied: number },
 ): void {
   if (applied === 0 && isRefusal(error)) return;
-  state.presence.noteChange(serving, clock.monotonic(), applied > 0 ? "exists" : "possible");
+  state.evidence.noteChange(serving, clock.monotonic(), applied > 0 ? "exists" : "possible");
 }

@@ -22,7 +22,7 @@ export async function observeGroup(
   context: ReconcileContext,
 ): Promise<Observation | Outcome> {
   const { group, services, state, call } = context;
-  deps.presenceUpdates.update();
+  deps.evidenceUpdates.update();
   const found = deps.freshListing.find(state, services);
   if (found === "not yet") return deps.freshListing.request(state);
   for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
@@ -46,13 +46,13 @@ function noteObservation(
   { services, state }: ReconcileContext,
   { balancer, lookedUpAt }: InDepth,
 ): Extract<Absence, { kind: "unproved" }> | undefined {
-  const { presence, pendingReleases } = state;
+  const { evidence, pendingReleases } = state;
   if (balancer?.ownership === "ours") {
-    presence.noteShown(balancer.owners);
+    evidence.noteShown(balancer.owners);
     return undefined;
   }
   if (balancer === undefined && lookedUpAt !== undefined) {
-    presence.noteLookup(lookedUpAt, deps.controller.settings.confirmAfter);
+    evidence.noteLookup(lookedUpAt, deps.controller.settings.confirmAfter);
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   const absence = judgeAbsence(deps, state, [...owners, ...pendingReleases]);

@@ -14,7 +14,7 @@ import { selectDesired } from "./desired.ts";
 import { withholdDrift } from "./drift.ts";
 import { showFailure } from "./failure.ts";
 import { checkGuards } from "./guards.ts";
-import { checkMassLimit, recordChange, undecidedDepartures, waitForDecision } from "./limit-changes.ts";
+import { checkMassLimit, recordChange, undecidedOwners, waitForDecision } from "./limit-changes.ts";
 import { observeGroup } from "./observe.ts";
 import { planSteps } from "./steps.ts";
 import { updateStatuses } from "./update-status.ts";
@@ -29,7 +29,7 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   if (observation.kind !== "observed") return observation;
   const { balancer: observed, duplicates } = observation;
 
-  const undecided = undecidedDepartures(deps, context.state, observed);
+  const undecided = undecidedOwners(deps, context.state, observed);
   const desired = await selectDesired(deps, context, observed, undecided?.owners);
   if (desired.kind === "nothing") return settled;
   if (desired.kind === "undecided") {

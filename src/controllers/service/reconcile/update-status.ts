@@ -138,7 +138,7 @@ async function removeFinalizer(
     "the Service no longer has a load balancer",
     signal,
   );
-  state.presence.forget([uid]);
+  state.evidence.forget([uid]);
   if (!hasFinalizer(service)) return settled;
   const event =
     desired.ending === "release"

@@ -3,7 +3,7 @@
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { BalancerPresence } from "./presence.ts";
+import { BalancerEvidence } from "./balancer-evidence.ts";
 import { GroupProgress } from "./progress.ts";
 import type { ServiceStates } from "./service-states.ts";
 
@@ -28,12 +28,12 @@ export interface Hold {
 }
 
 /** A Service that is gone from the API although Fairlead did not remove its finalizer. */
-export interface Departure {
+export interface GoneService {
   readonly key: string;
   /** When it was missing first (monotonic). */
   readonly at: number;
   /** Its deletion, or a change after which it needs no load balancer, was seen before. */
-  readonly wasSeen: boolean;
+  readonly isDeletionSeen: boolean;
 }
 
 /** The step of an operation, hashed; which owners it serves, and which it completely removes. */
@@ -55,7 +55,7 @@ export class GroupState {
   readonly pendingReleases = new Set<ServiceUID>();
 
   /** Owners with a pending release that are gone from the API. After a restart: their load balancers are orphans. */
-  readonly departures = new Map<ServiceUID, Departure>();
+  readonly goneServices = new Map<ServiceUID, GoneService>();
 
   /** The change in progress. After a restart: its event is published again. */
   change: Change | undefined;
@@ -88,7 +88,7 @@ export class GroupState {
   changedAt: number | undefined;
 
   /** What is known about the existence of the load balancer. After a restart: read from the Services and the next listings. */
-  readonly presence: BalancerPresence;
+  readonly evidence: BalancerEvidence;
 
   /** Which step the last operation is of. After a restart: two listings prove what it has done. */
   operation: OperationOf | undefined;
@@ -108,9 +108,9 @@ export class GroupState {
   /** Names of the Secrets, ConfigMaps and files that the last plan needed. After a restart: not reread until the next plan. */
   inputs = noInputs;
 
-  constructor(group: string, presence = new BalancerPresence()) {
+  constructor(group: string, evidence = new BalancerEvidence()) {
     this.group = group;
-    this.presence = presence;
+    this.evidence = evidence;
   }
 
   /** The desired load balancer has changed, so waits and counts start over. */
@@ -222,7 +222,7 @@ export class GroupStates {
     members.add(key);
     // It returned before the group had released it.
     pendingReleases.delete(uid);
-    this.of(group).departures.delete(uid);
+    this.of(group).goneServices.delete(uid);
     return [...left, group];
   }
 
@@ -249,9 +249,9 @@ export class GroupStates {
   }
 
   /** The Service is gone from the API. Without effect if the group has nothing to release. */
-  noteDeparture(group: string, uid: ServiceUID, departure: Departure): void {
+  noteGone(group: string, uid: ServiceUID, gone: GoneService): void {
     const state = this.#states.get(group);
-    if (state?.pendingReleases.has(uid) === true) state.departures.set(uid, departure);
+    if (state?.pendingReleases.has(uid) === true) state.goneServices.set(uid, gone);
   }
 
   /** The group no longer has a load balancer of these owners. */
@@ -259,9 +259,9 @@ export class GroupStates {
     const state = this.#states.get(group);
     for (const uid of owners) {
       state?.pendingReleases.delete(uid);
-      state?.departures.delete(uid);
+      state?.goneServices.delete(uid);
     }
-    state?.presence.forget(owners);
+    state?.evidence.forget(owners);
   }
 
   /** Only `drop-states.ts` calls this. */
@@ -270,10 +270,10 @@ export class GroupStates {
   }
 
   /** Replaces the state by a new one that keeps only what is pending. Only `drop-states.ts` calls this. */
-  startOver({ group, presence, pendingReleases, departures, changedAt, hold }: GroupState): void {
-    const next = new GroupState(group, presence);
+  startOver({ group, evidence, pendingReleases, goneServices, changedAt, hold }: GroupState): void {
+    const next = new GroupState(group, evidence);
     for (const uid of pendingReleases) next.pendingReleases.add(uid);
-    for (const [uid, departure] of departures) next.departures.set(uid, departure);
+    for (const [uid, gone] of goneServices) next.goneServices.set(uid, gone);
     Object.assign(next, { changedAt, hold });
     this.#states.set(group, next);
   }

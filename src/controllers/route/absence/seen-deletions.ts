@@ -1,5 +1,5 @@
-// Remembers the pod ranges of Nodes whose departure was seen: a deletion in the watch, an announcement, or an instance that is
-// gone. Nodes that are only missing from a new list of the API server may be missing because of a fault.
+// Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or explained by an
+// instance that is gone. Nodes that are only missing from a new list of the API server may be missing because of a fault.
 
 import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -9,7 +9,7 @@ import { isLeaving } from "../../node-facts.ts";
 import type { RemovalHistory } from "../../removal-history.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 
-export interface DeparturesDeps {
+export interface SeenDeletionsDeps {
   readonly answerFor: (node: Node) => Answer;
   readonly removals: Pick<RemovalHistory, "isOwn">;
 }
@@ -17,15 +17,15 @@ export interface DeparturesDeps {
 /** Bounds the memory of a replica that never leads. */
 const maxRanges = 10_000;
 
-export class Departures {
-  readonly #deps: DeparturesDeps;
+export class SeenDeletions {
+  readonly #deps: SeenDeletionsDeps;
   readonly #ranges = new Set<Cidr>();
 
-  constructor(deps: DeparturesDeps) {
+  constructor(deps: SeenDeletionsDeps) {
     this.#deps = deps;
   }
 
-  /** Whether the last Node with this range departed in a way that was seen. */
+  /** Whether the deletion of the last Node with this range was seen. */
   has(range: Cidr): boolean {
     return this.#ranges.has(range);
   }

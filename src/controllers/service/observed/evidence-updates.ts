@@ -6,11 +6,11 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddressOrFact } from "../desired/facts.ts";
 import { hasFinalizer } from "../predicates.ts";
+import type { Certainty } from "../state/balancer-evidence.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
-import type { Certainty } from "../state/presence.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
-export class PresenceUpdates {
+export class EvidenceUpdates {
   readonly #deps: Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock">;
   readonly #groups: GroupStates;
   readonly #index: ListingIndex;
@@ -38,10 +38,10 @@ export class PresenceUpdates {
     for (const service of services.list()) {
       if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
     }
-    for (const { members, presence } of this.#groups.all) {
+    for (const { members, evidence } of this.#groups.all) {
       for (const key of members) {
         const service = services.get(key);
-        if (service !== undefined) presence.expect(serviceUID(service.metadata.uid), this.tracesOf(service));
+        if (service !== undefined) evidence.expect(serviceUID(service.metadata.uid), this.tracesOf(service));
       }
     }
   }
@@ -61,10 +61,10 @@ export class PresenceUpdates {
     for (const state of this.#groups.all) this.#note(state, latest.beganAt);
   }
 
-  #note({ group, presence, changedAt }: GroupState, beganAt: number): void {
+  #note({ group, evidence, changedAt }: GroupState, beganAt: number): void {
     // A listing that began before the last change shows what was there before it.
     if (changedAt !== undefined && beganAt <= changedAt) return;
-    presence.noteListing(beganAt, {
+    evidence.noteListing(beganAt, {
       here: this.#index.ownersIn(group),
       isElsewhere: (uid) => this.#index.isElsewhere(uid, group),
     });

@@ -6,7 +6,7 @@ import { allowedRemovals, type RemovalLimitSetting } from "../../removal-limit.t
 import type { HeldRoute, RouteCounts } from "../events.ts";
 
 /** A change that is planned because something is absent. */
-export interface Suspect extends HeldRoute {
+export interface Candidate extends HeldRoute {
   readonly id: string;
   readonly isProved: boolean;
   /** In the history of removals, stored or not. */
@@ -15,33 +15,33 @@ export interface Suspect extends HeldRoute {
   readonly isReleased: boolean;
 }
 
-export interface Admission {
+export interface LimitedChanges {
   /** These may be sent once they are recorded. */
-  readonly admitted: readonly Suspect[];
+  readonly ready: readonly Candidate[];
   /** Held by the mass limit, and proved. */
-  readonly held: readonly Suspect[];
+  readonly held: readonly Candidate[];
   /** Not sent now: held, or waiting for a proof. */
-  readonly blocked: readonly Suspect[];
+  readonly blocked: readonly Candidate[];
   readonly counts: RouteCounts;
   readonly allowed: number;
 }
 
-export function admit(
-  suspects: readonly Suspect[],
+export function limitChanges(
+  candidates: readonly Candidate[],
   { recent, needed }: { readonly recent: number; readonly needed: ReadonlySet<Cidr> },
   limit: RemovalLimitSetting,
-): Admission {
-  const recorded = suspects.filter(({ isRecorded }) => isRecorded).length;
-  const others = suspects.filter(({ destination }) => !needed.has(destination)).length;
-  const candidates = suspects.filter(({ isRecorded, isReleased }) => !isRecorded && !isReleased).length;
-  const counts = { recent, candidates, managed: needed.size + others + recent - recorded };
+): LimitedChanges {
+  const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
+  const others = candidates.filter(({ destination }) => !needed.has(destination)).length;
+  const affected = candidates.filter(({ isRecorded, isReleased }) => !isRecorded && !isReleased).length;
+  const counts = { recent, affected, managed: needed.size + others + recent - recorded };
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, counts.managed);
-  const isHeld = recent + candidates > allowed;
-  const mayGo = ({ isProved, isReleased }: Suspect): boolean => isProved && (!isHeld || isReleased);
+  const isHeld = recent + affected > allowed;
+  const mayGo = ({ isProved, isReleased }: Candidate): boolean => isProved && (!isHeld || isReleased);
   return {
-    admitted: suspects.filter(mayGo),
-    held: isHeld ? suspects.filter(({ isProved, isReleased }) => isProved && !isReleased) : [],
-    blocked: suspects.filter((suspect) => !mayGo(suspect)),
+    ready: candidates.filter(mayGo),
+    held: isHeld ? candidates.filter(({ isProved, isReleased }) => isProved && !isReleased) : [],
+    blocked: candidates.filter((candidate) => !mayGo(candidate)),
     counts,
     allowed,
   };

@@ -10,7 +10,7 @@ import { defined } from "../../../core/defined.ts";
  */
 export type Certainty = "exists" | "possible";
 
-export interface OwnerPresence {
+export interface OwnerEvidence {
   readonly certainty: Certainty;
   /** When a step of Fairlead last created or changed it (monotonic). The cloud may show it later. */
   readonly changedAt?: number;
@@ -29,11 +29,11 @@ interface Shown {
   readonly isElsewhere: (uid: ServiceUID) => boolean;
 }
 
-export class BalancerPresence {
-  readonly #owners = new Map<ServiceUID, OwnerPresence>();
+export class BalancerEvidence {
+  readonly #owners = new Map<ServiceUID, OwnerEvidence>();
 
   /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
-  get owners(): Iterable<readonly [ServiceUID, OwnerPresence]> {
+  get owners(): Iterable<readonly [ServiceUID, OwnerEvidence]> {
     return this.#owners;
   }
 
@@ -49,7 +49,7 @@ export class BalancerPresence {
     return [...this.#owners.keys()];
   }
 
-  get(uid: ServiceUID): OwnerPresence | undefined {
+  get(uid: ServiceUID): OwnerEvidence | undefined {
     return this.#owners.get(uid);
   }
 

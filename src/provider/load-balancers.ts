@@ -65,6 +65,9 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly ending?: "delete" | "release";
 }
 
+/** What decides which Nodes can be targets. */
+export type DesiredWithoutTargets<A extends Fields> = Omit<DesiredLoadBalancer<A>, "targets">;
+
 /** An address of a load balancer, as in the Service's `status.loadBalancer.ingress`. */
 export interface BalancerAddress {
   readonly ip?: IpAddress | undefined;
@@ -154,9 +157,16 @@ export interface LoadBalancers<
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
-   * Pure. The maximum number of targets with these settings. If there are more Nodes, a stable subset is selected.
+   * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. True, or why
+   * not, as in "they have no address in network lan": the Service reports it once for all such Nodes, so do not name the Node.
+   * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
+   * Absent: all Nodes are reachable.
    */
-  targetLimit?(settings: Values<A>): number | undefined;
+  reaches?(member: DesiredWithoutTargets<A>, target: BalancerTarget, observed: O | undefined): true | string;
+  /**
+   * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
+   */
+  targetLimit?(member: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
   /**
    * Pure. The group of a Service. Default: one group per Service, named by its uid. Two groups that share a member
    * or an observed owner are never reconciled at the same time.

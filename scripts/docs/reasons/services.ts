@@ -152,9 +152,14 @@ export const onServices: Reasons = {
     when: "No Node matches the selector. The load balancer has no target",
     whatToDo: "correct the selector, or label Nodes",
   },
+  TargetsUnreachable: {
+    type: "Warning",
+    when: "The load balancer cannot reach some Nodes, because of their network, region or kind of machine; the message has the causes. They are not its targets",
+    whatToDo: "correct the Nodes or the settings of the Service, or select other Nodes by label",
+  },
   TargetLimit: {
     type: "Warning",
-    when: "The load balancer supports fewer targets than there are Nodes; a subset was selected",
+    when: "The load balancer supports fewer targets than there are Nodes that it reaches; a subset was selected",
     whatToDo: "select fewer Nodes by label, or use a larger load balancer",
   },
   UnAvailableLoadBalancer: {

@@ -28,7 +28,10 @@ export type Desired = DesiredLoadBalancer<Fields>;
 
 export type ServiceStore = ObjectStore<Service>;
 
-export type ServiceEvent = NodeEvent;
+export interface ServiceEvent extends NodeEvent {
+  /** What the event is about, if its message may change without being published again. Absent: the message. */
+  readonly identity?: string;
+}
 
 /** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface ServiceWrites {

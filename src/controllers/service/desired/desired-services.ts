@@ -14,10 +14,12 @@ import {
   unreadable,
 } from "../annotations/annotations.ts";
 import { ignoredAddress, ignoredAnnotations } from "../annotations/without-effect.ts";
-import type { Desired, ServiceControllerDeps } from "../deps.ts";
+import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceState, ServiceStates } from "../state/service-states.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
+import type { Reach } from "../targets/reachable.ts";
+import type { TargetPolicy } from "../targets/target-policy.ts";
 import { forgetTargets, Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable, type ImmutableSettings } from "./immutable-settings.ts";
@@ -44,6 +46,7 @@ interface ReadService {
   readonly settings: Values<Fields>;
   /** A setting is invalid, and its current value is unknown. */
   readonly isUnreadable: boolean;
+  readonly observed: ObservedLoadBalancer | undefined;
   readonly hasBalancer: boolean;
   readonly onDelete: OnDelete;
   readonly toDesired: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
@@ -113,6 +116,7 @@ export class DesiredServices {
       immutable,
       settings: mergeObserved(immutable.settings, read.frozen, known),
       isUnreadable: observed !== undefined && unreadable(read.frozen, known).length > 0,
+      observed,
       hasBalancer: observed?.owners.includes(uid) === true,
       onDelete: readOnDelete(service, read.own, { canRelease: this.#canRelease }),
       toDesired: (rest) => toDesired({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
@@ -127,10 +131,11 @@ export class DesiredServices {
     immutable,
     settings,
     isUnreadable,
+    observed,
     toDesired,
   }: ReadService): Member {
-    const limit = this.#deps.balancers.targetLimit?.(settings);
-    const chosen = this.#targets.choose(service, state, read.own, limit);
+    const cloud = targetsOfCloud(this.#deps.balancers, toDesired({ settings, targets: [] }), observed);
+    const chosen = this.#targets.choose(service, state, read.own, cloud);
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,
@@ -155,6 +160,17 @@ export class DesiredServices {
       changeAt: chosen.changeAt,
     });
   }
+}
+
+/** What the cloud allows as targets of this load balancer. */
+function targetsOfCloud(
+  balancers: AnyBalancers,
+  desired: Desired,
+  observed: ObservedLoadBalancer | undefined,
+): Pick<TargetPolicy, "cloudLimit" | "reach"> {
+  const cloudLimit = balancers.targetLimit?.(desired, observed);
+  const reach: Reach = (target) => balancers.reaches?.(desired, target, observed) ?? true;
+  return defined({ cloudLimit, reach: balancers.reaches === undefined ? undefined : reach });
 }
 
 /** It needs no targets, and its problems no longer matter. */

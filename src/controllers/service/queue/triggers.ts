@@ -36,12 +36,12 @@ export interface TriggerDeps {
 /** Enqueues all groups once, then those that a change affects. Returns a function that stops it. */
 export function startTriggers(deps: TriggerDeps): () => void {
   const { controller, desiredServices, serviceStates } = deps;
-  const { services, nodes, isSelected, onMachines, listing, clock } = controller;
+  const { services, nodes, isSelected, onMachines, listing, clock, balancers } = controller;
   const nodeChanges = new Debounce(clock, () => onNodeChanges(deps));
   const stops = [
     services.subscribe((change) => onServiceChange(deps, change)),
     nodes.subscribe(({ before, after }) => {
-      const labelsMatter = serviceStates.hasTargetSelector;
+      const labelsMatter = serviceStates.hasTargetSelector || balancers.reaches !== undefined;
       if (isRelevantNodeChange(before, after, { labelsMatter, isSelected })) nodeChanges.trigger();
     }),
     onMachines(() => nodeChanges.trigger()),

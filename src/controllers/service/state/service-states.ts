@@ -5,7 +5,7 @@ import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
-import type { Desired } from "../deps.ts";
+import type { Desired, ServiceEvent } from "../deps.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =
@@ -54,8 +54,8 @@ export class ServiceState {
   /** The cloud's name of the load balancer being released, for the event. After a restart: the event does not name it. */
   releasedName: string | undefined;
 
-  /** The last published events by topic, so that each is published once. After a restart: published once more. */
-  readonly published = new Map<EventTopic, ReadonlySet<string>>();
+  /** The last published events by topic and identity, so that each is published once. After a restart: published once more. */
+  readonly published = new Map<EventTopic, ReadonlyMap<string, ServiceEvent>>();
 
   readonly #selecting: Set<ServiceState>;
   #lastTargetRules: TargetRules | undefined;

@@ -13,6 +13,7 @@ import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { Change, Hold } from "../state/group-states.ts";
 import type { MassHold } from "../state/mass-count.ts";
+import type { LastingProblem } from "../targets/reachable.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change): ServiceEvent | undefined {
@@ -156,8 +157,12 @@ function describeSteps(steps: readonly Step[]): string {
   return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} ${on}`)).join(", ");
 }
 
-export function problemFound({ reason, text }: Problem): ServiceEvent {
-  return warning(reason, text);
+export function problemFound({
+  reason,
+  text,
+  identity,
+}: Problem & Partial<Pick<LastingProblem, "identity">>): ServiceEvent {
+  return { ...warning(reason, text), ...(identity !== undefined && { identity }) };
 }
 
 export function syncFailed(service: Service, error: unknown): ServiceEvent {

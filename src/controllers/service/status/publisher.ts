@@ -25,10 +25,13 @@ export class EventPublisher {
   publishOnce(service: Service, topic: EventTopic, events: readonly ServiceEvent[]): void {
     const { published } = this.#states.of(service);
     const before = published.get(topic);
-    const byText = new Map(events.map((event) => [`${event.reason} ${event.message}`, event]));
-    if (byText.size === 0) published.delete(topic);
-    else published.set(topic, new Set(byText.keys()));
-    for (const [text, event] of byText) if (before?.has(text) !== true) this.publish(service, event);
+    const byIdentity = new Map(
+      events.map((event) => [`${event.reason} ${event.identity ?? event.message}`, event]),
+    );
+    if (byIdentity.size === 0) published.delete(topic);
+    else published.set(topic, byIdentity);
+    for (const [identity, event] of byIdentity)
+      if (before?.has(identity) !== true) this.publish(service, event);
   }
 
   /** After a successful reconcile: the same failure is published again if it returns. */
@@ -40,7 +43,8 @@ export class EventPublisher {
   get activeProblems(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, readonly string[]>();
     for (const { key, published } of this.#states.all) {
-      for (const [topic, texts] of published) {
+      for (const [topic, events] of published) {
+        const texts = [...events.values()].map(({ reason, message }) => `${reason} ${message}`);
         if (topic !== "waiting") found.set(key, [...(found.get(key) ?? []), ...texts]);
       }
     }

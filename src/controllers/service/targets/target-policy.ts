@@ -1,11 +1,12 @@
-// Chooses the targets of one load balancer from the candidates, by policy and within the cloud's limit. If there are too many,
-// it takes a subset spread over the zones and reports that. Pure.
+// Chooses the targets of one load balancer from the candidates: those that it reaches, then by policy, then within the cloud's
+// limit. If there are too many, it takes a subset spread over the zones and reports that. Pure.
 
 import type { NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
+import { type Reach, separateReachable, unreachableTargets } from "./reachable.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
 
 export interface TargetPolicy extends Omit<TargetRules, "drain"> {
@@ -13,6 +14,8 @@ export interface TargetPolicy extends Omit<TargetRules, "drain"> {
   readonly endpointNodes?: ReadonlySet<NodeName>;
   /** The maximum number of targets that the cloud accepts. */
   readonly cloudLimit?: number;
+  /** Whether the load balancer reaches a target. Absent: it reaches all. */
+  readonly reach?: Reach;
 }
 
 export interface ChosenTargets {
@@ -21,8 +24,10 @@ export interface ChosenTargets {
   readonly problems: readonly Problem[];
 }
 
-export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetPolicy): ChosenTargets {
+export function chooseTargets(candidates: readonly BalancerTarget[], rules: TargetPolicy): ChosenTargets {
+  const { reachable: targets, unreachable } = separateReachable(candidates, rules.reach);
   const matching = targets.filter((target) => isMatching(target, rules));
+  const missed = unreachable.filter(({ target }) => isMatching(target, rules));
   // Pods return sooner than a cloud adds targets, so without any endpoint every Node stays a target, subject to health checks.
   const hasEndpoint = rules.policy !== "endpoints" || matching.some(({ draining }) => !draining);
   const wanted = hasEndpoint ? matching : targets;
@@ -42,7 +47,8 @@ export function chooseTargets(targets: readonly BalancerTarget[], rules: TargetP
     targets: wanted.filter((target) => chosen.has(target)),
     problems: [
       ...withoutSelector(rules),
-      ...nothingLeft(targets, staying, rules),
+      ...(missed.length > 0 && targets.length > 0 ? [] : nothingLeft(targets, staying, rules)),
+      ...unreachableTargets(missed, staying.length + missed.filter(({ target }) => !target.draining).length),
       ...(hasEndpoint || staying.length === 0 ? [] : [withoutEndpoint(staying.length)]),
       ...limited(staying.length, rules),
     ],

@@ -14,6 +14,7 @@ import type { ServiceState } from "../state/service-states.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { type Departures, departuresOf } from "./node-departures.ts";
+import { separateReachable } from "./reachable.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetPolicy } from "./target-policy.ts";
 
 export interface ServiceTargets extends ChosenTargets {
@@ -59,7 +60,7 @@ export class Targets {
     service: Service,
     state: ServiceState,
     own: OwnSettings,
-    cloudLimit: number | undefined,
+    cloud: Pick<TargetPolicy, "cloudLimit" | "reach">,
   ): ServiceTargets {
     const { settings, balancers } = this.#deps;
     if (this.#all === undefined) this.#keep(this.#build());
@@ -71,7 +72,8 @@ export class Targets {
     const endpointNodes = answer?.kind === "known" ? answer.nodes : undefined;
     const policy: TargetPolicy = {
       ...(rules ?? { policy: "all" }),
-      ...defined({ cloudLimit, endpointNodes }),
+      ...cloud,
+      ...defined({ endpointNodes }),
     };
     const chosen = this.#chooseFrom(candidates.targets, policy);
     return defined({
@@ -116,8 +118,9 @@ export class Targets {
 
   #chooseFrom(candidates: readonly BalancerTarget[], policy: TargetPolicy): ChosenTargets {
     const staying = this.#staying;
-    const takesAll = policy.policy === "all" && candidates === staying && staying.length <= limitOf(policy);
-    if (!takesAll) return chooseTargets(candidates, policy);
+    const mayTakeAll = policy.policy === "all" && candidates === staying && staying.length <= limitOf(policy);
+    if (!mayTakeAll || separateReachable(staying, policy.reach).reachable !== staying)
+      return chooseTargets(candidates, policy);
     this.#everyNode ??= chooseTargets(staying, { policy: "all" });
     return this.#everyNode;
   }

@@ -11,6 +11,7 @@ import type { Environment } from "../platform/environment.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud, Context, ProviderDefinition } from "../provider/provider.ts";
+import { tableNameProblems } from "../provider/route-tables.ts";
 
 export type AnyProvider = ProviderDefinition<Fields, Fields, ObservedLoadBalancer, Step, unknown>;
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -144,6 +145,8 @@ export function connectCloud(
     mark: { cluster: settings.cluster, owner: "fairlead" },
   };
   const cloud = provider.connect(read.values, context);
+  const duplicates = tableNameProblems(cloud.routes);
+  if (duplicates.length > 0) return { problems: [...problems, ...duplicates] };
   return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };
 }
 

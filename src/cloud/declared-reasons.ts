@@ -15,7 +15,8 @@ import {
   type Reason,
   undeclaredReason,
 } from "../provider/reasons.ts";
-import type { RouteDocument, RoutePage, Routes } from "../provider/routes.ts";
+import { isTableList } from "../provider/route-tables.ts";
+import type { NamedRoutes, RouteDocument, RoutePage, Routes, RouteTables } from "../provider/routes.ts";
 
 type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -97,6 +98,12 @@ function checkedBalancers(balancers: AnyBalancers, check: ReasonCheck): AnyBalan
   return { ...bound(balancers), plan: (...args) => check.of(balancers.plan(...args)) };
 }
 
+function checkedTables(tables: RouteTables, check: ReasonCheck): RouteTables {
+  if (!isTableList(tables)) return checkedRoutes(tables, check);
+  const [first, ...others] = tables.map((table) => checkedRoutes(table, check) as NamedRoutes);
+  return first === undefined ? tables : [first, ...others];
+}
+
 function checkedRoutes(routes: Routes, check: ReasonCheck): Routes {
   const checked = <P extends RoutePage | RouteDocument>(page: P): P => ({
     ...check.of(page),
@@ -123,6 +130,6 @@ export function withDeclaredReasons(
       },
     }),
     ...(loadBalancers && { loadBalancers: checkedBalancers(loadBalancers, check) }),
-    ...(routes && { routes: checkedRoutes(routes, check) }),
+    ...(routes && { routes: checkedTables(routes, check) }),
   };
 }

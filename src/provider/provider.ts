@@ -8,7 +8,7 @@ import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { DeclaredReasons } from "./reasons.ts";
-import type { Routes } from "./routes.ts";
+import type { RouteTables } from "./routes.ts";
 
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
 export const contractVersion = 1;
@@ -94,8 +94,8 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly instances?: Instances | undefined;
   /** Load balancers for Services of type LoadBalancer. */
   readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
-  /** Routes to the pod networks of Nodes. */
-  readonly routes?: Routes | undefined;
+  /** Routes to the pod networks of Nodes: one table, or a list of them. */
+  readonly routes?: RouteTables | undefined;
 }
 
 /** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */

@@ -89,5 +89,22 @@ export interface RoutesAsDocument extends RoutesOfAnyStyle {
   ): Promise<RouteOutcome>;
 }
 
-/** The routes of a cloud, in one of two styles. */
+/** A route table, in one of two styles. */
 export type Routes = RoutesOneByOne | RoutesAsDocument;
+
+/**
+ * One of several route tables, such as that of a network, a region or a router. Each is listed, changed and limited alone: while one
+ * fails, only its own routes wait. A Node needs its routes in every table that serves it.
+ */
+export type NamedRoutes = Routes & {
+  /** Unique within the cloud and shown in messages, metrics and `/debug/state`. */
+  readonly name: string;
+  /**
+   * Pure. Whether the table needs the routes to this target, whose machine is always known: decide by `machine.source` or
+   * `machine.handles`. Absent: it serves every target. A route to a target that it no longer serves is removed.
+   */
+  serves?(target: RouteTarget): boolean;
+};
+
+/** One route table, or several. */
+export type RouteTables = Routes | readonly [NamedRoutes, ...NamedRoutes[]];

@@ -6,6 +6,7 @@ import { withDeclaredReasons } from "../../src/cloud/declared-reasons.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { declareReasons, type Instance, type Problem, providerID, type RoutePage } from "../../src/index.ts";
 import type { OwnReason } from "../../src/provider/reasons.ts";
+import { tablesOf } from "../../src/provider/route-tables.ts";
 import { collect } from "../../src/testing/conformance/lab.ts";
 
 const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
@@ -81,7 +82,8 @@ test("replaces an undeclared reason wherever a provider reports problems, and lo
   expect(listed?.map((one) => reasonsIn(one.problems))).toEqual([undefined, ["CertificateExpired", generic]]);
   const found = await source?.lookups?.id?.find(["1"], call);
   expect(found?.get("1")?.map((one) => reasonsIn(one.problems))).toEqual([[generic]]);
-  const document = cloud.routes?.style === "document" ? await cloud.routes.read(call) : undefined;
+  const [table] = cloud.routes === undefined ? [] : tablesOf(cloud.routes);
+  const document = table?.routes.style === "document" ? await table.routes.read(call) : undefined;
   expect([
     reasonsIn(document?.problems),
     reasonsIn(document?.routes[0]?.problems),

@@ -75,7 +75,8 @@ describe("fake", () => {
   test("rejects a route to a Node without a machine without a request to the cloud", async () => {
     const lab = new Lab(harness);
     const { routes } = lab.cloud;
-    if (routes?.style !== "one-by-one") throw new Error("The fake cloud creates its routes one by one.");
+    if (routes === undefined || !("style" in routes) || routes.style !== "one-by-one")
+      throw new Error("The fake cloud creates its routes one by one.");
     const target = { node: "node-1" as NodeName, uid: "1", addresses: [] };
     const created = lab.run((call) => routes.create({ destination: cidr("10.244.1.0/24"), target }, call));
     await expect(created).rejects.toThrow("No route to Node node-1: its machine is not known yet.");

@@ -130,6 +130,11 @@ export const onNodes: Reasons = {
     when: "The pod range is outside `--cluster-cidr`, so it gets no route",
     whatToDo: "extend the flag if the range is right",
   },
+  NoRouteTable: {
+    type: "Warning",
+    when: "The cloud has several route tables, and none serves the instance of the Node, so its pod ranges get no route",
+    whatToDo: "configure the route table of its network, or attach the instance to a network that has one",
+  },
   PodCIDRTaken: {
     type: "Warning",
     when: "Another Node has the same pod range",

@@ -94,7 +94,7 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
       }),
     ),
     orphans: listed(manager.orphans().map(({ group, name }) => defined({ group, name }))),
-    /** The result of the last sync. */
+    /** The result of the last sync; of each table, if there are several. */
     routes: manager.lastRouteSync(),
     eventsWaiting: manager.pendingEvents(),
     journal: listed(

@@ -13,8 +13,8 @@ export interface ComposedRoutes {
   run(signal: AbortSignal): Promise<void>;
   /** The settings have changed. */
   reconsider(): void;
-  /** The result of the last sync. */
-  lastSync(): RouteSync | undefined;
+  /** The result of the last sync; of each table, if there are several. */
+  lastSync(): RouteSync | readonly RouteSync[] | undefined;
 }
 
 /** Undefined if the cloud has no routes, or the flags disable them. */
@@ -31,7 +31,7 @@ export function composeRoutes(
     log.warn(ranges.problem.text);
     return undefined;
   }
-  let last: RouteSync | undefined;
+  const last = new Map<string | undefined, RouteSync>();
   const controller = new RouteController({
     // Upstream's event source, with the underscore.
     ...nodeDeps(context, "route_controller"),
@@ -48,7 +48,7 @@ export function composeRoutes(
     settings: settings.routes,
     clusterCIDRs: ranges.cidrs,
     onSync: (sync) => {
-      last = sync;
+      last.set(sync.table, sync);
       metrics.routeSync(sync);
     },
   });
@@ -56,6 +56,6 @@ export function composeRoutes(
     queue: controller.queue,
     run: (signal) => controller.run(signal),
     reconsider: () => controller.reconsider(),
-    lastSync: () => last,
+    lastSync: () => last.get(undefined) ?? (last.size === 0 ? undefined : [...last.values()]),
   };
 }

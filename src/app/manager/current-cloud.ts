@@ -3,6 +3,8 @@
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import { defined } from "../../core/defined.ts";
+import { isTableList, type ServingTable, tablesOf } from "../../provider/route-tables.ts";
+import type { RouteTables } from "../../provider/routes.ts";
 import type { AnyCloud, ConnectedCloud } from "../connect-cloud.ts";
 
 export class CurrentCloud implements ConnectedCloud {
@@ -19,8 +21,20 @@ export class CurrentCloud implements ConnectedCloud {
       instances,
       pending: forward(pending, () => this.#connected.cloud.pending),
       loadBalancers: forward(loadBalancers, () => this.#connected.cloud.loadBalancers),
-      routes: forward(routes, () => this.#connected.cloud.routes),
+      routes: routes && this.#forwardRoutes(routes),
     });
+  }
+
+  /** Several tables by name: `changedShape` keeps the names as they are. */
+  #forwardRoutes(routes: RouteTables): RouteTables {
+    const current = (): readonly ServingTable[] => {
+      const now = this.#connected.cloud.routes;
+      return now === undefined ? [] : tablesOf(now);
+    };
+    const forwarded = tablesOf(routes).map(({ name, routes: first }) =>
+      forwardTo(() => current().find((table) => table.name === name)?.routes ?? first),
+    );
+    return (isTableList(routes) ? forwarded : forwarded[0]) as RouteTables;
   }
 
   get accounts(): readonly GovernedAccount<unknown>[] {
@@ -63,6 +77,11 @@ function shapeOf({ instances, pending, loadBalancers, routes }: AnyCloud): Reado
     "label prefixes": (instances?.labelPrefixes ?? []).join(", "),
     operations: String(pending !== undefined),
     "load balancers": String(loadBalancers !== undefined),
-    routes: String(routes !== undefined),
+    routes:
+      routes === undefined
+        ? "none"
+        : tablesOf(routes)
+            .map(({ name }) => name ?? "one table")
+            .join(", "),
   };
 }

@@ -84,7 +84,7 @@ export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   orphans(): readonly ObservedLoadBalancer[];
   balancerHolds(): readonly BalancerHold[];
   serviceProblems(): ReadonlyMap<string, readonly string[]>;
-  lastRouteSync(): RouteSync | undefined;
+  lastRouteSync(): RouteSync | readonly RouteSync[] | undefined;
   caches(): Readonly<Record<string, CacheState>>;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
   cloudProblem(): string | undefined;

@@ -1,74 +1,72 @@
 // The route controller: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
-// the Nodes up to date. `reconcile/sync.ts` syncs all routes; this file dispatches the keys of the queue.
+// the Nodes up to date. `reconcile/sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
 import { seconds } from "../../core/brand.ts";
-import { endOf } from "../../runtime/draining.ts";
+import { tablesOf } from "../../provider/route-tables.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
+import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
-import { RouteGuard } from "./absence/route-guard.ts";
-import { RouteBackoffs } from "./apply/backoffs.ts";
+import { identityOf } from "../node-facts.ts";
+import { SeenDeletions } from "./absence/seen-deletions.ts";
+import { TableRemovals } from "./absence/table-removals.ts";
 import type { RouteControllerOptions } from "./deps.ts";
-import { RouteTable } from "./observed/route-table.ts";
 import { isRelevantForRoutes } from "./queue/relevant-change.ts";
-import { SyncSchedule } from "./queue/schedule.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
-import { PendingChanges } from "./reconcile/pending-changes.ts";
-import { RouteSyncer } from "./reconcile/sync.ts";
+import { TableSync } from "./reconcile/table-sync.ts";
 import { ConditionWriter } from "./status/condition-writer.ts";
-import { RouteReporter } from "./status/route-reporter.ts";
+import { NodeProblems } from "./status/node-problems.ts";
+import { TableDecisions } from "./status/table-decisions.ts";
 
-const allRoutes = "routes";
+const tableKey = (name: string | undefined): string => (name === undefined ? "routes" : `routes/${name}`);
 const conditionKey = (name: string): string => `condition/${name}`;
 const machineKey = (name: string): string => `machine/${name}`;
 
 export class RouteController {
-  /** One key for all routes, one per Node whose condition must be written, and one per Node whose instance is looked up. */
+  /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
-  readonly #schedule: SyncSchedule;
+  readonly #decisions = new TableDecisions();
   readonly #conditions: ConditionWriter;
-  readonly #pending: PendingChanges;
   readonly #instances: InstanceSearch;
-  readonly #syncer: RouteSyncer;
-  readonly #guard: RouteGuard;
-  #table: RouteTable | undefined;
+  /** By queue key. */
+  readonly #tables: ReadonlyMap<string, TableSync>;
 
   constructor(options: RouteControllerOptions) {
-    const { clock } = options;
-    const backoffs = new RouteBackoffs(clock);
-    const enqueueAll = (): void => this.#enqueueAll();
+    const { clock, nodes, inventory, removals, routes } = options;
     this.#options = options;
     this.queue = new WorkQueue(clock);
-    this.#schedule = new SyncSchedule(options);
     this.#conditions = new ConditionWriter(options, (name) => this.queue.add(conditionKey(name)));
-    this.#pending = new PendingChanges(options, backoffs, enqueueAll);
     this.#instances = new InstanceSearch({
       ...options,
       enqueue: (name) => this.queue.add(machineKey(name)),
-      onFound: enqueueAll,
+      onFound: () => this.#enqueueAll(),
     });
-    this.#guard = new RouteGuard(options);
-    this.#guard.follow(options.nodes);
-    this.#syncer = new RouteSyncer(options, {
-      schedule: this.#schedule,
-      backoffs,
-      pending: this.#pending,
-      reporter: new RouteReporter(options),
+    const deletions = new SeenDeletions({ answerFor: (node) => inventory.check(identityOf(node)), removals });
+    // For the life of the process, because the next leader must know which deletions were seen.
+    nodes.subscribe((change) => deletions.note(change));
+    const shared = {
+      deletions,
+      recent: new TableRemovals(removals),
       instances: this.#instances,
+      decisions: this.#decisions,
       conditions: this.#conditions,
-      guard: this.#guard,
-    });
+      nodeProblems: new NodeProblems(options),
+    };
+    const tables = tablesOf(routes);
+    this.#tables = new Map(
+      tables.map((table) => {
+        const ofTable = { ...options, routes: table.routes, table: table.name, tables };
+        const key = tableKey(table.name);
+        return [key, new TableSync(ofTable, shared, () => this.#enqueue(key))] as const;
+      }),
+    );
   }
 
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, routes, settings, clock, isSelected, removals } = this.#options;
-    // During a drain, a running listing completes.
-    this.#table = new RouteTable(routes, clock, endOf(signal).signal);
-    this.#schedule.begin();
-    this.#guard.begin();
+    const { nodes, inventory, settings, clock, isSelected, removals } = this.#options;
     // Drops the decisions of the last session, because another replica has been the leader since.
+    this.#decisions.clear();
     this.#conditions.update(new Map());
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueAll();
@@ -77,13 +75,15 @@ export class RouteController {
     const unsubscribeReleases = removals.subscribe((kind) => {
       if (kind === "routes") this.#enqueueAll();
     });
-    this.#pending.begin(signal);
-    this.queue.add(allRoutes);
+    for (const [key, table] of this.#tables) {
+      table.begin(signal);
+      this.queue.add(key);
+    }
     try {
       await runWorkers(
         {
           queue: this.queue,
-          count: () => settings.concurrentConditions + 1,
+          count: () => settings.concurrentConditions + this.#tables.size,
           reconcile: (key, stop) => this.#reconcile(key, stop),
           onError: (key, error, failures) => this.#onError(key, error, failures),
           clock,
@@ -94,8 +94,7 @@ export class RouteController {
       unsubscribeNodes();
       unsubscribeInventory();
       unsubscribeReleases();
-      this.#pending.end();
-      this.#guard.end();
+      for (const table of this.#tables.values()) table.end();
     }
   }
 
@@ -105,23 +104,28 @@ export class RouteController {
   }
 
   #enqueueAll(): void {
-    const needsListing = this.#table?.latest(this.#options.settings.maxListingAge) === undefined;
-    this.queue.add(allRoutes, { delay: this.#schedule.delayAfterChange(needsListing) });
+    for (const key of this.#tables.keys()) this.#enqueue(key);
+  }
+
+  #enqueue(key: string): void {
+    const delay = this.#tables.get(key)?.delayAfterChange();
+    if (delay !== undefined) this.queue.add(key, { delay });
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    const [kind, name = ""] = key.split("/");
-    if (kind === "condition") return this.#conditions.write(name, signal);
-    if (kind === "machine") return this.#instances.check(name);
-    // While the Node cache is incomplete, the routes of missing Nodes would be removed.
-    if (!this.#options.isSynced() || this.#table === undefined) {
-      return requeue(seconds(1), "the Node cache is not synced");
+    const table = this.#tables.get(key);
+    if (table === undefined) {
+      const [kind, name = ""] = key.split("/");
+      if (kind === "condition") return this.#conditions.write(name, signal);
+      return kind === "machine" ? this.#instances.check(name) : settled;
     }
-    return this.#syncer.sync(this.#table, signal);
+    // While the Node cache is incomplete, the routes of missing Nodes would be removed.
+    if (!this.#options.isSynced()) return requeue(seconds(1), "the Node cache is not synced");
+    return table.sync(signal);
   }
 
   #onError(key: string, error: unknown, failures: number): Outcome {
-    if (key === allRoutes) this.#syncer.failed(this.#table, error);
+    this.#tables.get(key)?.failed(error);
     return requeue(delayAfterError(error, failures, this.#options), "an error");
   }
 }

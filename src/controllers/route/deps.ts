@@ -7,14 +7,17 @@ import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
-import type { Routes } from "../../provider/routes.ts";
+import type { ServingTable } from "../../provider/route-tables.ts";
+import type { Routes, RouteTables } from "../../provider/routes.ts";
 import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
 import type { RemovalHistory } from "../removal-history.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
-/** The result of one sync of all routes. If it was interrupted, all counts are zero. */
+/** The result of one sync of a route table. If it was interrupted, all counts are zero. */
 export interface RouteSync {
+  /** Its name, if there are several. */
+  readonly table?: string;
   readonly isComplete: boolean;
   readonly duration: Milliseconds;
   readonly wanted: number;
@@ -36,7 +39,7 @@ export interface RouteControllerOptions {
   readonly inventory: Inventory;
   /** Whether this manager manages the Node; routes of other Nodes are never changed. */
   readonly isSelected: (node: Node) => boolean;
-  readonly routes: Routes;
+  readonly routes: RouteTables;
   /** How long-running operations are polled; undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
@@ -51,4 +54,13 @@ export interface RouteControllerOptions {
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;
+}
+
+/** The dependencies of what concerns one table. */
+export interface TableOptions extends Omit<RouteControllerOptions, "routes"> {
+  readonly routes: Routes;
+  /** Its name; undefined if the cloud has one table. */
+  readonly table: string | undefined;
+  /** All tables, with this one. */
+  readonly tables: readonly ServingTable[];
 }

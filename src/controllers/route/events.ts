@@ -1,5 +1,5 @@
 // Every event and problem that the route controller reports, as a function of the objects that it is about. Pure;
-// messages marked "upstream" are upstream's, verbatim.
+// messages marked "upstream" are upstream's, verbatim. `table` is the name of the table, if the cloud has several.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -7,9 +7,11 @@ import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
+import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { removalWindow } from "../removal-history.ts";
+import { inTable } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
 
@@ -37,7 +39,20 @@ export function podCIDRTaken({ destination }: DesiredRoute, winner: DesiredRoute
   };
 }
 
-export function routeTaken({ destination }: DesiredRoute, { handle, ownership }: ObservedRoute): Problem {
+/** `machine` belongs to no table: a network or region that is not configured, for example. */
+export function noRouteTable(range: Cidr, { source }: Machine): Problem {
+  return {
+    severity: "error",
+    reason: "NoRouteTable",
+    text: `No route table of the cloud serves the instance of this Node (in ${source}). No route is created for pod CIDR ${range}. Configure the route table of its network, or attach the instance to a network that has one.`,
+  };
+}
+
+export function routeTaken(
+  { destination }: DesiredRoute,
+  { handle, ownership }: ObservedRoute,
+  table: string | undefined,
+): Problem {
   const owner =
     ownership === "foreign"
       ? "is not managed by Fairlead"
@@ -45,7 +60,7 @@ export function routeTaken({ destination }: DesiredRoute, { handle, ownership }:
   return {
     severity: "error",
     reason: "RouteTaken",
-    text: `No route is created for ${destination}: the cloud has a route for it (${handle}) that leads elsewhere and ${owner}. Remove that route, or register the Node again with another pod CIDR.`,
+    text: `No route is created for ${destination}: the cloud has a route for it (${handle})${inTable(table)} that leads elsewhere and ${owner}. Remove that route, or register the Node again with another pod CIDR.`,
   };
 }
 
@@ -64,29 +79,39 @@ export function createFailed(
   { destination, target }: DesiredRoute,
   took: Milliseconds,
   error: unknown,
+  table: string | undefined,
 ): NodeEvent {
   return {
     type: "Warning",
     reason: "FailedToCreateRoute",
-    message: `Could not create route ${target.uid} ${destination} for node ${target.node} after ${toGoDuration(took)}: ${messageOf(error)}`,
+    message: `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${toGoDuration(took)}: ${messageOf(error)}`,
     ...defined({ quiet: isAccountWide(error) ? (true as const) : undefined }),
   };
 }
 
-export function removeFailed({ destination, handle }: ObservedRoute, error: unknown): Problem {
+export function removeFailed(
+  { destination, handle }: ObservedRoute,
+  error: unknown,
+  table: string | undefined,
+): Problem {
   return {
     severity: "warning",
     reason: "FailedToRemoveRoute",
-    text: `Could not remove route ${destination} (${handle}), which no Node needs; will retry: ${messageOf(error)}`,
+    text: `Could not remove route ${destination} (${handle})${inTable(table)}, which no Node needs; will retry: ${messageOf(error)}`,
   };
 }
 
 /** For a change that the cloud has accepted but not completed. */
-export function changeUnknown(action: "create" | "remove", destination: Cidr, error: unknown): Problem {
+export function changeUnknown(
+  action: "create" | "remove",
+  destination: Cidr,
+  error: unknown,
+  table: string | undefined,
+): Problem {
   return {
     severity: "warning",
     reason: "RouteUnknown",
-    text: `Could not check whether the cloud has ${action}d route ${destination}; will check again: ${messageOf(error)}`,
+    text: `Could not check whether the cloud has ${action}d route ${destination}${inTable(table)}; will check again: ${messageOf(error)}`,
   };
 }
 
@@ -94,8 +119,11 @@ export function changeUnknown(action: "create" | "remove", destination: Cidr, er
 
 export interface HeldRoute {
   readonly destination: Cidr;
-  /** `node`: no Node needs the route any more. `route`: no listing shows the route that a Node needs. */
-  readonly absent: "node" | "route";
+  /**
+   * `node`: no Node needs the route any more. `table`: the table no longer serves the Node. `route`: no listing shows the route that
+   * a Node needs.
+   */
+  readonly absent: "node" | "table" | "route";
 }
 
 export interface RouteCounts {
@@ -109,11 +137,15 @@ export interface RouteCounts {
 
 export const routeCreationHeldReason = "RouteCreationHeld";
 
-export function routeCreationHeld(destination: Cidr, howToRelease: string): Problem {
+export function routeCreationHeld(
+  destination: Cidr,
+  howToRelease: string,
+  table: string | undefined,
+): Problem {
   return {
     severity: "warning",
     reason: routeCreationHeldReason,
-    text: `The cloud lists no route for pod CIDR ${destination}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
+    text: `The cloud lists no route for pod CIDR ${destination}${inTable(table)}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
   };
 }
 
@@ -122,15 +154,18 @@ export function routeChangesHeld(
   { recent, affected, managed }: RouteCounts,
   allowed: number,
   howToRelease: string,
+  table: string | undefined,
 ): NodeEvent {
-  const lost = held.filter(({ absent }) => absent === "route").length;
-  const unneeded = held.length - lost;
+  const countOf = (which: HeldRoute["absent"]): number =>
+    held.filter(({ absent }) => absent === which).length;
+  const [lost, unneeded, unserved] = [countOf("route"), countOf("node"), countOf("table")];
   const causes = [
     ...(unneeded > 0
       ? [
           `the Nodes of ${unneeded} routes vanished from the API server without a deletion that this process saw`,
         ]
       : []),
+    ...(unserved > 0 ? [`the table no longer serves the Nodes of ${unserved} routes`] : []),
     ...(lost > 0 ? [`the cloud no longer lists ${lost} routes that Nodes need`] : []),
   ];
   const before =
@@ -140,26 +175,26 @@ export function routeChangesHeld(
   return {
     type: "Warning",
     reason: "RouteChangesHeld",
-    message: `Of ${managed} routes, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    message: `Of ${managed} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 
 // Problems of the whole route table.
 
-export function listFailed(error: unknown): Problem {
-  return {
-    severity: "error",
-    reason: "RoutesUnknown",
-    text: `Could not list the cloud's routes. No route is created or removed until a listing succeeds: ${messageOf(error)}`,
-  };
+export function listFailed(error: unknown, table: string | undefined): Problem {
+  const what =
+    table === undefined
+      ? "Could not list the cloud's routes. No route is created or removed until a listing succeeds"
+      : `Could not list the routes of table ${table}. None of its routes is created or removed until a listing succeeds; other tables are not affected`;
+  return { severity: "error", reason: "RoutesUnknown", text: `${what}: ${messageOf(error)}` };
 }
 
 /** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */
-export function syncFailed(error: unknown): Problem {
+export function syncFailed(error: unknown, table: string | undefined): Problem {
   return {
     severity: "error",
     reason: "RoutesUnfinished",
-    text: `The cloud's routes were listed, but reconciling them failed; will retry: ${messageOf(error)}`,
+    text: `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${messageOf(error)}`,
   };
 }
 
@@ -175,17 +210,18 @@ export interface TableFill {
   /** All routes in the table after the planned changes, including foreign ones. */
   readonly routes: number;
   readonly limit: number | undefined;
+  readonly table?: string | undefined;
 }
 
 /** Only warns; the cloud itself refuses routes beyond the limit. */
-export function tableNearLimit({ routes, limit }: TableFill, nearLimit: number): readonly Problem[] {
+export function tableNearLimit({ routes, limit, table }: TableFill, nearLimit: number): readonly Problem[] {
   if (limit === undefined || limit <= 0 || routes < limit * nearLimit) return [];
   return [
     {
       severity: "warning",
       reason: "RouteTableNearLimit",
       // Without the count, because every new Node would cause another report; a metric has the count.
-      text: `The cloud's route table is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
+      text: `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
     },
   ];
 }

@@ -1,11 +1,12 @@
-// Drives a provider's routes to their desired state: list, compare, apply, repeat. It has no policies, unlike the real
+// Drives a provider's route tables to their desired state: list, compare, apply, repeat. It has no policies, unlike the real
 // controller, and must reach the same end state.
 
 import { seconds } from "../../core/brand.ts";
-import { cidr, cidrContains } from "../../core/cidr.ts";
+import { cidr, cidrContains, cidrFamily } from "../../core/cidr.ts";
 import { diffByKey } from "../../core/diff-by-key.ts";
 import { CloudError } from "../../provider/errors.ts";
-import type { DesiredRoute, ObservedRoute, Routes } from "../../provider/routes.ts";
+import { type ServingTable, tablesOf } from "../../provider/route-tables.ts";
+import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import { Crash } from "./converge.ts";
 import { collect, type Lab } from "./lab.ts";
@@ -23,6 +24,14 @@ function leadsTo({ target }: DesiredRoute, route: ObservedRoute): boolean {
   if (targetKey !== undefined) return targetKey === target.machine?.key;
   if (targetName !== undefined) return targetName === target.node;
   return targetAddress !== undefined && target.addresses.includes(targetAddress);
+}
+
+/** The routes that this table needs. */
+export function neededIn(table: ServingTable, wanted: readonly DesiredRoute[]): readonly DesiredRoute[] {
+  return wanted.filter(
+    ({ destination, target }) =>
+      table.serves(target) && table.routes.families.includes(cidrFamily(destination)),
+  );
 }
 
 export function planOf(wanted: readonly DesiredRoute[], observed: readonly ObservedRoute[]) {
@@ -46,10 +55,12 @@ export interface Disturbance {
 
 async function reconcile(
   lab: Lab,
-  routes: Routes,
-  wanted: readonly DesiredRoute[],
+  table: ServingTable,
   disturbance: Disturbance,
+  everyTable: readonly DesiredRoute[],
 ): Promise<number> {
+  const { routes } = table;
+  const wanted = neededIn(table, everyTable);
   const disturb = () => {
     disturbance.beforeChange?.();
     disturbance.beforeChange = undefined;
@@ -87,16 +98,19 @@ async function reconcile(
   return create.length + remove.length;
 }
 
-/** All routes that the provider lists. */
+/** All routes that the provider lists, in all tables. */
 export async function listRoutes(lab: Lab): Promise<readonly ObservedRoute[]> {
-  const routes = routesOf(lab);
-  if (routes.style === "document") return (await lab.run((call) => routes.read(call))).routes;
-  return (await lab.run((call) => collect(routes.list(call)))).flatMap((page) => page.routes);
+  const all: ObservedRoute[] = [];
+  for (const { routes } of tablesIn(lab)) {
+    if (routes.style === "document") all.push(...(await lab.run((call) => routes.read(call))).routes);
+    else for (const page of await lab.run((call) => collect(routes.list(call)))) all.push(...page.routes);
+  }
+  return all;
 }
 
-export function routesOf({ cloud: { routes } }: Lab): Routes {
+export function tablesIn({ cloud: { routes } }: Lab): readonly ServingTable[] {
   if (routes === undefined) throw new Error("This provider has no routes.");
-  return routes;
+  return tablesOf(routes);
 }
 
 /** Reconciles until nothing is left to do, and returns the number of changes. */
@@ -105,11 +119,12 @@ export async function convergeRoutes(
   wanted: readonly DesiredRoute[],
   disturbance: Disturbance = {},
 ): Promise<number> {
-  const routes = routesOf(lab);
+  const tables = tablesIn(lab);
   let changes = 0;
   for (let count = 0; count < maxPasses; count++) {
     try {
-      const made = await reconcile(lab, routes, wanted, disturbance);
+      let made = 0;
+      for (const table of tables) made += await reconcile(lab, table, disturbance, wanted);
       if (made === 0) return changes;
       changes += made;
     } catch (error) {

@@ -3,28 +3,50 @@
 
 import { expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
+import type { ServingTable } from "../../provider/route-tables.ts";
 import type { DesiredRoute, ObservedRoute, RouteDocument } from "../../provider/routes.ts";
-import { convergeRoutes, listRoutes, planOf, routesOf } from "./converge-routes.ts";
+import { convergeRoutes, neededIn, planOf, tablesIn } from "./converge-routes.ts";
 import { collect, type Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { labWithTargets } from "./targets.ts";
 
-/** What the framework believes, and what it therefore wants to change. */
-interface Belief {
+/** What the framework believes about one table, and what it therefore wants to change. */
+interface TableBelief {
+  readonly table: ServingTable;
   readonly listed: readonly ObservedRoute[];
   readonly document: RouteDocument | undefined;
 }
+type Belief = readonly TableBelief[];
 
 async function readAll(lab: Lab): Promise<Belief> {
-  const routes = routesOf(lab);
-  const document = routes.style === "document" ? await lab.run((call) => routes.read(call)) : undefined;
-  return { listed: document?.routes ?? (await listRoutes(lab)), document };
+  const beliefs: TableBelief[] = [];
+  for (const table of tablesIn(lab)) {
+    const { routes } = table;
+    const document = routes.style === "document" ? await lab.run((call) => routes.read(call)) : undefined;
+    const pages =
+      routes.style === "document" ? [document] : await lab.run((call) => collect(routes.list(call)));
+    beliefs.push({ table, listed: pages.flatMap((page) => page?.routes ?? []), document });
+  }
+  return beliefs;
 }
 
+const listedIn = (belief: Belief): readonly ObservedRoute[] => belief.flatMap(({ listed }) => listed);
+const changed = (belief: Belief, change: (listed: readonly ObservedRoute[]) => readonly ObservedRoute[]) =>
+  belief.map((one) => ({ ...one, listed: change(one.listed) }));
+
 /** Applies what follows from the belief. The cloud may refuse any part of it. */
-async function actOn(lab: Lab, { listed, document }: Belief, wanted: readonly DesiredRoute[]): Promise<void> {
-  const routes = routesOf(lab);
-  const { create, remove } = planOf(wanted, listed);
+async function actOn(lab: Lab, belief: Belief, wanted: readonly DesiredRoute[]): Promise<void> {
+  for (const one of belief) await actOnTable(lab, one, wanted);
+}
+
+async function actOnTable(
+  lab: Lab,
+  { table, listed, document }: TableBelief,
+  wanted: readonly DesiredRoute[],
+): Promise<void> {
+  // The provider may have been connected again since.
+  const routes = tablesIn(lab).find(({ name }) => name === table.name)?.routes ?? table.routes;
+  const { create, remove } = planOf(neededIn(table, wanted), listed);
   if (routes.style === "document") {
     if (document === undefined) return;
     await unlessRefused(lab.run((call) => routes.change({ create, remove }, document, call)));
@@ -45,7 +67,6 @@ async function unlessRefused(change: Promise<unknown>): Promise<void> {
 /** Called inside the suite of routes. */
 export function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute[]): void {
   const stateOf = (lab: Lab): string => lab.state;
-  const [first] = wanted;
 
   const settled = async (): Promise<{
     readonly lab: Lab;
@@ -63,8 +84,8 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
     test(`creates no second route when a listing ${text}`, async () => {
       const { lab, state, belief } = await settled();
       // A document that lacks entries but has the right revision is another document, not a wrong listing.
-      if (belief.document !== undefined) return;
-      await actOn(lab, { ...belief, listed: listedOf(belief.listed) }, wanted);
+      if (belief.some(({ document }) => document !== undefined)) return;
+      await actOn(lab, changed(belief, listedOf), wanted);
       expect(stateOf(lab)).toBe(state);
       expect(await convergeRoutes(lab, wanted)).toBe(0);
     });
@@ -91,8 +112,8 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
     const expected = labWithTargets(harness);
     await convergeRoutes(expected, wanted);
     await convergeRoutes(expected, wanted.slice(1));
-    const listed = belief.listed.flatMap((route) => [route, route]);
-    await actOn(lab, { ...belief, listed }, wanted.slice(1));
+    const twice = changed(belief, (listed) => listed.flatMap((route) => [route, route]));
+    await actOn(lab, twice, wanted.slice(1));
     await convergeRoutes(lab, wanted.slice(1));
     expect(stateOf(lab)).toBe(stateOf(expected));
   });
@@ -101,8 +122,8 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
     const { lab, state } = await settled();
     lab.connect("third-cluster");
     const foreign = await readAll(lab);
-    if (foreign.listed.some(({ ownership }) => ownership === "unmarked")) return;
-    expect(foreign.listed.filter(({ ownership }) => ownership === "marked")).toEqual([]);
+    if (listedIn(foreign).some(({ ownership }) => ownership === "unmarked")) return;
+    expect(listedIn(foreign).filter(({ ownership }) => ownership === "marked")).toEqual([]);
     await actOn(lab, foreign, wanted);
     await actOn(lab, foreign, []);
     expect(stateOf(lab)).toBe(state);
@@ -110,13 +131,14 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
 
   test("creates the missing part after a creation that was applied but refused", async () => {
     const lab = labWithTargets(harness);
-    const routes = routesOf(lab);
-    if (first === undefined) throw new Error("The suite needs a route.");
-    const empty = await readAll(lab);
+    const table = (await readAll(lab)).find((one) => neededIn(one.table, wanted).length > 0);
+    const [first] = table === undefined ? [] : neededIn(table.table, wanted);
+    if (table === undefined || first === undefined) throw new Error("The suite needs a route.");
+    const { routes } = table.table;
     const create = async (): Promise<void> => {
       if (routes.style === "one-by-one") await lab.run((call) => routes.create(first, call));
-      else if (empty.document !== undefined) {
-        const { document } = empty;
+      else if (table.document !== undefined) {
+        const { document } = table;
         await lab.run((call) => routes.change({ create: [first], remove: [] }, document, call));
       }
     };
@@ -131,10 +153,12 @@ export function routeListingConformance(harness: Harness, wanted: readonly Desir
 
   test("fails a listing that lacks a page or an entry that the cloud counts", async () => {
     const { lab } = await settled();
-    const routes = routesOf(lab);
     const { shortenNextRoutePage } = lab.simulated;
-    if (shortenNextRoutePage === undefined || routes.style === "document") return;
-    shortenNextRoutePage();
-    await expect(lab.run((call) => collect(routes.list(call)))).rejects.toThrow(CloudError);
+    if (shortenNextRoutePage === undefined) return;
+    for (const { routes } of tablesIn(lab)) {
+      if (routes.style === "document") continue;
+      shortenNextRoutePage();
+      await expect(lab.run((call) => collect(routes.list(call)))).rejects.toThrow(CloudError);
+    }
   });
 }

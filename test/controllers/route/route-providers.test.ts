@@ -8,7 +8,7 @@ import { readSettings } from "../../../src/core/read-settings.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { CloudTransport } from "../../../src/provider/call.ts";
 import type { Context } from "../../../src/provider/provider.ts";
-import type { Routes } from "../../../src/provider/routes.ts";
+import type { RouteTables } from "../../../src/provider/routes.ts";
 import { noInputs } from "../../../src/testing/conformance/lab.ts";
 import { awkward } from "../../support/awkward/awkward.ts";
 import { AwkwardCloud } from "../../support/awkward/awkward-cloud.ts";
@@ -31,7 +31,7 @@ const contextOver = (transport: Transport, cluster: string): Context => ({
   },
 });
 
-const there = (routes: Routes | undefined): Routes => {
+const there = (routes: RouteTables | undefined): RouteTables => {
   if (routes === undefined) throw new Error("The provider has no routes.");
   return routes;
 };

@@ -14,7 +14,7 @@ import type { Problem } from "../../../src/core/problem.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Pending } from "../../../src/provider/plan.ts";
-import type { Routes } from "../../../src/provider/routes.ts";
+import type { RouteTables } from "../../../src/provider/routes.ts";
 import { Draining } from "../../../src/runtime/draining.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -30,7 +30,7 @@ export interface RouteSetup {
   readonly mode?: "enforce" | "observe";
   readonly lag?: number;
   /** Replaces the scripted table. */
-  readonly routes?: (clock: VirtualClock) => Routes;
+  readonly routes?: (clock: VirtualClock) => RouteTables;
   readonly pending?: Pending;
   readonly selector?: Readonly<Record<string, string>>;
 }

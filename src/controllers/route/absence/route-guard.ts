@@ -1,23 +1,26 @@
 // Holds back route changes that follow from something absent: until the absence is proved, and while there are too many of them.
-// Remembers those that may be sent before they are sent.
+// Remembers those that may be sent before they are sent. One for each table.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import type { NodeStore } from "../../node-deps.ts";
-import { identityOf } from "../../node-facts.ts";
-import type { RouteControllerOptions } from "../deps.ts";
+import type { TableOptions } from "../deps.ts";
 import type { ChangeResult } from "../plan/changes.ts";
 import { planOnly, type RoutePlan } from "../plan/plan.ts";
 import type { Survey } from "../plan/survey.ts";
+import { inTable } from "../tables.ts";
 import { type Candidate, type LimitedChanges, limitChanges } from "./limit-changes.ts";
 import { RouteEvidence } from "./route-evidence.ts";
-import { SeenDeletions } from "./seen-deletions.ts";
+import type { SeenDeletions } from "./seen-deletions.ts";
+import type { TableRemovals } from "./table-removals.ts";
 
-type RouteGuardOptions = Pick<
-  RouteControllerOptions,
-  "nodes" | "inventory" | "clock" | "settings" | "removals"
->;
+type RouteGuardOptions = Pick<TableOptions, "nodes" | "table" | "clock" | "settings" | "removals">;
+
+/** What the guards of all tables share. */
+export interface SharedEvidence {
+  readonly deletions: SeenDeletions;
+  readonly recent: TableRemovals;
+}
 
 export interface Guarded {
   readonly survey: Survey;
@@ -26,57 +29,50 @@ export interface Guarded {
 
 export class RouteGuard {
   readonly #options: RouteGuardOptions;
-  readonly #deletions: SeenDeletions;
+  readonly #shared: SharedEvidence;
   readonly #evidence: RouteEvidence;
-  #isHolding = false;
+  #held: readonly Candidate[] = [];
   #lastListing = 0;
 
-  constructor(options: RouteGuardOptions) {
-    const { inventory, removals, settings } = options;
+  /** Follows the Nodes for the life of the process. */
+  constructor(options: RouteGuardOptions, shared: SharedEvidence) {
     this.#options = options;
-    this.#deletions = new SeenDeletions({
-      answerFor: (node) => inventory.check(identityOf(node)),
-      removals,
-    });
-    this.#evidence = new RouteEvidence(settings);
-  }
-
-  /** Follows the Nodes for the life of the process, because the next leader must know which deletions were seen. */
-  follow(nodes: NodeStore): void {
-    nodes.subscribe((change) => {
-      this.#deletions.note(change);
-      this.#evidence.noteChange(change);
-    });
+    this.#shared = shared;
+    this.#evidence = new RouteEvidence(options.settings);
+    options.nodes.subscribe((change) => this.#evidence.noteChange(change));
   }
 
   begin(): void {
     this.#evidence.beginSession();
-    this.#isHolding = false;
+    this.#held = [];
   }
 
   end(): void {
-    this.#options.removals.endHolds("routes");
+    this.#hold([]);
   }
 
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
   get nextListing(): number | undefined {
     const { settings } = this.#options;
-    return this.#isHolding ? this.#lastListing + settings.heldRecheck : this.#evidence.nextProof;
+    return this.#held.length > 0 ? this.#lastListing + settings.heldRecheck : this.#evidence.nextProof;
   }
 
   /** The survey with only the changes that may be sent, which are stored by then. Throws if they cannot be stored. */
   async limit(survey: Survey): Promise<Guarded> {
-    const { removals, settings } = this.#options;
+    const { removals, settings, table } = this.#options;
     const candidates = this.#candidatesOf(survey);
     const { routes, exempt } = survey.desired;
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
-    const recent = removals.count("routes");
+    const recent = this.#shared.recent.recentIn(table);
     const limited = limitChanges(candidates, { recent, needed }, settings.removalLimit);
-    this.#hold(limited);
+    this.#hold(limited.held);
     this.#lastListing = survey.listing.beganAt;
     const isCounted = settings.removalLimit !== "off";
     const ids = limited.ready.filter(({ isReleased }) => !isReleased).map(({ id }) => id);
-    if (isCounted && ids.length > 0) await removals.record("routes", ids);
+    if (isCounted && ids.length > 0) {
+      this.#shared.recent.note(table, ids);
+      await removals.record("routes", ids);
+    }
     return { survey: withoutBlocked(survey, limited.blocked), limited };
   }
 
@@ -85,15 +81,15 @@ export class RouteGuard {
     this.#evidence.noteResults(results, ({ route }) => routes.get(route.destination));
   }
 
-  #hold({ held }: LimitedChanges): void {
-    const { removals } = this.#options;
-    removals.endHolds("routes");
-    for (const { id, destination } of held) removals.hold("routes", id, destination);
-    this.#isHolding = held.length > 0;
+  #hold(held: readonly Candidate[]): void {
+    const { removals, table } = this.#options;
+    for (const { id } of this.#held) removals.endHold("routes", id);
+    for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);
+    this.#held = held;
   }
 
   #candidatesOf({ desired, listing, plan }: Survey): readonly Candidate[] {
-    const { nodes, clock } = this.#options;
+    const { nodes, clock, table } = this.#options;
     const knownAt = clock.monotonic();
     this.#evidence.keepOnly(desired.routes);
     for (const route of [...plan.present, ...plan.undecided]) this.#evidence.noteThere(route);
@@ -106,14 +102,16 @@ export class RouteGuard {
       const node = ownerOf(route, nodes.get(route.target.node));
       const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
       if (absence === "new") return [];
-      const id = `create ${route.destination} for ${route.target.uid}`;
+      const id = `create ${route.destination} for ${route.target.uid}${inTable(table)}`;
       return [this.#candidate(id, route.destination, "route", absence === "proved")];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
     const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
       // A route to an instance that no longer exists serves no Node.
-      if (needed.has(destination) || leadsNowhere === true || this.#deletions.has(destination)) return [];
-      return [this.#candidate(`remove ${handle}`, destination, "node", true)];
+      const isExpected = leadsNowhere === true || this.#shared.deletions.has(destination);
+      if (needed.has(destination) || isExpected) return [];
+      const absent = desired.notServed.has(destination) ? "table" : "node";
+      return [this.#candidate(`remove ${handle}${inTable(table)}`, destination, absent, true)];
     });
     return [...missing, ...unneeded];
   }

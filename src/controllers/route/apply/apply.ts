@@ -1,7 +1,7 @@
 // Applies a route plan as this cloud requires: one call per route, or one document. Invalidates the listed table.
 
 import type { Call } from "../../../provider/call.ts";
-import type { RouteControllerOptions } from "../deps.ts";
+import type { TableOptions } from "../deps.ts";
 import type { RouteTable } from "../observed/route-table.ts";
 import type { ChangeResult } from "../plan/changes.ts";
 import type { Survey } from "../plan/survey.ts";
@@ -9,17 +9,17 @@ import type { RouteBackoffs } from "./backoffs.ts";
 import { applyDocument } from "./document.ts";
 import { applyOneByOne } from "./one-by-one.ts";
 
-type ApplyOptions = Pick<RouteControllerOptions, "routes" | "send" | "clock" | "settings">;
+type ApplyOptions = Pick<TableOptions, "routes" | "table" | "send" | "clock" | "settings">;
 
 export async function applyPlan(
   { listing, plan, planFor }: Survey,
   table: RouteTable,
   backoffs: RouteBackoffs,
-  { routes, send, clock, settings }: ApplyOptions,
+  { routes, table: name, send, clock, settings }: ApplyOptions,
   call: Call,
 ): Promise<readonly ChangeResult[]> {
   if (plan.create.length + plan.remove.length === 0) return [];
-  const context = { send, clock, backoffs };
+  const context = { send, clock, backoffs, name };
   try {
     if (routes.style === "document") {
       const readAgain = () => {

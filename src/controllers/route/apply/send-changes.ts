@@ -9,24 +9,30 @@ import { CloudError } from "../../../provider/errors.ts";
 import type { RouteOutcome } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import type { ChangeOutcome, RouteChange } from "../plan/changes.ts";
+import { inTable } from "../tables.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
 
 export interface ApplyContext {
   readonly send: JournalledSend;
   readonly clock: Clock;
   readonly backoffs: RouteBackoffs;
+  /** The name of the table, if there are several. */
+  readonly name?: string | undefined;
 }
 
 /** Throws only when the call was aborted. */
 export async function sendChanges(
   changes: readonly RouteChange[],
-  { send, clock }: ApplyContext,
+  { send, clock, name }: ApplyContext,
   request: () => Promise<RouteOutcome>,
   call: Call,
 ): Promise<ChangeOutcome> {
   const started = clock.monotonic();
   try {
-    const outcome = await send(changes.map(describeChange), request);
+    const outcome = await send(
+      changes.map((change) => describeChange(change, name)),
+      request,
+    );
     if (outcome === "observed") return { kind: "observed" };
     if (outcome.done) return { kind: "done" };
     const { checkAfter, operation } = outcome;
@@ -54,18 +60,18 @@ export function heldBack(
   return backoff === "failed" ? { kind: "held" } : { kind: "waiting" };
 }
 
-function describeChange(change: RouteChange): JournalledChange {
+function describeChange(change: RouteChange, table: string | undefined): JournalledChange {
   const { destination } = change.route;
   if (change.do === "remove") {
     const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
     const target =
       leadsNowhere === true ? "nowhere" : (targetName ?? targetKey ?? targetAddress ?? "nowhere");
     const why = `no Node needs the route to ${target}`;
-    return { action: `remove route ${destination}`, object: `route/${handle}`, why };
+    return { action: `remove route ${destination}${inTable(table)}`, object: `route/${handle}`, why };
   }
   const { node } = change.route.target;
   return {
-    action: `create route ${destination}`,
+    action: `create route ${destination}${inTable(table)}`,
     object: `node/${node}`,
     why: "the Node's pod CIDR has no route",
   };

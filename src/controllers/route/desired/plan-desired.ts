@@ -1,5 +1,5 @@
-// Plans the desired routes: one per pod range of a Node whose instance is known, inside the cluster's ranges and of a family that
-// the cloud supports. Also lists the Nodes whose existing routes must not be changed. Pure.
+// Plans the desired routes of one table: one per pod range of a Node that the table serves and whose instance is known, inside the
+// cluster's ranges and of a family that the table supports. Also lists the Nodes whose existing routes must not be changed. Pure.
 
 import type { Cidr, IpAddress } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
@@ -7,10 +7,12 @@ import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
-import type { DesiredRoute, Routes } from "../../../provider/routes.ts";
+import type { ServingTable } from "../../../provider/route-tables.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
 import { nameOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
-import { familyUnsupported, invalidPodCIDR, podCIDROutsideCluster } from "../events.ts";
+import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
+import { tablesFor } from "../tables.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
 
 /** `unknown`: the cloud does not return it (yet). `foreign`: it belongs to another cloud. */
@@ -35,12 +37,18 @@ export interface DesiredRoutesInput {
   /** Every key that the Node's provider id may refer to. */
   readonly keysOf: (node: Node) => readonly string[];
   readonly clusterCIDRs: readonly Cidr[];
-  readonly families: Routes["families"];
+  /** All tables, and the one that the routes are planned for. */
+  readonly tables: readonly ServingTable[];
+  readonly table: string | undefined;
 }
 
 export interface DesiredRoutes {
-  /** Routes of older Nodes come first. */
+  /** The routes of this table. Those of older Nodes come first. */
   readonly routes: readonly DesiredRoute[];
+  /** Ranges of Nodes that this table does not serve. */
+  readonly notServed: ReadonlySet<Cidr>;
+  /** The tables in which each Node needs routes, by uid. */
+  readonly tablesOfNode: ReadonlyMap<string, ReadonlySet<string | undefined>>;
   readonly exempt: Exempt;
   /** Nodes whose instance is not known yet. */
   readonly waiting: readonly Node[];
@@ -50,8 +58,10 @@ export interface DesiredRoutes {
 }
 
 export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
-  const { nodes, isSelected, machineOf, keysOf, clusterCIDRs, families } = input;
+  const { nodes, isSelected, machineOf, keysOf, clusterCIDRs, tables, table } = input;
   const routes: DesiredRoute[] = [];
+  const notServed = new Set<Cidr>();
+  const tablesOfNode = new Map<string, Set<string | undefined>>();
   const waiting: Node[] = [];
   const exemptNodes: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
@@ -67,21 +77,32 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
       continue;
     }
     const addresses = addressesOf(node);
+    const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, addresses };
+    const needing = new Set<string | undefined>();
     const problems: Problem[] = [];
     for (const { text, range } of ranges) {
-      if (range === undefined) problems.push(invalidPodCIDR(text));
-      else if (!isInsideCluster(clusterCIDRs, range)) {
-        problems.push(podCIDROutsideCluster(range, clusterCIDRs));
-      } else if (!families.includes(cidrFamily(range))) missingFamilies.add(cidrFamily(range));
-      else {
-        const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, addresses };
-        routes.push({ destination: range, target });
+      if (range === undefined) {
+        problems.push(invalidPodCIDR(text));
+        continue;
       }
+      if (!isInsideCluster(clusterCIDRs, range)) {
+        problems.push(podCIDROutsideCluster(range, clusterCIDRs));
+        continue;
+      }
+      const route = { destination: range, target };
+      const { names, isServed } = tablesFor(tables, route);
+      for (const name of names) needing.add(name);
+      if (!isServed) problems.push(noRouteTable(range, answer.machine));
+      else if (names.length === 0) missingFamilies.add(cidrFamily(range));
+      if (names.includes(table)) routes.push(route);
+      else notServed.add(range);
     }
+    tablesOfNode.set(node.metadata.uid, needing);
     if (problems.length > 0) nodeProblems.set(node.metadata.name, problems);
   }
   const problems = [...missingFamilies].toSorted().map(familyUnsupported);
-  return { routes, exempt: exemptionOf(exemptNodes, keysOf), waiting, nodeProblems, problems };
+  const exempt = exemptionOf(exemptNodes, keysOf);
+  return { routes, notServed, tablesOfNode, exempt, waiting, nodeProblems, problems };
 }
 
 /** Each range once, even if it is listed several times or in several spellings. */

@@ -15,6 +15,8 @@ export interface RoutePlanInput {
   readonly observed: readonly ObservedRoute[];
   readonly exempt: Exempt;
   readonly clusterCIDRs: readonly Cidr[];
+  /** The name of the table, if there are several. */
+  readonly table?: string | undefined;
 }
 
 export interface RoutePlan {
@@ -27,7 +29,7 @@ export interface RoutePlan {
   readonly refused: readonly { readonly route: DesiredRoute; readonly problem: Problem }[];
 }
 
-export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePlanInput): RoutePlan {
+export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: RoutePlanInput): RoutePlan {
   // The pods of exempt Nodes may be reached through a wider route; a table without marks does not show this.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...exempt.destinations]);
@@ -64,7 +66,7 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs }: RoutePla
     }
     const occupant = routes.find((route) => !mayRemove(route));
     if (occupant !== undefined) {
-      plan.refused.push({ route: winner, problem: routeTaken(winner, occupant) });
+      plan.refused.push({ route: winner, problem: routeTaken(winner, occupant, table) });
       continue;
     }
     plan.remove.push(...routes);

@@ -5,7 +5,7 @@ import type { Inventory } from "../../../cloud/inventory.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { identityOf, providerIDOf } from "../../node-facts.ts";
-import type { RouteControllerOptions } from "../deps.ts";
+import type { TableOptions } from "../deps.ts";
 import { type DesiredRoutes, type MachineAnswer, planDesiredRoutes } from "../desired/plan-desired.ts";
 import type { RouteListing, RouteTable } from "../observed/route-table.ts";
 import { planRoutes, type RoutePlan } from "./plan.ts";
@@ -26,8 +26,8 @@ export interface SurveyMoment {
 }
 
 type SurveyOptions = Pick<
-  RouteControllerOptions,
-  "nodes" | "inventory" | "isSelected" | "routes" | "clusterCIDRs" | "settings"
+  TableOptions,
+  "nodes" | "inventory" | "isSelected" | "table" | "tables" | "clusterCIDRs" | "settings"
 >;
 
 export async function takeSurvey(
@@ -42,7 +42,7 @@ export async function takeSurvey(
 }
 
 function surveyOf(
-  { nodes, inventory, isSelected, routes: { families }, clusterCIDRs }: SurveyOptions,
+  { nodes, inventory, isSelected, table, tables, clusterCIDRs }: SurveyOptions,
   listing: RouteListing,
 ): Survey {
   const desired = planDesiredRoutes({
@@ -51,10 +51,11 @@ function surveyOf(
     machineOf: (node) => machineOf(inventory, node),
     keysOf: (node) => keysOf(inventory, node),
     clusterCIDRs,
-    families,
+    tables,
+    table,
   });
   const planFor = ({ routes: observed }: RouteListing): RoutePlan =>
-    planRoutes({ desired: desired.routes, observed, exempt: desired.exempt, clusterCIDRs });
+    planRoutes({ desired: desired.routes, observed, exempt: desired.exempt, clusterCIDRs, table });
   return { desired, listing, plan: planFor(listing), planFor };
 }
 

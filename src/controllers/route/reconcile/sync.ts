@@ -1,4 +1,4 @@
-// One sync of all routes, from top to bottom: updates of pending changes, a survey, the changes, and the resulting
+// One sync of a route table, from top to bottom: updates of pending changes, a survey, the changes, and the resulting
 // conditions of the Nodes.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
@@ -8,7 +8,7 @@ import { delayAfterError } from "../../errors.ts";
 import type { RouteGuard } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import type { RouteBackoffs } from "../apply/backoffs.ts";
-import type { RouteControllerOptions } from "../deps.ts";
+import type { TableOptions } from "../deps.ts";
 import type { RouteTable } from "../observed/route-table.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import { type Survey, takeSurvey } from "../plan/survey.ts";
@@ -16,6 +16,7 @@ import type { SyncSchedule } from "../queue/schedule.ts";
 import type { ConditionWriter } from "../status/condition-writer.ts";
 import { decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import type { RouteReporter } from "../status/route-reporter.ts";
+import type { TableDecisions } from "../status/table-decisions.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 import type { PendingChanges } from "./pending-changes.ts";
 
@@ -25,6 +26,7 @@ export interface RouteSyncerDeps {
   readonly pending: PendingChanges;
   readonly reporter: RouteReporter;
   readonly instances: InstanceSearch;
+  readonly decisions: TableDecisions;
   readonly conditions: ConditionWriter;
   readonly guard: RouteGuard;
 }
@@ -34,17 +36,17 @@ const fencedBackoff: Milliseconds = seconds(10);
 const observedBackoff: Milliseconds = minutes(24 * 60);
 
 export class RouteSyncer {
-  readonly #options: RouteControllerOptions;
+  readonly #options: TableOptions;
   readonly #deps: RouteSyncerDeps;
   #began = 0;
 
-  constructor(options: RouteControllerOptions, deps: RouteSyncerDeps) {
+  constructor(options: TableOptions, deps: RouteSyncerDeps) {
     this.#options = options;
     this.#deps = deps;
   }
 
   async sync(table: RouteTable, signal: AbortSignal): Promise<Outcome> {
-    const { schedule, backoffs, pending, reporter, instances, conditions, guard } = this.#deps;
+    const { schedule, backoffs, pending, reporter, instances, guard } = this.#deps;
     this.#began = this.#options.clock.monotonic();
     const isFullCheck = schedule.isFullCheckDue;
     if (this.#recordUpdates()) table.invalidate();
@@ -58,18 +60,22 @@ export class RouteSyncer {
     const results = await applyPlan(survey, table, backoffs, this.#options, { signal, urgency: "new-node" });
     this.#recordResults(results);
     guard.noteResults(survey, results);
-    conditions.update(
-      decideNetworkConditions(
-        plan,
-        results,
-        (route) => backoffs.failuresOf({ do: "create", route }),
-        (node) => desired.nodeProblems.has(node),
-      ),
-    );
+    this.#decideConditions(survey, results);
     instances.follow(desired);
     this.#reportSync(survey, results);
     const ends = [backoffs.next, guard.nextListing].filter((at) => at !== undefined);
     return requeue(schedule.delayToNext(Math.min(...ends)), "the next sync");
+  }
+
+  #decideConditions({ desired, plan }: Survey, results: readonly ChangeResult[]): void {
+    const { backoffs, decisions, conditions } = this.#deps;
+    const decided = decideNetworkConditions(
+      plan,
+      results,
+      (route) => backoffs.failuresOf({ do: "create", route }),
+      (node) => desired.nodeProblems.has(node),
+    );
+    conditions.update(decisions.update(this.#options.table, decided, desired.tablesOfNode));
   }
 
   /** Handles an interrupted sync. Without a listing nothing was changed; otherwise the next sync continues. */
@@ -78,7 +84,7 @@ export class RouteSyncer {
     if (table?.hasFailedWith(error) === true) reporter.failedListing(error);
     else reporter.failedSync(error);
     const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
-    this.#options.onSync({ isComplete: false, duration: this.#duration(), ...nothing });
+    this.#options.onSync({ ...this.#table, isComplete: false, duration: this.#duration(), ...nothing });
   }
 
   #recordResults(results: readonly ChangeResult[]): void {
@@ -114,6 +120,7 @@ export class RouteSyncer {
     const created = done.filter(({ change }) => change.do === "create").length;
     const removed = done.length - created;
     this.#options.onSync({
+      ...this.#table,
       isComplete: true,
       duration: this.#duration(),
       wanted: desired.routes.length,
@@ -123,6 +130,10 @@ export class RouteSyncer {
       removed,
       failed: results.filter(({ outcome }) => outcome.kind === "failed").length,
     });
+  }
+
+  get #table() {
+    return defined({ table: this.#options.table });
   }
 
   #duration(): Milliseconds {

@@ -1,0 +1,39 @@
+// Reports the problems of routes that concern single Nodes, as events. One that several tables have in common is reported once.
+
+import type { Problem } from "../../../core/problem.ts";
+import type { NodeEvent } from "../../node-deps.ts";
+import { ReportDeduplicator } from "../../report-deduplicator.ts";
+import type { RouteControllerOptions } from "../deps.ts";
+import { routeCreationHeldReason } from "../events.ts";
+
+type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
+
+export class NodeProblems {
+  readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
+  readonly #byTable = new Map<string | undefined, ProblemsByNode>();
+  readonly #reported = new ReportDeduplicator();
+
+  constructor(options: Pick<RouteControllerOptions, "nodes" | "report">) {
+    this.#options = options;
+  }
+
+  /** Replaces the problems that this table has with each Node. */
+  report(table: string | undefined, byNode: ProblemsByNode): void {
+    this.#byTable.set(table, byNode);
+    const names = this.#options.nodes.list().map(({ metadata }) => metadata.name);
+    this.#reported.forgetAllBut(new Set(names));
+    for (const name of names) {
+      const problems = [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
+      for (const { reason, text } of this.#reported.news(name, problems)) {
+        // One line about the hold is logged for all Nodes.
+        const quiet = reason === routeCreationHeldReason ? ({ quiet: true } as const) : {};
+        this.send(name, { type: "Warning", reason, message: text, ...quiet });
+      }
+    }
+  }
+
+  send(name: string, event: NodeEvent): void {
+    const node = this.#options.nodes.get(name);
+    if (node !== undefined) this.#options.report(node, event);
+  }
+}

@@ -46,6 +46,8 @@ export interface RemovalHistory {
   held(kind: RemovalKind): readonly string[];
   /** An operator released this id: it may be removed despite the limit, and counts neither as candidate nor as removal. */
   isReleased(kind: RemovalKind, id: string): boolean;
+  /** It is there again, or was made again: if it is absent later, a release from before does not cover that. */
+  endRelease(kind: RemovalKind, id: string): void;
   /** What an operator must do to release a hold, for the end of a message: "kubectl …". */
   howToRelease(kind: RemovalKind): string;
   /** The listener is called when held ids were released. Returns how to unsubscribe. */

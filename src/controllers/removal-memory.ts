@@ -119,12 +119,16 @@ export class RemovalMemory implements RemovalHistory {
     return this.#fresh(kind).released.has(id);
   }
 
+  endRelease(kind: RemovalKind, id: string): void {
+    this.#memories[kind].released.delete(id);
+  }
+
   subscribe(listener: (kind: RemovalKind) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Releases what is held now, for as long as the window. Returns their names. */
+  /** Releases what is held now, until `endRelease`, and at most for the window. Returns their names. */
   release(kind: RemovalKind): readonly string[] {
     const { held, released } = this.#fresh(kind);
     const names = [...held.values()].toSorted();

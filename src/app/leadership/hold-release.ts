@@ -35,7 +35,7 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
   return {
     type: "Normal",
     reason: "HoldReleased",
-    message: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They no longer count towards the limit for 10 minutes; the annotation was removed.`,
+    message: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They do not count towards the limit for 10 minutes, or until they are there again; the annotation was removed.`,
   };
 }
 

@@ -170,6 +170,8 @@ export class LifecycleController {
     // While a held Node waits for an answer, a release must still cover it.
     const staysHeld = decision.kind === "query" || decision.kind === "hold";
     if (!staysHeld) this.#options.removals.endHold("nodes", uid);
+    if (decision.kind === "recheck" || decision.kind === "taint")
+      this.#options.removals.endRelease("nodes", uid);
     switch (decision.kind) {
       case "ignore":
         this.#candidates.forget(name);

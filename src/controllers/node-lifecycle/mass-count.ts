@@ -54,6 +54,7 @@ export class MassCount {
     this.#candidates.subscribe((name) => this.noteChange(name));
     const { nodes, removals } = this.#options;
     nodes.subscribe(({ key, before, after }) => {
+      if (after !== undefined && isReady(after)) removals.endRelease("nodes", after.metadata.uid);
       this.noteChange(key);
       if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
       const { uid } = before.metadata;

@@ -208,6 +208,36 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.shown().join()).toContain("10.244.77.0/24 -> late");
   });
 
+  test("a release creates each absent route once, although the listings stay empty", async () => {
+    const w = await settled(10, { settings: every(60) });
+    w.cloud.table = [];
+    w.cloud.hides = () => true;
+    await w.pass(180);
+    expect(w.cloud.changes).toEqual([]);
+    w.removals.release("routes");
+    await w.pass(100);
+    expect(w.cloud.table).toHaveLength(10);
+    const { length } = w.cloud.changes;
+    await w.pass(200);
+    expect([w.cloud.changes.length, w.removals.held("routes").length]).toEqual([length, 10]);
+  });
+
+  test("a release of the routes of vanished Nodes ends when the Nodes are there again", async () => {
+    const w = await settled(10, { settings: every(60) });
+    const vanish = () => w.nodes.vanish(...names(8));
+    const back = () => {
+      for (const name of names(8)) w.add(name, rangeOf(name), { conditions: [created] });
+    };
+    vanish();
+    await w.pass(60);
+    back();
+    w.removals.release("routes");
+    await w.pass(120);
+    vanish();
+    await w.pass(120);
+    expect([w.cloud.changes, w.removals.held("routes").length]).toEqual([[], 8]);
+  });
+
   test("nothing is removed while the removal cannot be stored", async () => {
     const w = await settled(10);
     let fails = true;

@@ -32,6 +32,8 @@ export class RouteGuard {
   readonly #shared: SharedEvidence;
   readonly #evidence: RouteEvidence;
   #held: readonly Candidate[] = [];
+  /** What the last survey would change because something is absent, by id. */
+  #absent: ReadonlySet<string> = new Set();
   #lastListing = 0;
 
   /** Follows the Nodes for the life of the process. */
@@ -77,6 +79,11 @@ export class RouteGuard {
   }
 
   noteResults({ desired }: Survey, results: readonly ChangeResult[]): void {
+    const { removals, table } = this.#options;
+    for (const { change, outcome } of results) {
+      const isSent = outcome.kind === "done" || outcome.kind === "pending";
+      if (isSent && change.do === "create") removals.endRelease("routes", creationId(change.route, table));
+    }
     const routes = new Map(desired.routes.map((route) => [route.destination, route] as const));
     this.#evidence.noteResults(results, ({ route }) => routes.get(route.destination));
   }
@@ -102,7 +109,7 @@ export class RouteGuard {
       const node = ownerOf(route, nodes.get(route.target.node));
       const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
       if (absence === "new") return [];
-      const id = `create ${route.destination} for ${route.target.uid}${inTable(table)}`;
+      const id = creationId(route, table);
       return [this.#candidate(id, route.destination, "route", absence === "proved")];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
@@ -113,7 +120,16 @@ export class RouteGuard {
       const absent = desired.notServed.has(destination) ? "table" : "node";
       return [this.#candidate(`remove ${handle}${inTable(table)}`, destination, absent, true)];
     });
-    return [...missing, ...unneeded];
+    const candidates = [...missing, ...unneeded];
+    this.#endReleases(candidates);
+    return candidates;
+  }
+
+  /** A release does not cover what is there again, and absent later. */
+  #endReleases(candidates: readonly Candidate[]): void {
+    const absent = new Set(candidates.map(({ id }) => id));
+    for (const id of this.#absent) if (!absent.has(id)) this.#options.removals.endRelease("routes", id);
+    this.#absent = absent;
   }
 
   #candidate(id: string, destination: Cidr, absent: Candidate["absent"], isProved: boolean): Candidate {
@@ -122,6 +138,9 @@ export class RouteGuard {
     return { id, destination, absent, isProved, isRecorded, isReleased: removals.isReleased("routes", id) };
   }
 }
+
+const creationId = ({ destination, target }: DesiredRoute, table: TableOptions["table"]): string =>
+  `create ${destination} for ${target.uid}${inTable(table)}`;
 
 function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undefined {
   return node?.metadata.uid === target.uid ? node : undefined;

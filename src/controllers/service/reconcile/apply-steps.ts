@@ -16,6 +16,7 @@ import { finalizer } from "../predicates.ts";
 import type { Change } from "../state/group-states.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { endRelease } from "./limit-changes.ts";
 import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -75,7 +76,9 @@ async function executeAll(
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
-      noteAccepted(state, plan, clock, { step: text, isOperation: outcome.operation !== undefined, isLast });
+      const isOperation = outcome.operation !== undefined;
+      noteAccepted(state, plan, clock, { step: text, isOperation, isLast });
+      if (isLast && !isOperation && plan.observed === undefined) endRelease({ controller }, group);
       return outcome;
     }
   } catch (error) {
@@ -83,6 +86,7 @@ async function executeAll(
     throw error;
   }
   noteApplied(state, plan, clock);
+  if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
 }
 

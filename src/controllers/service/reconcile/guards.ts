@@ -13,6 +13,7 @@ import { deletionPaused, paused, problemFound, syncFailed, waitingForPaused } fr
 import { finalConditions, writeErrorCondition } from "../status/show-problems.ts";
 import { rememberFacts } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { endRelease } from "./limit-changes.ts";
 import { noteOperationDone } from "./note-change.ts";
 
 /** Undefined when the reconcile may continue. */
@@ -55,6 +56,7 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
   state.changedAt = controller.clock.monotonic();
   if (CloudError.is(update)) throw update;
   if (update !== "lost") noteOperationDone(state, controller.clock);
+  if (update !== "lost" && state.operation?.isCreation === true) endRelease(deps, group);
   if (update !== "lost") await rememberFacts(controller, services, update, call.signal);
   return undefined;
 }

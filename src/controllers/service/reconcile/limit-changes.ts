@@ -68,8 +68,11 @@ export function checkMassLimit(
   context: ReconcileContext,
   plan: PlannedGroup,
 ): Outcome | undefined {
-  const isAllowed = !isCounted(context.state, plan) || deps.massLimit.mayChange(context.group);
-  return isAllowed ? undefined : holdAbsent(deps, context, context.services, massRecreationHeld);
+  const { group, services, state } = context;
+  // It is there again, or its Service is.
+  if (plan.observed !== undefined && !removesVanished(state, plan)) endRelease(deps, group);
+  const isAllowed = !isCounted(state, plan) || deps.massLimit.mayChange(group);
+  return isAllowed ? undefined : holdAbsent(deps, context, services, massRecreationHeld);
 }
 
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
@@ -86,6 +89,11 @@ export async function recordChange(
   massLimit.invalidate();
   // Storing takes time, so the decision is made again on what is known then.
   return requeue(milliseconds(0), "the change is recorded");
+}
+
+/** If it is absent again later, an operator must release it again. */
+export function endRelease({ controller }: Pick<ReconcileDeps, "controller">, group: string): void {
+  controller.removals.endRelease(removalKind, group);
 }
 
 /** Whether it would create a load balancer again that is absent, or remove one whose Service vanished. */

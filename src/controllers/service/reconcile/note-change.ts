@@ -6,7 +6,7 @@ import { isRefusal } from "../../errors.ts";
 import type { GroupState } from "../state/group-states.ts";
 import type { PlannedGroup } from "./steps.ts";
 
-type Owners = Pick<PlannedGroup, "serving" | "leaving" | "duplicates">;
+type Owners = Pick<PlannedGroup, "observed" | "serving" | "leaving" | "duplicates">;
 
 /** All steps were applied. */
 export function noteApplied(
@@ -22,7 +22,7 @@ export function noteApplied(
 /** A step was accepted, and the cloud is working on it. */
 export function noteAccepted(
   state: GroupState,
-  { serving, leaving, duplicates }: Owners,
+  { observed, serving, leaving, duplicates }: Owners,
   clock: Pick<Clock, "monotonic">,
   {
     step,
@@ -34,7 +34,12 @@ export function noteAccepted(
   if (!isOperation) state.progress.noteCompleted(step);
   // An operation may fail without a trace in the cloud.
   state.evidence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
-  state.operation = { step, serving, leaving: isLast && duplicates.length === 0 ? leaving : [] };
+  state.operation = {
+    step,
+    serving,
+    leaving: isLast && duplicates.length === 0 ? leaving : [],
+    isCreation: isLast && observed === undefined,
+  };
 }
 
 /** The operation of the last step succeeded. */

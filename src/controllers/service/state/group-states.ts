@@ -41,6 +41,8 @@ export interface OperationOf {
   readonly step: string;
   readonly serving: readonly ServiceUID[];
   readonly leaving: readonly ServiceUID[];
+  /** It completes a load balancer that was absent. */
+  readonly isCreation: boolean;
 }
 
 const noInputs: ReadonlySet<string> = new Set();

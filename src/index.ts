@@ -46,11 +46,11 @@ export type {
 export { cutText } from "./kit/cut-text.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";
+export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/outcomes.ts";
 export * from "./kit/pages.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
-export * from "./kit/tickets.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export { CloudError, type CloudErrorKind } from "./provider/errors.ts";

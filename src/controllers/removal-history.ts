@@ -15,6 +15,7 @@ export const limitFlags: Readonly<Record<RemovalKind, string>> = {
 
 /** Every mass limit counts the removals of this long. */
 export const removalWindow: Milliseconds = minutes(10);
+export const removalWindowText = `${removalWindow / 60_000} minutes`;
 
 /** Outlives restarts, hand-overs and reloads. An id is any stable text, such as the uid of a Node or Service. */
 export interface RemovalHistory {

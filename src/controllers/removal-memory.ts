@@ -8,6 +8,7 @@ import {
   type RemovalKind,
   removalKinds,
   removalWindow,
+  removalWindowText,
 } from "./removal-history.ts";
 import { type StoredRemoval, shortId } from "./removal-text.ts";
 
@@ -64,7 +65,7 @@ export class RemovalMemory implements RemovalHistory {
     const added = ids.map(shortId).filter((id) => !removals.has(id));
     if (removals.size + added.length > maxRemovals) {
       throw new RangeError(
-        `More than ${maxRemovals} ${kind} were removed in the last ${removalWindow / 60_000} minutes, which is as many as the Lease can store. Further removals wait until older ones are out of the window.`,
+        `More than ${maxRemovals} ${kind} were removed in the last ${removalWindowText}, which is as many as the Lease can store. Further removals wait until older ones are out of the window.`,
       );
     }
     this.#add(kind, added, true);

@@ -18,7 +18,7 @@ afterEach(() => world?.stop());
 /** One negative answer is sufficient, as in upstream. The other half of each changed row is Fairlead's default. */
 const asUpstream: Partial<LifecycleSettings> = {
   proofs: 1,
-  massLimit: "off",
+  removalLimit: "off",
   minAge: milliseconds(0),
 };
 

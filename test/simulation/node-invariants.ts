@@ -201,8 +201,8 @@ export class Invariants {
   }
 
   #countDeletion(name: string, writer: string): void {
-    const { massLimit } = this.#settings;
-    if (massLimit === "off") return;
+    const { removalLimit } = this.#settings;
+    if (removalLimit === "off") return;
     const now = this.#world.clock.monotonic();
     this.#deletions = [
       ...this.#deletions.filter(({ at }) => at > now - removalWindow),
@@ -210,7 +210,7 @@ export class Invariants {
     ];
     const recent = this.#deletions.length;
     const managed = Math.max(...this.#managed.map(({ count }) => count)) + recent;
-    const allowed = allowedRemovals(massLimit, managed);
+    const allowed = allowedRemovals(removalLimit, managed);
     if (recent > allowed) {
       const by = [...new Set(this.#deletions.map((each) => each.by))].join(", ");
       this.violated(

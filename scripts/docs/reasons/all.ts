@@ -53,7 +53,7 @@ export const onLeases: Reasons = {
     when: "A replica became leader or stopped leading; the message names it",
     upstream: true,
   },
-  RouteChangesHeld: {
+  MassRouteChangeHeld: {
     type: "Warning",
     when: "More than `--route-removal-limit` allows would be removed, because Nodes vanished without a deletion, or created again, because the cloud no longer lists them. None of these routes is changed",
     whatToDo:

@@ -99,10 +99,10 @@ export const onNodes: Reasons = {
     whatToDo:
       "check whether the cloud lists all instances; to delete all held Nodes anyway, annotate the Lease with `fairlead.dev/release-hold=nodes`; to delete one, annotate it with `fairlead.dev/node-deletion=confirmed`",
   },
-  RouteCreationHeld: {
+  MassRouteRecreationHeld: {
     type: "Warning",
     when: "The cloud no longer lists the route of the Node, nor those of too many others. The route is not created again, and `NetworkUnavailable` stays as it is",
-    whatToDo: "see `RouteChangesHeld`",
+    whatToDo: "see `MassRouteChangeHeld`",
   },
   FailedToCreateRoute: {
     type: "Warning",

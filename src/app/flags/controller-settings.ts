@@ -78,7 +78,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     removeShutdownTaint: flags["shutdown-taint-goes"],
     proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
-    massLimit: limit("node-deletion-limit"),
+    removalLimit: limit("node-deletion-limit"),
     minAge: flags["node-deletion-min-age"],
   };
   const period = flags["route-reconciliation-period"];
@@ -96,7 +96,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const services: ServiceSettings = {
     ...serviceDefaults,
     drift: flags["load-balancer-drift"],
-    vanished: flags["vanished-load-balancers"],
+    vanished: flags["load-balancer-of-vanished-service"],
     confirmAfter: flags["load-balancer-absence-confirmation"],
     targets: flags["load-balancer-targets"],
     targetDrain: flags["load-balancer-target-drain"],

@@ -62,6 +62,7 @@ export type Flags = Values<typeof flagFields>;
 
 /** The defaults that `--compatibility=upstream` sets. */
 export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
+  "node-match-timeout": "0s",
   "node-deletion-proofs": "1",
   "node-deletion-limit": "off",
   "load-balancer-removal-limit": "off",

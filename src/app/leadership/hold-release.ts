@@ -1,6 +1,6 @@
 // Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
 
-import { limitFlags, removalKinds } from "../../controllers/removal-history.ts";
+import { limitFlags, removalKinds, removalWindowText } from "../../controllers/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { shortList } from "../../core/text.ts";
@@ -35,7 +35,7 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
   return {
     type: "Normal",
     reason: "HoldReleased",
-    message: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They do not count towards the limit for 10 minutes, or until they are there again; the annotation was removed.`,
+    message: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They do not count towards the limit for ${removalWindowText}, or until they are there again. The annotation was removed.`,
   };
 }
 

@@ -240,7 +240,7 @@ export class LifecycleController {
     // The last write returned a version that the watch has not delivered yet. A delete must be based on the watch.
     if (nodes.isAhead?.(name) === true)
       return requeue(seconds(1), "the watch has not delivered the last write yet");
-    if (!isAnnounced && settings.massLimit !== "off" && !removals.isStored("nodes", uid)) {
+    if (!isAnnounced && settings.removalLimit !== "off" && !removals.isStored("nodes", uid)) {
       await recordDeletion(node, this.#options);
       this.#massCount.noteChange(name);
       // Storing takes time, so the decision is made again on what is known then.

@@ -5,7 +5,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import type { NodeEvent } from "../node-deps.ts";
-import { removalWindow } from "../removal-history.ts";
+import { removalWindowText } from "../removal-history.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */
@@ -61,7 +61,7 @@ export function massDeletionHeld(
   howToRelease: string,
 ): NodeEvent {
   const missing = `${candidates} of ${managed - recent} Nodes ${candidates === 1 ? "has" : "have"} no instance`;
-  const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindow / 60_000} minutes`;
+  const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   return {
     type: "Warning",
     reason: massDeletionReason,

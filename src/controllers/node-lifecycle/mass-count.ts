@@ -93,7 +93,7 @@ export class MassCount {
     const recent = removals.count("nodes");
     const managed = this.#managed + recent - this.#recorded;
     const counts = { recent, candidates: this.#missing, managed };
-    return massLimit(counts, settings.massLimit, removals.howToRelease("nodes"));
+    return massLimit(counts, settings.removalLimit, removals.howToRelease("nodes"));
   }
 
   #isOutdated(countedAt: number): boolean {

@@ -12,7 +12,7 @@ export type MassDecision =
 
 export function massLimit(
   counts: MassDeletion,
-  limit: LifecycleSettings["massLimit"],
+  limit: LifecycleSettings["removalLimit"],
   howToRelease: string,
 ): MassDecision {
   if (limit === "off") return { mayDelete: true };

@@ -11,7 +11,7 @@ export interface LifecycleSettings {
   /** The minimum time between the first and the last proof. */
   readonly confirmAfter: Milliseconds;
   /** How many managed Nodes may be deleted unannounced within the window. */
-  readonly massLimit: RemovalLimitSetting;
+  readonly removalLimit: RemovalLimitSetting;
   /**
    * A Node without provider id, or one that is not initialized, is not deleted before this age: its instance may not be
    * visible yet.
@@ -30,7 +30,7 @@ export const lifecycleDefaults: LifecycleSettings = {
   deletion: "enforce",
   proofs: 2,
   confirmAfter: seconds(30),
-  massLimit: defaultRemovalLimit,
+  removalLimit: defaultRemovalLimit,
   minAge: minutes(10),
   removeShutdownTaint: "when-running",
   recheck: { shortest: minutes(1), longest: minutes(5) },

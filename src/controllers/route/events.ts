@@ -10,7 +10,7 @@ import { shortList } from "../../core/text.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import type { NodeEvent } from "../node-deps.ts";
-import { removalWindow } from "../removal-history.ts";
+import { removalWindowText } from "../removal-history.ts";
 import { inTable } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
@@ -135,21 +135,21 @@ export interface RouteCounts {
   readonly managed: number;
 }
 
-export const routeCreationHeldReason = "RouteCreationHeld";
+export const massRouteRecreationReason = "MassRouteRecreationHeld";
 
-export function routeCreationHeld(
+export function massRouteRecreationHeld(
   destination: Cidr,
   howToRelease: string,
   table: string | undefined,
 ): Problem {
   return {
     severity: "warning",
-    reason: routeCreationHeldReason,
+    reason: massRouteRecreationReason,
     text: `The cloud lists no route for pod CIDR ${destination}${inTable(table)}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
   };
 }
 
-export function routeChangesHeld(
+export function massRouteChangeHeld(
   held: readonly HeldRoute[],
   { recent, affected, managed }: RouteCounts,
   allowed: number,
@@ -171,10 +171,10 @@ export function routeChangesHeld(
   const before =
     recent === 0
       ? ""
-      : `, and ${recent} ${recent === 1 ? "was" : "were"} removed or created again in the last ${removalWindow / 60_000} minutes`;
+      : `, and ${recent} ${recent === 1 ? "was" : "were"} removed or created again in the last ${removalWindowText}`;
   return {
     type: "Warning",
-    reason: "RouteChangesHeld",
+    reason: "MassRouteChangeHeld",
     message: `Of ${managed} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }

@@ -43,7 +43,7 @@ describe("flag in the configuration file", () => {
     const body = `${head}flags:\n  compatibility: upstream\n  node-deletion-proofs: 2\n`;
     const { settings } = await read({ [config]: body }, [`--config=${config}`]);
     expect(settings.lifecycle.proofs).toBe(2);
-    expect(settings.lifecycle.massLimit).toBe("off");
+    expect(settings.lifecycle.removalLimit).toBe("off");
   });
 
   test("is reported with its position when it has no effect", async () => {

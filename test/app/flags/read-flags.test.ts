@@ -53,7 +53,7 @@ test("explicit flags take precedence over the upstream profile", () => {
   ]).lifecycle;
   expect(mixed.proofs).toBe(2);
   expect(Number(mixed.minAge)).toBe(600_000);
-  expect(mixed.massLimit).toEqual(lifecycle.massLimit);
+  expect(mixed.removalLimit).toEqual(lifecycle.removalLimit);
 });
 
 describe("presets of a provider", () => {
@@ -70,13 +70,13 @@ describe("presets of a provider", () => {
     expect(problems).toEqual([]);
     expect(Number(flags["node-status-update-frequency"])).toBe(120_000);
     expect(flags["leader-elect"]).toBe(true);
-    expect(lifecycle.massLimit).toMatchObject({ share: 0.35 });
+    expect(lifecycle.removalLimit).toMatchObject({ share: 0.35 });
   });
 
   test("keep upstream's flags under the upstream profile, as the cloud's Go manager sets them, and lose Fairlead's", () => {
     const { flags, lifecycle } = readFlags(["--compatibility=upstream"], { provider });
     expect(Number(flags["node-status-update-frequency"])).toBe(120_000);
-    expect(lifecycle.massLimit).toBe("off");
+    expect(lifecycle.removalLimit).toBe("off");
   });
 
   test("are the defaults in the help and in the schema", () => {

@@ -154,8 +154,8 @@ describe("the mass limit's share of all Nodes", () => {
 
   test("is rounded down", () => {
     const state = { recent: 0, candidates: 3, managed: 14 };
-    expect(massLimit(state, lifecycleDefaults.massLimit, "").mayDelete).toBe(false);
-    expect(massLimit({ ...state, managed: 15 }, lifecycleDefaults.massLimit, "").mayDelete).toBe(true);
+    expect(massLimit(state, lifecycleDefaults.removalLimit, "").mayDelete).toBe(false);
+    expect(massLimit({ ...state, managed: 15 }, lifecycleDefaults.removalLimit, "").mayDelete).toBe(true);
   });
 });
 

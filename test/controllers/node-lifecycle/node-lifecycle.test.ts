@@ -87,7 +87,7 @@ describe("lifecycle controller with a missing machine", () => {
   });
 
   test("keeps a new Node with the same name", async () => {
-    const w = setUp({ lifecycle: { massLimit: { share: 0, min: 0, max: 0 } } });
+    const w = setUp({ lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     settled(w, "n0");
     await w.pass(90);
@@ -106,7 +106,7 @@ describe("lifecycle controller with a missing machine", () => {
   });
 
   test("keeps the Node when only lookups by name missed its machine and it has a provider id now", async () => {
-    const w = setUp({ lifecycle: { massLimit: { share: 0, min: 0, max: 0 } } });
+    const w = setUp({ lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     w.nodes.add({
       name: "n0",

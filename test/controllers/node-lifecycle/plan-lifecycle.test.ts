@@ -102,7 +102,7 @@ describe("evidence [F21]", () => {
 const held = { type: "Warning", reason: "MassDeletionHeld", message: "held" } as const;
 
 describe("mass limit [F22 N1]", () => {
-  const limit = lifecycleDefaults.massLimit;
+  const limit = lifecycleDefaults.removalLimit;
   test.each([
     [{ recent: 0, candidates: 2, managed: 3 }, true],
     [{ recent: 0, candidates: 3, managed: 3 }, false],

@@ -102,7 +102,7 @@ describe("fairlead.dev/node-deletion", () => {
   ])(
     "with the unknown value %j is reported before the instance is gone, and keeps the Node",
     async (value, hint) => {
-      const w = setUp({ machines: [machine("n0")], lifecycle: { massLimit: "off" } }).start(
+      const w = setUp({ machines: [machine("n0")], lifecycle: { removalLimit: "off" } }).start(
         "node",
         "lifecycle",
       );

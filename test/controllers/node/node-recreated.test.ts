@@ -37,7 +37,7 @@ describe("a Node that is recreated under the same name", () => {
   });
 
   test("is not deleted on a proof about its predecessor", async () => {
-    const w = setUp({ lifecycle: { massLimit: "off" } }).start("lifecycle");
+    const w = setUp({ lifecycle: { removalLimit: "off" } }).start("lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://1" } });
     w.nodes.setReady("n0", "False");
     await w.pass(20);

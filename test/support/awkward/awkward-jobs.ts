@@ -1,13 +1,13 @@
 // Jobs of the awkward cloud. A job does not know its owners, so the operation contains them.
 
-import { type JsonApi, type Pending, pendingTickets } from "#ccm";
+import { type JsonApi, type Pending, pendingJobs } from "#ccm";
 
 interface Body {
   readonly jobs: readonly { readonly id: string; readonly made?: string }[];
 }
 
 export const awkwardJobs = (api: JsonApi): Pending =>
-  pendingTickets({ limit: 2 }, async (ids, call) => {
+  pendingJobs({ limit: 2 }, async (ids, call) => {
     const query = { ids: ids.join(",") };
     const { jobs } = await api.call<Body>(
       { operation: "ListJobs", method: "GET", path: "/jobs", query },

@@ -49,7 +49,7 @@ const ownFields = {
     },
   ),
   "node-match-timeout": duration(
-    "How long a Node without a provider ID, whose instance was found in one account or region, waits for the others to answer: they may have an instance of the same name. Then it gets the provider ID of the instance that was found; 0s does not wait. Unset: no limit.",
+    "How long a Node whose instance was found in one account or region waits for the others to answer, because they may have an instance of the same name. After that, it gets the provider ID of the instance that was found. 0s does not wait. If unset, the wait has no limit.",
   ),
   "shutdown-taint-goes": oneOf(
     "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
@@ -78,7 +78,7 @@ const ownFields = {
     { fallback: "20%" },
   ),
   "node-deletion-min-age": duration(
-    "Minimum age before a Node may be deleted that has no provider ID, or that is not initialized and has one from its kubelet.",
+    "Minimum age at which a Node may be deleted that has no provider ID, or that has one from its kubelet and is not initialized.",
     {},
     { fallback: minutes(10) },
   ),
@@ -96,17 +96,17 @@ const ownFields = {
     { fallback: seconds(30) },
   ),
   "load-balancer-absence-confirmation": duration(
-    "Minimum time between the first and the last listing without a load balancer before one that existed is created again or its Service is released, and in which a Service that vanished may come back.",
+    "Minimum time between the first and the last listing without a load balancer before one that existed is created again or its Service is released; also how long a Service that vanished may come back.",
     {},
     { fallback: seconds(30) },
   ),
-  "vanished-load-balancers": oneOf(
-    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer, because it was removed by hand or the API server lost the Service. keep: report it as an orphan. delete: delete it, within --load-balancer-removal-limit unless the deletion of the Service was seen.",
+  "load-balancer-of-vanished-service": oneOf(
+    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: somebody removed it by hand, or the API server lost the Service. delete: delete it; --load-balancer-removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
     ["delete", "keep"],
     { fallback: "delete" },
   ),
   "load-balancer-drift": oneOf(
-    "What to do when a load balancer is changed in the cloud. report: nothing is repaired until the Service changes; Nodes that join or leave change targets only, and so does a start. A difference found after a start is reported, because it is not known whether the Service or the load balancer changed. repair: it is reported and repaired; a difference found after a start counts as a change of the Service.",
+    "What to do when a load balancer is changed in the cloud. repair: report and repair it. report: only report it, until the Service changes; a change of Nodes still changes the targets. A difference that is found after a start may come from either side: repair applies the Service, report only reports it.",
     ["report", "repair"],
     { fallback: "repair" },
   ),
@@ -134,7 +134,7 @@ const ownFields = {
     ),
   ),
   "drain-timeout": duration(
-    "Time for in-flight work to finish after SIGTERM; 0s cancels it immediately.",
+    "Time for in-flight work to finish after SIGTERM, and before a reload applies changes; 0s cancels it immediately.",
     {},
     { fallback: seconds(10) },
   ),

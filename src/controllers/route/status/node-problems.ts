@@ -4,7 +4,7 @@ import type { Problem } from "../../../core/problem.ts";
 import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";
 import type { RouteControllerOptions } from "../deps.ts";
-import { routeCreationHeldReason } from "../events.ts";
+import { massRouteRecreationReason } from "../events.ts";
 
 type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 
@@ -26,7 +26,7 @@ export class NodeProblems {
       const problems = [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
       for (const { reason, text } of this.#reported.news(name, problems)) {
         // One line about the hold is logged for all Nodes.
-        const quiet = reason === routeCreationHeldReason ? ({ quiet: true } as const) : {};
+        const quiet = reason === massRouteRecreationReason ? ({ quiet: true } as const) : {};
         this.send(name, { type: "Warning", reason, message: text, ...quiet });
       }
     }

@@ -13,9 +13,9 @@ import {
   changeUnknown,
   createFailed,
   listFailed,
+  massRouteChangeHeld,
+  massRouteRecreationHeld,
   removeFailed,
-  routeChangesHeld,
-  routeCreationHeld,
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
@@ -73,7 +73,7 @@ export class RouteReporter {
     );
     for (const { destination, target } of desired.routes) {
       if (missing.has(destination))
-        addToNode(target.node, routeCreationHeld(destination, removals.howToRelease("routes"), table));
+        addToNode(target.node, massRouteRecreationHeld(destination, removals.howToRelease("routes"), table));
     }
     for (const { change, error } of unchecked) {
       const problem = changeUnknown(change.do, change.route.destination, error, table);
@@ -95,7 +95,7 @@ export class RouteReporter {
       return;
     }
     if (!this.#isHolding)
-      reportHold(routeChangesHeld(held, counts, allowed, removals.howToRelease("routes"), table));
+      reportHold(massRouteChangeHeld(held, counts, allowed, removals.howToRelease("routes"), table));
     this.#isHolding = true;
   }
 

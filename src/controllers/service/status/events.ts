@@ -7,7 +7,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
-import { removalWindow } from "../../removal-history.ts";
+import { removalWindowText } from "../../removal-history.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
@@ -119,7 +119,7 @@ export function serviceVanished(services: readonly string[]): Hold {
 }
 
 function tooMany(allowed: number): string {
-  return `more than ${allowed} within ${removalWindow / 60_000} minutes is treated as a fault of the cloud or the API server`;
+  return `more than ${allowed} within ${removalWindowText} is treated as a fault of the cloud or the API server`;
 }
 
 export const massHoldEnded = "The mass limit no longer holds load balancers";
@@ -129,7 +129,7 @@ export function describeMassHold(hold: MassHold): string {
   const { missing, vanished, recent, managed, allowed, howToRelease } = hold;
   return (
     `Of ${managed} load balancers, ${missing} are absent from the cloud, the Services of ${vanished} vanished from the API, and ${recent} ` +
-    `were removed or created again for such a reason in the last ${removalWindow / 60_000} minutes. More than ${allowed} is treated as a fault, ` +
+    `were removed or created again for such a reason in the last ${removalWindowText}. More than ${allowed} is treated as a fault, ` +
     `so none of them is created again or removed. To do so anyway: ${howToRelease}`
   );
 }

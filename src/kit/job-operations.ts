@@ -1,5 +1,5 @@
-// Operation ids that contain what is needed when the operation ends, for clouds whose jobs do not know it: the Services whose
-// facts the result belongs to, and what to wait for.
+// Operation ids for clouds whose jobs do not know what they are for. The id contains it: the Services that get the facts of the
+// result, and what to wait for.
 
 import { type Milliseconds, type ServiceUID, seconds } from "../core/brand.ts";
 import type { Call } from "../provider/call.ts";
@@ -7,7 +7,7 @@ import { CloudError } from "../provider/errors.ts";
 import type { FactChanges, OperationState, Pending } from "../provider/plan.ts";
 
 /** A job of the cloud, with what it is for. */
-export interface Ticket {
+export interface JobOperation {
   /** The cloud's id of the job. */
   readonly job: string;
   /** The Services that get the facts of the result. */
@@ -22,8 +22,8 @@ export type JobState =
   | { readonly facts: Readonly<Record<string, string | undefined>> }
   | CloudError;
 
-/** The operation id of a ticket, for `StepOutcome.operation`. */
-export function operationOf({ job, owners, waitingFor }: Ticket): string {
+/** The operation id of a job, for `StepOutcome.operation`. */
+export function operationOf({ job, owners, waitingFor }: JobOperation): string {
   return JSON.stringify([job, waitingFor, ...owners]);
 }
 
@@ -36,9 +36,9 @@ export function factsOf(
 }
 
 /** Undefined for an id that `operationOf` did not make. */
-function ticketOf(operation: string): Ticket | undefined {
+function parseOperation(id: string): JobOperation | undefined {
   try {
-    const parsed: unknown = JSON.parse(operation);
+    const parsed: unknown = JSON.parse(id);
     if (!Array.isArray(parsed) || parsed.length < 2) return undefined;
     const [job, waitingFor, ...owners] = parsed as [string, string, ...ServiceUID[]];
     return { job, waitingFor, owners };
@@ -51,35 +51,35 @@ function ticketOf(operation: string): Ticket | undefined {
  * `Cloud.pending` for operations made with `operationOf`. `check` returns the state of each job that the cloud still knows.
  *
  * @example
- * pending: pendingTickets({ limit: 50 }, async (jobs, call) => {
+ * pending: pendingJobs({ limit: 50 }, async (jobs, call) => {
  *   const { tasks } = await api.call<Tasks>({ operation: "ListTasks", method: "GET", path: "/tasks", query: { ids: jobs } }, call);
  *   return new Map(tasks.map(({ id, result }) => [id, result === null ? "running" : { facts: { id: result } }]));
  * })
  */
-export function pendingTickets(
+export function pendingJobs(
   { limit, checkAfter = seconds(1) }: { readonly limit: number; readonly checkAfter?: Milliseconds },
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
-  const stateOf = ({ owners, waitingFor }: Ticket, state: JobState): OperationState | CloudError => {
+  const stateOf = ({ owners, waitingFor }: JobOperation, state: JobState): OperationState | CloudError => {
     if (state === "running") return { done: false, checkAfter, waitingFor };
     return CloudError.is(state) ? state : { done: true, remember: factsOf(owners, state.facts) };
   };
   return {
     limit,
     check: async (operations, call) => {
-      const tickets = new Map(
-        operations.flatMap((operation) => {
-          const ticket = ticketOf(operation);
-          return ticket === undefined ? [] : [[operation, ticket] as const];
+      const known = new Map(
+        operations.flatMap((id) => {
+          const operation = parseOperation(id);
+          return operation === undefined ? [] : [[id, operation] as const];
         }),
       );
       // Several operations may wait for one job.
-      const jobs = [...new Set([...tickets.values()].map(({ job }) => job))];
+      const jobs = [...new Set([...known.values()].map(({ job }) => job))];
       const states: ReadonlyMap<string, JobState> = jobs.length === 0 ? new Map() : await check(jobs, call);
       return new Map(
-        [...tickets].flatMap(([operation, ticket]) => {
-          const state = states.get(ticket.job);
-          return state === undefined ? [] : [[operation, stateOf(ticket, state)] as const];
+        [...known].flatMap(([id, operation]) => {
+          const state = states.get(operation.job);
+          return state === undefined ? [] : [[id, stateOf(operation, state)] as const];
         }),
       );
     },

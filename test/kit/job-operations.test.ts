@@ -1,4 +1,4 @@
-// Operations with tickets, and deletions of objects that depend on each other.
+// Operations of jobs, and deletions of objects that depend on each other.
 
 import { expect, test } from "bun:test";
 import {
@@ -7,7 +7,7 @@ import {
   deletionsInOrder,
   type JobState,
   operationOf,
-  pendingTickets,
+  pendingJobs,
   type ServiceUID,
   seconds,
 } from "../../src/index.ts";
@@ -19,14 +19,14 @@ const failure = new CloudError("quota", "no address left", { operation: "Job" })
 
 const checked = async (operations: readonly string[], states: Readonly<Record<string, JobState>>) => {
   const asked: (readonly string[])[] = [];
-  const pending = pendingTickets({ limit: 10 }, async (jobs) => {
+  const pending = pendingJobs({ limit: 10 }, async (jobs) => {
     asked.push(jobs);
     return new Map(Object.entries(states));
   });
   return { answers: await pending.check(operations, call), asked };
 };
 
-test("a ticket returns its Services and what it waits for when its job is checked", async () => {
+test("an operation returns its Services and what it waits for when its job is checked", async () => {
   const [running, made, failed] = ["j1", "j2", "j3"].map((job) =>
     operationOf({ job, owners, waitingFor: `job "${job}"` }),
   );
@@ -51,7 +51,7 @@ test("a ticket returns its Services and what it waits for when its job is checke
   ]);
 });
 
-test("a job that the cloud no longer knows, and an id that is no ticket, have no answer", async () => {
+test("a job that the cloud no longer knows, and an id of another form, have no answer", async () => {
   const known = operationOf({ job: "j1", owners, waitingFor: "it" });
   expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
   expect((await checked(["job-7"], {})).asked).toEqual([]);

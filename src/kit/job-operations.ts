@@ -4,7 +4,8 @@
 import { type Milliseconds, type ServiceUID, seconds } from "../core/brand.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
-import type { FactChanges, OperationState, Pending } from "../provider/plan.ts";
+import type { FactChanges, OperationState, Pending, RefusedTarget } from "../provider/plan.ts";
+import { done } from "./outcomes.ts";
 
 /** A job of the cloud, with what it is for. */
 export interface JobOperation {
@@ -16,10 +17,16 @@ export interface JobOperation {
   readonly waitingFor: string;
 }
 
-/** The state of a job: still running, done with the facts to store on the owners, or the error with which it failed. */
+/**
+ * The state of a job: still running, done with the facts to store on the owners and the targets that were refused, or the error
+ * with which it failed.
+ */
 export type JobState =
   | "running"
-  | { readonly facts: Readonly<Record<string, string | undefined>> }
+  | {
+      readonly facts: Readonly<Record<string, string | undefined>>;
+      readonly refused?: readonly RefusedTarget[] | undefined;
+    }
   | CloudError;
 
 /** The operation id of a job, for `StepOutcome.operation`. */
@@ -62,7 +69,7 @@ export function pendingJobs(
 ): Pending {
   const stateOf = ({ owners, waitingFor }: JobOperation, state: JobState): OperationState | CloudError => {
     if (state === "running") return { done: false, checkAfter, waitingFor };
-    return CloudError.is(state) ? state : { done: true, remember: factsOf(owners, state.facts) };
+    return CloudError.is(state) ? state : done(factsOf(owners, state.facts), state.refused);
   };
   return {
     limit,

@@ -3,13 +3,13 @@
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { parseIp } from "../core/ip.ts";
 import type { Publication } from "../provider/load-balancers.ts";
-import type { Done, FactChanges, StepOutcome, Wait } from "../provider/plan.ts";
+import type { Done, FactChanges, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
 
 const usualDelay = seconds(1);
 
-/** The step is done; the facts are stored on the Services. */
-export function done(remember?: FactChanges): Done {
-  return { done: true, remember };
+/** The step is done; the facts are stored on the Services, and refused targets are reported there. */
+export function done(remember?: FactChanges, refused?: readonly RefusedTarget[]): Done {
+  return refused === undefined ? { done: true, remember } : { done: true, remember, refused };
 }
 
 /** The cloud still works on the step. `waitingFor` completes "waiting for …". */
@@ -20,6 +20,7 @@ export function inProgress(
     readonly checkAfter?: Milliseconds;
     readonly operation?: string | undefined;
     readonly remember?: FactChanges | undefined;
+    readonly refused?: readonly RefusedTarget[] | undefined;
   } = {},
 ): Extract<StepOutcome, { done: false }> {
   return { checkAfter: usualDelay, ...options, done: false, waitingFor };

@@ -42,6 +42,16 @@ export interface Pending {
   check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, OperationState | CloudError>>;
 }
 
+/** A target that the cloud does not accept, or ignores, while it accepts the others. */
+export interface RefusedTarget {
+  /** `BalancerTarget.node`. */
+  readonly node: string;
+  /** Why, in the cloud's words. */
+  readonly text: string;
+  /** The Service whose target it is. Absent: every Service of the group that has this target. */
+  readonly owner?: ServiceUID | undefined;
+}
+
 /**
  * What to do for one load balancer group. No steps and no `wait` means that the observed state is the desired one.
  */
@@ -52,6 +62,8 @@ export interface Plan<S extends Step> {
   readonly wait?: Wait | undefined;
   /** Published as events and conditions of the Services. */
   readonly problems?: readonly Problem[] | undefined;
+  /** Desired targets that the cloud lists as rejected. The steps are not applied: the framework plans again without these. */
+  readonly refused?: readonly RefusedTarget[] | undefined;
 }
 
 /** Facts to store, by Service and name; undefined removes a fact. */
@@ -61,6 +73,8 @@ export type FactChanges = ReadonlyMap<ServiceUID, Readonly<Record<string, string
 export interface Done {
   readonly done: true;
   readonly remember?: FactChanges | undefined;
+  /** See `StepOutcome`. */
+  readonly refused?: readonly RefusedTarget[] | undefined;
 }
 
 /** The state of an operation: done, or still running. */
@@ -72,6 +86,10 @@ export type OperationState = Done | ({ readonly done: false } & Wait);
  * `remember` is stored before the next step, and before the operation is checked for the first time: after a restart the plan
  * finds the id of what is being created in `facts`. The process may stop before it is stored, so an object must also be found by
  * its mark, name or client token, and never be created twice.
+ *
+ * `refused` are targets without which the step was applied. The next plans do not contain them, so the load balancer counts as
+ * converged; the Service reports them. They are desired again when the Node or the Service changes, after a restart, and after a
+ * time that grows from one minute to one hour. The provider needs no memory of them.
  */
 export type StepOutcome =
   | Done
@@ -79,4 +97,5 @@ export type StepOutcome =
       readonly done: false;
       readonly operation?: string | undefined;
       readonly remember?: FactChanges | undefined;
+      readonly refused?: readonly RefusedTarget[] | undefined;
     } & Wait);

@@ -15,6 +15,7 @@ import {
 const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
 const [one, two] = ["uid-1", "uid-2"] as string[] as ServiceUID[];
 const owners = [one, two] as readonly ServiceUID[];
+const refused = [{ node: "node-1", text: "no such server" }];
 const failure = new CloudError("quota", "no address left", { operation: "Job" });
 
 const checked = async (operations: readonly string[], states: Readonly<Record<string, JobState>>) => {
@@ -33,7 +34,7 @@ test("an operation returns its Services and what it waits for when its job is ch
   const operations = [running ?? "", made ?? "", failed ?? ""];
   const { answers, asked } = await checked(operations, {
     j1: "running",
-    j2: { facts: { balancer: "lb-7", job: undefined } },
+    j2: { facts: { balancer: "lb-7", job: undefined }, refused },
     j3: failure,
   });
   expect(asked).toEqual([["j1", "j2", "j3"]]);
@@ -46,6 +47,7 @@ test("an operation returns its Services and what it waits for when its job is ch
         [one, facts],
         [two, facts],
       ]),
+      refused,
     },
     failure,
   ]);

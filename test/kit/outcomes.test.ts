@@ -26,6 +26,11 @@ test("a step in progress is checked after a second, unless another delay is set"
     remember: facts,
   });
   expect(done(facts)).toEqual({ done: true, remember: facts });
+  const refused = [{ node: "node-1", text: "no such server" }];
+  expect([done(facts, refused), inProgress("it", { refused }).refused]).toEqual([
+    { done: true, remember: facts, refused },
+    refused,
+  ]);
   const plan: Plan<Step> = waitFor("the balancer", seconds(2));
   expect(plan).toEqual({ steps: [], wait: { checkAfter: seconds(2), waitingFor: "the balancer" } });
 });

@@ -7,6 +7,7 @@ import {
   type Cidr,
   CloudError,
   type DesiredLoadBalancer,
+  type Done,
   defineProvider,
   type Inputs,
   type ObservedLoadBalancer,
@@ -90,6 +91,7 @@ export class ScriptedBalancers {
   remembersOperations = false;
   /** The result of an operation when it is checked; without an entry it is still running. */
   readonly outcomes = new Map<string, "done" | "failed" | "lost" | "unreadable">();
+  operationResult: Pick<Done, "refused"> = {};
   readonly checks: (readonly string[])[] = [];
   /** Thrown by every check of operations. */
   checkRefusal: CloudError | undefined;
@@ -228,11 +230,10 @@ export class ScriptedBalancers {
       if (outcome === "unreadable") throw refused("500", "unavailable");
       if (step !== undefined && (outcome === "done" || outcome === "lost")) this.#applyStep(step);
       if (outcome !== undefined) this.#open.delete(operation);
-      if (outcome === "done") answers.set(operation, { done: true });
+      if (outcome === "done") answers.set(operation, { done: true, ...this.operationResult });
       else if (outcome === "failed") answers.set(operation, refused("no capacity in this zone"));
-      else if (outcome === undefined) {
+      else if (outcome === undefined)
         answers.set(operation, { done: false, checkAfter: seconds(1), waitingFor: "the work" });
-      }
     }
     return answers;
   }

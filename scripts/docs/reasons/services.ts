@@ -157,6 +157,11 @@ export const onServices: Reasons = {
     when: "The load balancer cannot reach some Nodes, because of their network, region or kind of machine; the message has the causes. They are not its targets",
     whatToDo: "correct the Nodes or the settings of the Service, or select other Nodes by label",
   },
+  TargetRefused: {
+    type: "Warning",
+    when: "The cloud refuses some Nodes as targets, or ignores them, while it accepts the others; the message has its answers. The load balancer works without them. They are tried again after 1 minute to 1 hour, and when the Node or the Service changes",
+    whatToDo: "see the cloud's answer: correct the Node, or select other Nodes by label",
+  },
   TargetLimit: {
     type: "Warning",
     when: "The load balancer supports fewer targets than there are Nodes that it reaches; a subset was selected",

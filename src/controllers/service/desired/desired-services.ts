@@ -6,7 +6,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,
   type ReadAnnotations,
@@ -94,6 +94,11 @@ export class DesiredServices {
   /** Returns false when nothing that load balancers use has changed on the Nodes. */
   refreshTargets(): boolean {
     return this.#targets.refresh();
+  }
+
+  /** The Node as a target, if any Service may have it as one. */
+  candidate(node: string): BalancerTarget | undefined {
+    return this.#targets.candidate(node);
   }
 
   #read(service: Service, observed: ObservedLoadBalancer | undefined): ReadService {

@@ -4,6 +4,7 @@
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, serviceUID } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/errors.ts";
+import { shortList } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";
@@ -18,6 +19,7 @@ import { changeStarted, waitingFor } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
 import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
+import { noteRefused } from "./note-refused.ts";
 import type { PlannedGroup } from "./steps.ts";
 
 interface Wait {
@@ -58,11 +60,12 @@ export async function executeSteps(
 
 /** Returns the outcome of the step that is in progress; undefined when all are done. */
 async function executeAll(
-  { controller }: ReconcileDeps,
+  deps: ReconcileDeps,
   { group, state, call }: ReconcileContext,
   plan: PlannedGroup,
   options: { readonly services: readonly Service[]; readonly why: string },
 ): Promise<Extract<StepOutcome, { readonly done: false }> | undefined> {
+  const { controller } = deps;
   const { clock } = controller;
   let { services } = options;
   let applied = 0;
@@ -73,6 +76,7 @@ async function executeAll(
       if (applied === 0) state.progress.noteChange();
       applied += 1;
       if (outcome.done) state.progress.noteCompleted(text);
+      noteRefused(deps, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
@@ -97,7 +101,9 @@ async function executeStep(
 ): Promise<StepOutcome> {
   try {
     const outcome = await balancers.apply(entry.step, call);
-    journal({ ...entry, outcome: "done" });
+    const refused = outcome.refused?.map(({ node, text }) => `${node}: ${text}`) ?? [];
+    const detail = refused.length === 0 ? {} : { detail: `refused targets: ${shortList(refused)}` };
+    journal({ ...entry, outcome: "done", ...detail });
     return outcome;
   } catch (error) {
     journal({ ...entry, outcome: isFenced(error) ? "refused" : "failed", detail: messageOf(error) });

@@ -3,6 +3,7 @@
 
 import { milliseconds, type ServiceUID } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
+import type { Member } from "../desired/member.ts";
 import { isManaged } from "../predicates.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { deletedWithoutService } from "../status/events.ts";
@@ -14,7 +15,7 @@ import type { PlannedGroup } from "./steps.ts";
 export function completeGroup(
   deps: ReconcileDeps,
   context: ReconcileContext,
-  { members, observed, gone, fingerprint }: PlannedGroup,
+  { members, observed, gone, fingerprint, steps }: PlannedGroup,
 ): Outcome {
   const { controller, unseenChanges } = deps;
   const { note, clock } = controller;
@@ -36,9 +37,22 @@ export function completeGroup(
   if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
   const undecided = undecidedOwners(deps, state, observed);
   if (undecided !== undefined) return waitForDecision(deps, context, undecided);
+  // A plan with steps is withheld drift: nothing was tried.
+  if (steps.length === 0 && acceptTargets(deps, members)) {
+    return requeue(milliseconds(0), "the status without the refused targets");
+  }
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(changesAt)) return settled;
-  return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to drain");
+  return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to change");
+}
+
+/** The cloud has all desired targets. Returns whether a Service still reports that one of them is refused. */
+function acceptTargets({ controller, serviceStates }: ReconcileDeps, members: readonly Member[]): boolean {
+  const now = controller.clock.monotonic();
+  const accepted = members.filter(({ service, desired }) =>
+    serviceStates.of(service).refused.accept(desired.targets, now),
+  );
+  return accepted.length > 0;
 }
 
 /** The load balancer stays in the cloud as an orphan. */

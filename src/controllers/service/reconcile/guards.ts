@@ -15,6 +15,7 @@ import { rememberFacts } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
 import { noteOperationDone } from "./note-change.ts";
+import { noteRefused } from "./note-refused.ts";
 
 /** Undefined when the reconcile may continue. */
 export async function checkGuards(
@@ -55,9 +56,11 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
   }
   state.changedAt = controller.clock.monotonic();
   if (CloudError.is(update)) throw update;
-  if (update !== "lost") noteOperationDone(state, controller.clock);
-  if (update !== "lost" && state.operation?.isCreation === true) endRelease(deps, group);
-  if (update !== "lost") await rememberFacts(controller, services, update, call.signal);
+  if (update === "lost") return undefined;
+  noteOperationDone(state, controller.clock);
+  if (state.operation?.isCreation === true) endRelease(deps, group);
+  noteRefused(deps, services, update.refused);
+  await rememberFacts(controller, services, update, call.signal);
   return undefined;
 }
 

@@ -1,12 +1,12 @@
 // Plans the steps for a group: collects what the provider needs, calls it, and reports the problems that it finds.
 
-import type { ServiceUID } from "../../../core/brand.ts";
+import { milliseconds, type ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { InputDeclaration } from "../../../provider/inputs.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
-import { type Outcome, settled } from "../../../runtime/workers.ts";
+import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { AnyBalancers, Desired } from "../deps.ts";
 import { fingerprintOf } from "../desired/fingerprint.ts";
 import { hasErrors, type Member } from "../desired/member.ts";
@@ -15,6 +15,7 @@ import type { Fingerprint } from "../state/group-states.ts";
 import { showProblems } from "../status/show-problems.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { onDeleteOf } from "./desired.ts";
+import { noteRefused } from "./note-refused.ts";
 
 export interface PlanInput {
   readonly members: readonly Member[];
@@ -48,6 +49,10 @@ export async function planSteps(
   const { signal } = context.call;
   const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
   const { steps, wait, problems } = plan;
+  const services = input.members.map(({ service }) => service);
+  if (noteRefused(deps, services, plan.refused)) {
+    return requeue(milliseconds(0), "a plan without the refused targets");
+  }
   for (const { service, problems: earlier } of input.members) {
     await showProblems(deps, "plan", service, problems, signal, earlier);
   }

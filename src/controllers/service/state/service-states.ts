@@ -6,6 +6,7 @@ import type { Fields, Values } from "../../../core/settings.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired, ServiceEvent } from "../deps.ts";
+import { RefusedTargets } from "./refused-targets.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =
@@ -38,6 +39,9 @@ export class ServiceState {
 
   /** The last valid source ranges. After a restart: the ranges in the cloud are used. */
   lastRanges: readonly Cidr[] | "unspecified" | undefined;
+
+  /** Targets that the cloud refused. After a restart: each is tried once more. */
+  readonly refused = new RefusedTargets();
 
   /** Open while the targets are chosen by endpoints. After a restart: the next reconcile opens it again. */
   endpoints: EndpointSubscription | undefined;

@@ -1,10 +1,12 @@
 // Separates the Nodes that a load balancer cannot reach, such as those in another network, and describes them in one problem.
 // Pure.
 
+import type { NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
+import type { Refusal } from "../state/refused-targets.ts";
 
 /** True, or why the load balancer cannot reach the target. */
 export type Reach = (target: BalancerTarget) => true | string;
@@ -42,6 +44,26 @@ export function separateReachable(
 }
 
 const maxNames = 100;
+
+/** The targets that the cloud has refused. It is reported again only for another Node. */
+export function refusedTargets(
+  targets: readonly BalancerTarget[],
+  refusals: readonly (readonly [NodeName, Pick<Refusal, "text">])[],
+): readonly Problem[] {
+  const refused = refusals.filter(([name]) => targets.some(({ node }) => node === name));
+  if (refused.length === 0) return [];
+  const texts = refused.map(([name, { text }]) => `${name} (${text})`);
+  const problem: LastingProblem = {
+    severity: "warning",
+    reason: "TargetRefused",
+    text: `The cloud refuses ${refused.length} of ${targets.length} targets: ${shortList(texts)}. They get no traffic from the load balancer. They are tried again from time to time, and when the Node or the Service changes.`,
+    identity: refused
+      .map(([name]) => name)
+      .toSorted()
+      .join(),
+  };
+  return [problem];
+}
 
 /** One problem for all of them. It is reported again only for a new cause, because Nodes come and go. */
 export function unreachableTargets(unreachable: readonly Unreachable[], count: number): readonly Problem[] {

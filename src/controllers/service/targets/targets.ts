@@ -14,7 +14,7 @@ import type { ServiceState } from "../state/service-states.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { type Departures, departuresOf } from "./node-departures.ts";
-import { separateReachable } from "./reachable.ts";
+import { refusedTargets, separateReachable } from "./reachable.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetPolicy } from "./target-policy.ts";
 
 export interface ServiceTargets extends ChosenTargets {
@@ -22,7 +22,7 @@ export interface ServiceTargets extends ChosenTargets {
   readonly isAwaited: boolean;
   /** False while a rule is invalid and no earlier value is known. */
   readonly areKnown: boolean;
-  /** When the next draining target must be removed: milliseconds since 1970. */
+  /** When a draining target must be removed, or a refused one tried again: milliseconds since 1970. */
   readonly changeAt?: number;
 }
 
@@ -62,7 +62,7 @@ export class Targets {
     own: OwnSettings,
     cloud: Pick<TargetPolicy, "cloudLimit" | "reach">,
   ): ServiceTargets {
-    const { settings, balancers } = this.#deps;
+    const { settings, balancers, clock } = this.#deps;
     if (this.#all === undefined) this.#keep(this.#build());
     const rules = readTargetRules(service, own, settings) ?? state.lastTargetRules;
     state.lastTargetRules = rules;
@@ -76,17 +76,25 @@ export class Targets {
       ...defined({ endpointNodes }),
     };
     const chosen = this.#chooseFrom(candidates.targets, policy);
+    const { targets, retryAt } = state.refused.withhold(chosen.targets, clock.monotonic());
+    const changes = [candidates.changeAt, retryAt && clock.now() + retryAt - clock.monotonic()];
+    const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
     return defined({
-      targets: chosen.targets,
+      targets,
       problems: [
         ...chosen.problems,
+        ...refusedTargets(chosen.targets, state.refused.all),
         ...(answer?.kind === "forbidden" ? [endpointsUnreadable(answer.why)] : []),
         ...(balancers.drains === true ? [] : drainUnsupported(own)),
       ],
       isAwaited: answer?.kind === "not yet",
       areKnown: rules !== undefined,
-      changeAt: candidates.changeAt,
+      changeAt: Number.isFinite(changeAt) ? changeAt : undefined,
     });
+  }
+
+  candidate(name: string): BalancerTarget | undefined {
+    return this.#all?.find(({ node }) => node === name);
   }
 
   #build(): readonly BalancerTarget[] {
@@ -130,7 +138,9 @@ export class Targets {
 export function forgetTargets(state: ServiceState, what: "endpoints" | "all"): void {
   state.endpoints?.close();
   state.endpoints = undefined;
-  if (what === "all") state.lastTargetRules = undefined;
+  if (what !== "all") return;
+  state.lastTargetRules = undefined;
+  state.refused.clear();
 }
 
 /** Reported only for the annotation: the flag applies to all Services, where possible. */

@@ -1,0 +1,84 @@
+// The targets of one Service that the cloud has refused. They are left out, and tried again with a growing backoff, or when the
+// Node or the Service changes. A restart loses this: each is tried once more.
+
+import { type Milliseconds, minutes, type NodeName } from "../../../core/brand.ts";
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+
+export interface Refusal {
+  /** In the cloud's words. */
+  readonly text: string;
+  /** What was refused. */
+  readonly content: string;
+  /** Refusals in a row. */
+  readonly count: number;
+  /** Monotonic. */
+  readonly retryAt: number;
+}
+
+export interface WithheldTargets {
+  /** The same list if nothing is withheld, because most Services share it. */
+  readonly targets: readonly BalancerTarget[];
+  /** When the next one must be tried again (monotonic). */
+  readonly retryAt: number | undefined;
+}
+
+const firstBackoff: Milliseconds = minutes(1);
+const maxBackoff: Milliseconds = minutes(60);
+
+function backoffOf(count: number): number {
+  return Math.min(maxBackoff, firstBackoff * 2 ** Math.min(count - 1, 10));
+}
+
+/** Labels do not matter to the cloud. */
+function contentOf({ machine, addresses }: BalancerTarget): string {
+  return JSON.stringify([machine, addresses]);
+}
+
+export class RefusedTargets {
+  readonly #refusals = new Map<NodeName, Refusal>();
+
+  /** Including those that are being tried again. */
+  get all(): readonly (readonly [NodeName, Refusal])[] {
+    return [...this.#refusals];
+  }
+
+  /** Returns false if it is withheld already: several steps of one plan may report the same target. */
+  note(target: BalancerTarget, text: string, now: number): boolean {
+    const content = contentOf(target);
+    const known = this.#refusals.get(target.node);
+    const before = known?.content === content ? known : undefined;
+    if (before !== undefined && before.retryAt > now) return false;
+    const count = (before?.count ?? 0) + 1;
+    this.#refusals.set(target.node, { text, content, count, retryAt: now + backoffOf(count) });
+    return true;
+  }
+
+  /** Leaves out the targets that are not to be tried again yet. */
+  withhold(targets: readonly BalancerTarget[], now: number): WithheldTargets {
+    if (this.#refusals.size === 0) return { targets, retryAt: undefined };
+    const isWithheld = (target: BalancerTarget): boolean => {
+      const refusal = this.#refusals.get(target.node);
+      return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);
+    };
+    const withheld = targets.filter(isWithheld);
+    const times = withheld.flatMap(({ node }) => this.#refusals.get(node)?.retryAt ?? []);
+    return withheld.length === 0
+      ? { targets, retryAt: undefined }
+      : { targets: targets.filter((target) => !isWithheld(target)), retryAt: Math.min(...times) };
+  }
+
+  /** The cloud has these targets. Also forgets Nodes that have not been targets for long. Returns whether one was refused before. */
+  accept(targets: readonly BalancerTarget[], now: number): boolean {
+    if (this.#refusals.size === 0) return false;
+    const accepted = targets.filter(({ node }) => this.#refusals.delete(node));
+    for (const [node, { retryAt }] of this.all) {
+      if (retryAt + maxBackoff < now) this.#refusals.delete(node);
+    }
+    return accepted.length > 0;
+  }
+
+  /** The Service has changed: everything is tried again. */
+  clear(): void {
+    this.#refusals.clear();
+  }
+}

@@ -1,0 +1,162 @@
+import { expect, test } from "bun:test";
+import type { BalancerTarget, DesiredLoadBalancer, RefusedTarget } from "../../../src/index.ts";
+import type { ScriptedBalancers, Thing } from "../../support/scripted-balancers.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+
+// Targets that the cloud refuses while it accepts the others: the load balancer counts as converged without them.
+
+const why = "the server is in another datacenter";
+
+const refusalsOf = (targets: readonly BalancerTarget[], refuses: ReadonlySet<string>) =>
+  targets.flatMap(({ node }): RefusedTarget[] => (refuses.has(node) ? [{ node, text: why }] : []));
+
+const targetsOf = (members: readonly DesiredLoadBalancer<never>[]) =>
+  members.flatMap(({ targets }) => targets);
+
+/** The cloud applies each step without the refused targets, and says so in its answer. */
+const refusingWorld = (change: (script: ScriptedBalancers) => void = () => undefined) => {
+  const refuses = new Set(["node-1"]);
+  const world = scriptedWorld(change, ({ plan, apply }) => ({
+    plan: (members, observed, given) => {
+      const planned = plan(members, observed, given);
+      const refused = refusalsOf(targetsOf(members as never), refuses);
+      return { ...planned, steps: planned.steps.map((step) => ({ ...step, refused })) };
+    },
+    apply: async (step, call) => {
+      const { thing, refused } = step as unknown as { thing: Thing; refused: readonly RefusedTarget[] };
+      const taken = { ...thing, targets: thing.targets - refused.length };
+      return { ...(await apply({ ...step, thing: taken } as typeof step, call)), refused };
+    },
+  }));
+  const targets = () => [...world.script.things.values()].map((thing) => thing.targets);
+  const warnings = () => world.w.events("web").filter((text) => text.startsWith("Warning "));
+  return { ...world, refuses, targets, warnings };
+};
+
+const text =
+  "TargetRefused The cloud refuses 1 of 3 targets: node-1 (the server is in another datacenter). They get no traffic from the load balancer. They are tried again from time to time, and when the Node or the Service changes.";
+
+test("a refused target is reported once, and the status is published without it", async () => {
+  const { w, script, targets, warnings } = refusingWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  expect([warnings(), targets(), script.applied.length]).toEqual([[`Warning ${text}`], [2], 1]);
+  const { loadBalancer, conditions } = w.get("web").status;
+  expect(loadBalancer?.ingress).toHaveLength(1);
+  expect(conditions).toMatchObject([{ type: "CloudWarning", reason: "TargetRefused" }]);
+});
+
+test("a refused target is tried again with a growing delay of at most an hour, without a write or another event", async () => {
+  const { w, script, targets, warnings } = refusingWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.forget();
+  const attempts = async (minutes: number) => {
+    const before = script.applied.length;
+    await w.pass(minutes * 60);
+    return script.applied.length - before;
+  };
+  // After 1, 3, 7, 15, 31, 63, 123, … minutes.
+  expect([await attempts(2), await attempts(14), await attempts(48), await attempts(240)]).toEqual([
+    1, 3, 2, 4,
+  ]);
+  expect([warnings().length, targets(), w.written]).toEqual([1, [2], []]);
+});
+
+test("the warning ends when the cloud accepts the target", async () => {
+  const { w, refuses, targets } = refusingWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  refuses.clear();
+  await w.pass(60);
+  expect([targets(), w.get("web").status.conditions]).toEqual([[3], undefined]);
+});
+
+test.each(["Node", "Service"] as const)(
+  "a refused target is tried at once when its %s changes",
+  async (what) => {
+    const { w, script, refuses, targets } = refusingWorld();
+    await w.start();
+    w.create("web");
+    await w.pass(40);
+    refuses.clear();
+    const applied = script.applied.length;
+    w.addNode("unrelated");
+    await w.pass(5);
+    expect([script.applied.length, targets()]).toEqual([applied + 1, [3]]);
+    const status = { addresses: [{ type: "InternalIP", address: "10.9.9.9" }] };
+    if (what === "Node") w.changeNode("node-1", (node) => ({ ...node, status }));
+    else w.annotate("web", { "scripted.example/size": "large" });
+    await w.pass(5);
+    expect(targets()).toEqual([4]);
+  },
+);
+
+test("a restart tries a refused target once", async () => {
+  const { w, script, targets } = refusingWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(40);
+  w.crash();
+  const applied = script.applied.length;
+  await w.start();
+  await w.pass(30);
+  expect([script.applied.length, targets()]).toEqual([applied + 1, [2]]);
+});
+
+test("the result of an operation may refuse a target", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.operationLimit = 10;
+    one.operationResult = { refused: [{ node: "node-1", text: why }] };
+  });
+  await w.start();
+  w.create("web");
+  for (let second = 0; second < 30; second += 1) {
+    for (const operation of script.operations) script.outcomes.set(operation, "done");
+    await w.pass(1);
+  }
+  // The scripted cloud has it after all, so the next plan removes it.
+  expect(script.applied).toHaveLength(2);
+  expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
+  expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
+});
+
+test("a target that the cloud lists as rejected is left out of the next plan", async () => {
+  const refuses = new Set(["node-1"]);
+  const { w, script } = scriptedWorld(undefined, ({ plan }) => ({
+    plan: (members, observed, given) => {
+      const refused = observed === undefined ? [] : refusalsOf(targetsOf(members as never), refuses);
+      return { ...plan(members, observed, given), refused };
+    },
+  }));
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  expect([...script.things.values()].map((thing) => thing.targets)).toEqual([2]);
+  expect(script.applied).toHaveLength(2);
+  // The plans that report it again send nothing.
+  const { plans } = script;
+  await w.pass(300);
+  expect(script.applied).toHaveLength(2);
+  expect(script.plans - plans).toBeLessThan(10);
+  expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
+});
+
+test("a refusal of one Service leaves the targets of the others in its group", async () => {
+  const seen = new Map<string, number>();
+  const { w } = scriptedWorld(undefined, ({ plan }) => ({
+    plan: (members, observed, given) => {
+      for (const { owner, targets } of members) seen.set(owner.name, targets.length);
+      const mail = members.find(({ owner }) => owner.name === "mail");
+      const refused = { node: "node-1", text: why, owner: mail?.owner.uid };
+      return { ...plan(members, observed, given), refused: mail === undefined ? [] : [refused] };
+    },
+  }));
+  await w.start();
+  for (const name of ["web", "mail"]) w.create(name, { annotations: { "scripted.example/group": "x" } });
+  await w.pass(30);
+  expect(Object.fromEntries(seen)).toEqual({ web: 3, mail: 2 });
+});

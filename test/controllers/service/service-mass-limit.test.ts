@@ -209,3 +209,18 @@ test("a deleted Service is released when an operator releases what is held", asy
   await w.pass(120);
   expect(w.find("s0")).toBeUndefined();
 });
+
+test("a creation whose answer was lost is not repeated while too many load balancers are absent", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await relist(w);
+  w.cloud.faults.add({ kind: "false-error", operation: "POST /balancers", status: 500, calls: 1 });
+  w.create("late");
+  await w.pass(900);
+  expect(count(w)).toBe(21);
+  expect(w.events("late").join()).toContain("MassRecreationHeld");
+  w.cloud.view = trueView;
+  await w.until(() => w.addressesOf("late").length === 1, "the address", 180);
+  expect([count(w), w.manager.balancerHolds()]).toEqual([21, []]);
+});

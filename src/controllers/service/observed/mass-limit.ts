@@ -36,6 +36,11 @@ export class BalancerMassLimit {
     return this.#isHolding;
   }
 
+  /** Whether listings lack so many load balancers that they prove nothing. */
+  get isListingDoubted(): boolean {
+    return (this.hold()?.missing ?? 0) > 0;
+  }
+
   /** Load balancers or Services may be absent, or back. */
   invalidate(): void {
     this.#count = undefined;

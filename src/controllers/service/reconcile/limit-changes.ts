@@ -68,11 +68,14 @@ export function checkMassLimit(
   context: ReconcileContext,
   plan: PlannedGroup,
 ): Outcome | undefined {
+  const { massLimit } = deps;
   const { group, services, state } = context;
   // It is there again, or its Service is.
   if (plan.observed !== undefined && !removesVanished(state, plan)) endRelease(deps, group);
-  const isAllowed = !isCounted(state, plan) || deps.massLimit.mayChange(group);
-  return isAllowed ? undefined : holdAbsent(deps, context, services, massRecreationHeld);
+  // One that only may exist does not count, but listings that lack too many others do not prove that it is absent.
+  const isConcerned = isCounted(state, plan) || (repeatsCreation(state, plan) && massLimit.isListingDoubted);
+  if (!isConcerned || massLimit.mayChange(group)) return undefined;
+  return holdAbsent(deps, context, services, massRecreationHeld);
 }
 
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
@@ -103,6 +106,15 @@ function isCounted(state: GroupState, plan: PlannedGroup): boolean {
 
 function isRecreation({ evidence }: GroupState, { observed, serving }: PlannedGroup): boolean {
   return observed === undefined && serving.some((uid) => evidence.get(uid)?.certainty === "exists");
+}
+
+/** Whether it would create one that an earlier request may have created, which only listings exclude. */
+function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }: PlannedGroup): boolean {
+  if (observed !== undefined || steps.length === 0) return false;
+  return serving.some((uid) => {
+    const known = evidence.get(uid);
+    return known?.certainty === "possible" && known.isNotFound !== true;
+  });
 }
 
 function removesVanished({ goneServices }: GroupState, { observed, gone }: PlannedGroup): boolean {

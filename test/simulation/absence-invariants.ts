@@ -166,7 +166,11 @@ export class AbsenceInvariants {
     if (storage === "services") {
       const isWanted = isLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
       if (this.#vanished.has(uid) && type === "DELETED") return;
-      if (!isWanted || type === "DELETED") this.#unwanted.add(uid);
+      if (!isWanted || type === "DELETED") {
+        this.#unwanted.add(uid);
+        // It would have been removed now, so what is created later replaces nothing.
+        this.#lost.delete(uid);
+      }
     }
     if (storage === "nodes") this.#followNode(type, name, object as unknown as Node);
   }

@@ -83,7 +83,8 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     const planned = {
       kind,
       operation,
-      status: dice.pick([500, 503, 409, 429]) ?? 500,
+      // Not 429: a cloud that throttles a request does nothing, so a manager may repeat it.
+      status: dice.pick([500, 503, 409, 504]) ?? 500,
       calls: dice.count(1, 2),
     } as const;
     history.log(`cloud: ${JSON.stringify(planned)}`);

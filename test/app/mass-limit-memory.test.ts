@@ -166,3 +166,23 @@ test.each([
   expect(leaseEvents().filter((event) => event.includes(text))).toHaveLength(1);
   expect(w.logged.filter((line) => line.includes("HoldReleaseIgnored"))).toHaveLength(1);
 });
+
+test("reports a release on the Lease only while it leads", async () => {
+  const { w, annotateLease, leaseEvents } = await setUp();
+  const { faults } = w.server;
+  const fail = (...resources: readonly string[]) => {
+    faults.intercept = ({ method, url }) =>
+      method !== "GET" && resources.some((resource) => url.includes(`/${resource}`))
+        ? new Response("", { status: 503 })
+        : undefined;
+  };
+  fail("events");
+  annotateLease({ "fairlead.dev/release-hold": "all" });
+  await w.pass(3);
+  fail("events", "leases");
+  await w.until(() => !w.manager.leads(), "it to stop leading", 60);
+  fail("leases");
+  await w.pass(60);
+  expect(leaseEvents().filter((event) => event.includes("stopped leading"))).toHaveLength(1);
+  expect(leaseEvents().filter((event) => event.includes("HoldReleaseIgnored"))).toEqual([]);
+});

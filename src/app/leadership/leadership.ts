@@ -54,8 +54,10 @@ export interface LeadershipRun {
   /** In the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
   readonly tasks: readonly Task[];
-  /** Without a write gate, because events are also written after the Lease is lost. Undefined in observe mode. */
+  /** Without a write gate, because a session also reports its end. Undefined in observe mode. */
   readonly announcements: EventRecorder | undefined;
+  /** For everything else that is reported on a Lease, only while it is held. Undefined in observe mode. */
+  readonly events: EventRecorder | undefined;
   readonly beforeRelease: () => Promise<void>;
 }
 
@@ -64,6 +66,7 @@ export class Leadership {
   readonly #leases: Readonly<Record<Exclude<Place, "elsewhere">, string | undefined>>;
   readonly #elections = new Map<string, LeaderElection>();
   #watches: readonly LeaseWatch[] = [];
+  #announcements: EventRecorder | undefined;
   #events: EventRecorder | undefined;
 
   constructor(options: LeadershipOptions) {
@@ -131,7 +134,8 @@ export class Leadership {
   async run(run: LeadershipRun, stop: AbortSignal): Promise<void> {
     const { migration, removals, log } = this.#options;
     const [main = ""] = this.#names;
-    this.#events = run.announcements;
+    this.#announcements = run.announcements;
+    this.#events = run.events;
     if (!this.#isElecting) {
       if (removals !== undefined) {
         log.info(
@@ -196,7 +200,7 @@ export class Leadership {
         onSession(name, isLeader);
         const message = `${identity} ${isLeader ? "became leader" : "stopped leading"}`;
         // Upstream's event.
-        this.#reportOn(name, { type: "Normal", reason: "LeaderElection", message });
+        this.#reportOn(name, { type: "Normal", reason: "LeaderElection", message }, this.#announcements);
         if (isLeader) onFirst?.();
       },
       elect: (callbacks) => {
@@ -247,9 +251,9 @@ export class Leadership {
     if (name !== undefined) this.#reportOn(name, event);
   }
 
-  #reportOn(name: string, event: LeaseEvent): void {
+  #reportOn(name: string, event: LeaseEvent, events = this.#events): void {
     const uid = this.#elections.get(name)?.uid;
-    this.#events?.record({
+    events?.record({
       ...event,
       component: "cloud-controller-manager",
       object: defined({

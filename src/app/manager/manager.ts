@@ -243,6 +243,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
           tasks: [...controllers.map((task) => withRunningMetric(task, metrics.runs)), refresh],
           beforeRelease: () => managerEvents.flush(),
           announcements: isObserving ? undefined : managerEvents.announcements,
+          events: isObserving ? undefined : events,
         },
         stop,
       );
